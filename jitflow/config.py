@@ -1,0 +1,88 @@
+"""The switches of jitflow, read from the environment once, when jitflow is imported.
+
+There are few of them on purpose, and all are in the table of the README. Code asks `CONFIG`; nobody else
+reads `os.environ`, so that what a process does cannot change between two calls.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, cast
+
+__all__ = ["CONFIG", "Config", "read_config"]
+
+EntryPath = Literal["native", "python"]
+
+_TRUE = frozenset({"1", "true", "yes", "on"})
+_FALSE = frozenset({"", "0", "false", "no", "off"})
+_DUMP_LEVELS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The state of every switch."""
+
+    disable: bool = False
+    """`JITFLOW_DISABLE=1`: `jitflow.function` returns the plain Python function."""
+
+    entry: EntryPath = "native"
+    """`JITFLOW_ENTRY=python`: calls go through the entry written in Python, with the same results."""
+
+    verify: bool = False
+    """`JITFLOW_VERIFY=1`: the verifier runs after every pass, not only after tracing."""
+
+    dump: int = 0
+    """`JITFLOW_DUMP=0..3`, to stderr at each compilation: 1 names what is compiled and the time of each
+    stage, 2 adds the IR after tracing and before code generation, 3 adds the IR after every pass."""
+
+    cache_size: int = 64
+    """`JITFLOW_CACHE_SIZE=N`: specialisations kept for each function before the oldest is evicted."""
+
+
+def read_config(environment: Mapping[str, str]) -> Config:
+    """Return the configuration that `environment` asks for.
+
+    Raises ValueError for a value that a switch does not know: a misspelt switch value that does nothing
+    would be worse than none.
+    """
+    return Config(
+        disable=_flag(environment, "JITFLOW_DISABLE"),
+        entry=_entry_path(environment, "JITFLOW_ENTRY"),
+        verify=_flag(environment, "JITFLOW_VERIFY"),
+        dump=_integer(environment, "JITFLOW_DUMP", default=0, smallest=0, largest=_DUMP_LEVELS - 1),
+        cache_size=_integer(environment, "JITFLOW_CACHE_SIZE", default=64, smallest=1, largest=1 << 20),
+    )
+
+
+def _flag(environment: Mapping[str, str], name: str) -> bool:
+    text = environment.get(name, "").strip().lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise ValueError(f"{name}: expected 0 or 1, got {environment[name]!r}")
+
+
+def _entry_path(environment: Mapping[str, str], name: str) -> EntryPath:
+    text = environment.get(name, "").strip().lower() or "native"
+    if text not in ("native", "python"):
+        raise ValueError(f"{name}: expected native or python, got {environment[name]!r}")
+    return cast(EntryPath, text)
+
+
+def _integer(environment: Mapping[str, str], name: str, *, default: int, smallest: int, largest: int) -> int:
+    text = environment.get(name, "").strip()
+    if not text:
+        return default
+    try:
+        value = int(text)
+    except ValueError:
+        value = smallest - 1
+    if not smallest <= value <= largest:
+        raise ValueError(f"{name}: expected an integer from {smallest} to {largest}, got {text!r}")
+    return value
+
+
+CONFIG = read_config(os.environ)

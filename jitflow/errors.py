@@ -1,0 +1,333 @@
+"""The two kinds of error: a mistake in the user's program, and a bug in jitflow.
+
+A `UserError` is about a line that the user wrote. `str(error)` is the message alone, so that it can be
+NumPy's own words where NumPy would have raised; the line, a caret, what was found, what was expected and
+how to mend it are a note (PEP 678), which Python prints below the traceback. The traceback ends in a frame
+at the user's line, although no Python code was running there when the error was discovered.
+
+A `CompilerBug` is about jitflow. It carries what a maintainer needs: the pass, the op, the IR around it and
+the way to reproduce it.
+
+Messages are in lower case without a full stop, as in `expected X, got Y`.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, TracebackType
+from typing import Self, TypeVar
+
+from numpy.exceptions import AxisError
+
+__all__ = [
+    "USER_ERRORS",
+    "CompilerBug",
+    "JitflowError",
+    "Location",
+    "UserAttributeError",
+    "UserAxisError",
+    "UserError",
+    "UserIndexError",
+    "UserKeyError",
+    "UserNameError",
+    "UserNotImplementedError",
+    "UserOverflowError",
+    "UserRuntimeError",
+    "UserTypeError",
+    "UserValueError",
+    "UserZeroDivisionError",
+    "as_user_error",
+    "excerpt",
+    "with_user_frames",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in the user's source.
+
+    Lines count from 1; columns count UTF-8 bytes from 0, as in Python's `ast` and `code.co_positions()`.
+    A column of None means that only the line is known. `caller` is the place of the call when this place is
+    in a helper that was inlined.
+    """
+
+    file: str
+    line: int
+    column: int | None = None
+    end_column: int | None = None
+    end_line: int | None = None
+    function: str = "<module>"
+    caller: Location | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class JitflowError(Exception):
+    """The base of every exception class that jitflow defines."""
+
+
+class UserError(JitflowError):
+    """A mistake in the user's program, shown at the user's line.
+
+    `message` says what is wrong; `found`, `expected` and `mend` (how to repair it) are optional further
+    lines. The subclasses are also the Python classes that NumPy or Python would raise for the same mistake.
+    """
+
+    message: str
+    found: str
+    expected: str
+    mend: str
+    location: Location | None
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        found: str = "",
+        expected: str = "",
+        mend: str = "",
+        location: Location | None = None,
+    ) -> None:
+        # Exception.__init__ and not super(): AxisError's own constructor wants an axis.
+        Exception.__init__(self, message)
+        self.message = message
+        self.found = found
+        self.expected = expected
+        self.mend = mend
+        self.location = location
+        self._refresh_note()
+
+    def __str__(self) -> str:
+        return self.message
+
+    def at(self, location: Location | None) -> Self:
+        """Fill in the location if it is still unknown: whoever knows it first knows it best."""
+        if self.location is None and location is not None:
+            self.location = location
+            self._refresh_note()
+        return self
+
+    def render(self) -> str:
+        """Return the whole report as text, as the command line prints it."""
+        note = self._note()
+        return f"error: {self.message}\n{note}" if note else f"error: {self.message}"
+
+    def _refresh_note(self) -> None:
+        note = self._note()
+        self.__notes__ = [note] if note else []
+
+    def _note(self) -> str:
+        parts = [excerpt(self.location)] if self.location else []
+        details = {"found": self.found, "expected": self.expected, "to mend it": self.mend}
+        parts += [f"  {title}: {text}" for title, text in details.items() if text]
+        return "\n".join(parts)
+
+
+class UserTypeError(UserError, TypeError):
+    """A value of a kind or dtype that does not fit."""
+
+
+class UserValueError(UserError, ValueError):
+    """A value or shape that does not fit."""
+
+
+class UserIndexError(UserError, IndexError):
+    """An index or number of indices that does not fit."""
+
+
+class UserAxisError(UserError, AxisError):
+    """An axis that the array does not have."""
+
+
+class UserKeyError(UserError, KeyError):
+    """A key that is not there."""
+
+
+class UserAttributeError(UserError, AttributeError):
+    """An attribute that is not there."""
+
+
+class UserNameError(UserError, NameError):
+    """A name that is not bound."""
+
+
+class UserZeroDivisionError(UserError, ZeroDivisionError):
+    """A Python number divided by zero."""
+
+
+class UserOverflowError(UserError, OverflowError):
+    """A Python number that does not fit where it is used."""
+
+
+class UserRuntimeError(UserError, RuntimeError):
+    """A program used in a state in which it cannot run."""
+
+
+class UserNotImplementedError(UserError, NotImplementedError):
+    """A part of Python or NumPy that jitflow does not compile."""
+
+
+USER_ERRORS: Mapping[type[Exception], type[UserError]] = MappingProxyType(
+    {
+        Exception: UserError,
+        TypeError: UserTypeError,
+        ValueError: UserValueError,
+        IndexError: UserIndexError,
+        AxisError: UserAxisError,
+        KeyError: UserKeyError,
+        AttributeError: UserAttributeError,
+        NameError: UserNameError,
+        ZeroDivisionError: UserZeroDivisionError,
+        OverflowError: UserOverflowError,
+        RuntimeError: UserRuntimeError,
+        NotImplementedError: UserNotImplementedError,
+    }
+)
+"""The user error that stands for each Python exception class."""
+
+
+def as_user_error(error: Exception, *, mend: str = "", location: Location | None = None) -> UserError:
+    """Return the user error with the class and message of `error`, which NumPy or Python raised.
+
+    The nearest class in the method resolution order of `error` that has a counterpart decides.
+    """
+    if isinstance(error, UserError):
+        return error.at(location)
+    user_class = next(USER_ERRORS[base] for base in type(error).__mro__ if base in USER_ERRORS)
+    message = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return user_class(message, mend=mend, location=location)
+
+
+class CompilerBug(JitflowError):
+    """A mistake in jitflow itself, with all that is needed to find it.
+
+    `pass_name` is the pass that was running, `operation` the text of the op it looked at, `surrounding` the
+    IR around that op, and `reproducer` a command or program that shows the bug again.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        pass_name: str = "",
+        operation: str = "",
+        surrounding: str = "",
+        reproducer: str = "",
+        location: Location | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.pass_name = pass_name
+        self.operation = operation
+        self.surrounding = surrounding
+        self.reproducer = reproducer
+        self.location = location
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        if self.pass_name:
+            lines.append(f"  pass: {self.pass_name}")
+        if self.operation:
+            lines.append(f"  op: {self.operation}")
+        if self.location:
+            lines.append(excerpt(self.location))
+        if self.surrounding:
+            lines += ["  the IR around it:", _indented(self.surrounding)]
+        lines.append("  this is a bug in jitflow, not in your program")
+        if self.reproducer:
+            lines += ["  to reproduce it:", _indented(self.reproducer)]
+        return "\n".join(lines)
+
+
+def excerpt(location: Location) -> str:
+    """Return the place, its source line if that can be read, and a caret under its columns.
+
+    ```
+      --> train.py:12, in step
+       |
+    12 |     if x.sum() > 0:
+       |        ^^^^^^^^^^^
+    ```
+    """
+    lines = [f"  --> {location}, in {location.function}"]
+    source = linecache.getline(location.file, location.line).rstrip()
+    if source:
+        gutter = " " * len(str(location.line))
+        lines += [f"  {gutter} |", f"  {location.line} | {source}"]
+        caret = _caret(source, location)
+        if caret:
+            lines.append(f"  {gutter} | {caret}")
+    caller = location.caller
+    while caller is not None:
+        lines.append(f"  called from {caller}, in {caller.function}")
+        caller = caller.caller
+    return "\n".join(lines)
+
+
+def _caret(source: str, location: Location) -> str:
+    """Return the line of `^` under the location's columns, which count bytes, not characters."""
+    if location.column is None:
+        return ""
+    encoded = source.encode()
+    goes_on = location.end_line is not None and location.end_line > location.line
+    end = len(encoded) if goes_on or location.end_column is None else location.end_column
+    before = encoded[: location.column].decode(errors="replace")
+    marked = encoded[location.column : end].decode(errors="replace")
+    # Tabs stay tabs, so that the caret stands below its column whatever their width.
+    padding = "".join("\t" if character == "\t" else " " for character in before)
+    return padding + "^" * max(len(marked), 1)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.rstrip().splitlines())
+
+
+AnyError = TypeVar("AnyError", bound=BaseException)
+
+
+def with_user_frames(error: AnyError, location: Location | None = None) -> AnyError:
+    """Give `error` a traceback of the user's lines alone, innermost last, and return it, ready to raise.
+
+    Without `location` the error's own is used. What is above the caller of jitflow is added by Python while
+    the exception travels, so the user sees their call and then the line at fault.
+    """
+    location = location or getattr(error, "location", None)
+    traceback: TracebackType | None = None
+    while location is not None:
+        traceback = _frame_at(location, traceback)
+        location = location.caller
+    return error.with_traceback(traceback)
+
+
+class _FrameProbe(Exception):
+    """Raised by the synthetic code below to get hold of its own frame."""
+
+
+def _frame_at(location: Location, inner: TracebackType | None) -> TracebackType:
+    """Return a traceback entry at `location`, followed by `inner`.
+
+    Python makes frames only by running code, so this compiles `raise probe` with the user's file name, line
+    and columns, runs it, and keeps the frame that it raised from.
+    """
+    statement = ast.Raise(exc=ast.Name(id="probe", ctx=ast.Load()))
+    column = location.column or 0
+    for node in (statement, statement.exc):
+        assert node is not None
+        node.lineno = location.line
+        node.col_offset = column
+        node.end_lineno = location.end_line or location.line
+        node.end_col_offset = column if location.end_column is None else location.end_column
+    code = compile(ast.Module(body=[statement], type_ignores=[]), location.file, "exec")
+    code = code.replace(co_name=location.function, co_qualname=location.function)
+    try:
+        exec(code, {"probe": _FrameProbe, "__name__": "jitflow.user"})
+    except _FrameProbe as probe:
+        assert probe.__traceback__ is not None
+        frame_entry = probe.__traceback__.tb_next
+        assert frame_entry is not None
+        return TracebackType(inner, frame_entry.tb_frame, frame_entry.tb_lasti, location.line)
+    raise AssertionError("the synthetic frame did not raise")
