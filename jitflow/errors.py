@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType, TracebackType
-from typing import Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 from numpy.exceptions import AxisError
 
@@ -45,25 +44,23 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A place in the user's source.
+class Location(Protocol):
+    """What an error needs to know of a place in the user's source; the `Loc` of the IR is one.
 
-    Lines count from 1; columns count UTF-8 bytes from 0, as in Python's `ast` and `code.co_positions()`.
-    A column of None means that only the line is known. `caller` is the place of the call when this place is
-    in a helper that was inlined.
+    Lines count from 1 and are 0 where nothing is known. Columns count UTF-8 bytes from 0, as in Python's
+    `ast` and `code.co_positions()`, and are -1 where unknown.
     """
 
-    file: str
-    line: int
-    column: int | None = None
-    end_column: int | None = None
-    end_line: int | None = None
-    function: str = "<module>"
-    caller: Location | None = None
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+    @property
+    def file(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    @property
+    def function(self) -> str: ...
+    @property
+    def column(self) -> int: ...
+    @property
+    def end_column(self) -> int: ...
 
 
 class JitflowError(Exception):
@@ -74,7 +71,8 @@ class UserError(JitflowError):
     """A mistake in the user's program, shown at the user's line.
 
     `message` says what is wrong; `found`, `expected` and `mend` (how to repair it) are optional further
-    lines. The subclasses are also the Python classes that NumPy or Python would raise for the same mistake.
+    lines. `callers` are the places of the calls that led to `location`, innermost first, when helpers were
+    inlined. The subclasses are also the Python classes that NumPy or Python raise for the same mistake.
     """
 
     message: str
@@ -82,6 +80,7 @@ class UserError(JitflowError):
     expected: str
     mend: str
     location: Location | None
+    callers: Sequence[Location]
 
     def __init__(
         self,
@@ -91,6 +90,7 @@ class UserError(JitflowError):
         expected: str = "",
         mend: str = "",
         location: Location | None = None,
+        callers: Sequence[Location] = (),
     ) -> None:
         # Exception.__init__ and not super(): AxisError's own constructor wants an axis.
         Exception.__init__(self, message)
@@ -98,16 +98,19 @@ class UserError(JitflowError):
         self.found = found
         self.expected = expected
         self.mend = mend
-        self.location = location
+        self.location = None
+        self.callers = ()
         self._refresh_note()
+        self.at(location, callers)
 
     def __str__(self) -> str:
         return self.message
 
-    def at(self, location: Location | None) -> Self:
+    def at(self, location: Location | None, callers: Sequence[Location] = ()) -> Self:
         """Fill in the location if it is still unknown: whoever knows it first knows it best."""
-        if self.location is None and location is not None:
+        if self.location is None and location is not None and location.line > 0:
             self.location = location
+            self.callers = tuple(callers)
             self._refresh_note()
         return self
 
@@ -122,6 +125,7 @@ class UserError(JitflowError):
 
     def _note(self) -> str:
         parts = [excerpt(self.location)] if self.location else []
+        parts += [f"  called from {_place(caller)}" for caller in self.callers]
         details = {"found": self.found, "expected": self.expected, "to mend it": self.mend}
         parts += [f"  {title}: {text}" for title, text in details.items() if text]
         return "\n".join(parts)
@@ -233,7 +237,7 @@ class CompilerBug(JitflowError):
             lines.append(f"  pass: {self.pass_name}")
         if self.operation:
             lines.append(f"  op: {self.operation}")
-        if self.location:
+        if self.location and self.location.line > 0:
             lines.append(excerpt(self.location))
         if self.surrounding:
             lines += ["  the IR around it:", _indented(self.surrounding)]
@@ -253,7 +257,7 @@ def excerpt(location: Location) -> str:
        |        ^^^^^^^^^^^
     ```
     """
-    lines = [f"  --> {location}, in {location.function}"]
+    lines = [f"  --> {_place(location)}"]
     source = linecache.getline(location.file, location.line).rstrip()
     if source:
         gutter = " " * len(str(location.line))
@@ -261,20 +265,20 @@ def excerpt(location: Location) -> str:
         caret = _caret(source, location)
         if caret:
             lines.append(f"  {gutter} | {caret}")
-    caller = location.caller
-    while caller is not None:
-        lines.append(f"  called from {caller}, in {caller.function}")
-        caller = caller.caller
     return "\n".join(lines)
+
+
+def _place(location: Location) -> str:
+    function = f", in {location.function}" if location.function else ""
+    return f"{location.file}:{location.line}{function}"
 
 
 def _caret(source: str, location: Location) -> str:
     """Return the line of `^` under the location's columns, which count bytes, not characters."""
-    if location.column is None:
+    if location.column < 0:
         return ""
     encoded = source.encode()
-    goes_on = location.end_line is not None and location.end_line > location.line
-    end = len(encoded) if goes_on or location.end_column is None else location.end_column
+    end = location.end_column if location.end_column > location.column else location.column + 1
     before = encoded[: location.column].decode(errors="replace")
     marked = encoded[location.column : end].decode(errors="replace")
     # Tabs stay tabs, so that the caret stands below its column whatever their width.
@@ -289,17 +293,18 @@ def _indented(text: str) -> str:
 AnyError = TypeVar("AnyError", bound=BaseException)
 
 
-def with_user_frames(error: AnyError, location: Location | None = None) -> AnyError:
+def with_user_frames(error: AnyError, location: Location | None = None, callers: Sequence[Location] = ()) -> AnyError:
     """Give `error` a traceback of the user's lines alone, innermost last, and return it, ready to raise.
 
-    Without `location` the error's own is used. What is above the caller of jitflow is added by Python while
-    the exception travels, so the user sees their call and then the line at fault.
+    Without `location` a user error's own places are used. What is above the caller of jitflow is added by
+    Python while the exception travels, so the user sees their call and then the line at fault.
     """
-    location = location or getattr(error, "location", None)
+    if location is None and isinstance(error, UserError):
+        location, callers = error.location, error.callers
     traceback: TracebackType | None = None
-    while location is not None:
-        traceback = _frame_at(location, traceback)
-        location = location.caller
+    for place in (location, *callers):
+        if place is not None and place.line > 0:
+            traceback = _frame_at(place, traceback)
     return error.with_traceback(traceback)
 
 
@@ -314,15 +319,19 @@ def _frame_at(location: Location, inner: TracebackType | None) -> TracebackType:
     and columns, runs it, and keeps the frame that it raised from.
     """
     statement = ast.Raise(exc=ast.Name(id="probe", ctx=ast.Load()))
-    column = location.column or 0
+    column, end_column = location.column, max(location.end_column, location.column)
+    if column < 0:  # Python underlines nothing when all of the line is meant
+        source = linecache.getline(location.file, location.line).rstrip().encode()
+        column, end_column = len(source) - len(source.lstrip()), len(source)
     for node in (statement, statement.exc):
         assert node is not None
         node.lineno = location.line
         node.col_offset = column
-        node.end_lineno = location.end_line or location.line
-        node.end_col_offset = column if location.end_column is None else location.end_column
+        node.end_lineno = location.line
+        node.end_col_offset = end_column
     code = compile(ast.Module(body=[statement], type_ignores=[]), location.file, "exec")
-    code = code.replace(co_name=location.function, co_qualname=location.function)
+    function = location.function or "<module>"
+    code = code.replace(co_name=function, co_qualname=function)
     try:
         exec(code, {"probe": _FrameProbe, "__name__": "jitflow.user"})
     except _FrameProbe as probe:
