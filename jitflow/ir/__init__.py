@@ -1,0 +1,1 @@
+"""The intermediate representation: records, the table of operations, text form, verifier, interpreter."""

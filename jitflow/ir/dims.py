@@ -1,0 +1,324 @@
+"""Sizes as values: a dim is an ``int`` or an integer expression over named sizes.
+
+Expressions are kept in a normal form (a sum of products of atoms with integer coefficients, sorted), so that two
+dims are equal exactly when their normal forms are: ``(n + 1) * 2`` and ``2*n + 2`` are one dim. Atoms are symbols and
+the four operations that are not polynomial: ``//``, ``%``, ``min``, ``max``.
+
+Sizes are never negative, and arithmetic on them is exact here; the compiled code checks that byte sizes fit in 63 bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import Union
+
+__all__ = ["Call", "Dim", "Expression", "Symbol", "evaluate", "lower_bound", "maximum", "minimum", "product",
+           "substitute", "symbol", "symbols"]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A size known only at run time, named uniquely within its function."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An operation that is not polynomial: ``operator`` is one of ``//  %  min  max``."""
+
+    operator: str
+    operands: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        if self.operator in ("min", "max"):
+            return f"{self.operator}({', '.join(map(str, self.operands))})"
+        left, right = (f"({d})" if isinstance(d, Expression) and not d.is_symbol else str(d) for d in self.operands)
+        return f"{left} {self.operator} {right}"
+
+
+Atom = Union[Symbol, Call]
+Monomial = tuple[Atom, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A sum of ``coefficient * atom * atom...``; never a plain number (those are ``int``)."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @property
+    def is_symbol(self) -> bool:
+        (monomial, coefficient), *rest = self.terms
+        return not rest and coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Symbol)
+
+    def __add__(self, other: Dim) -> Dim:
+        return _sum(_terms(self), _terms(other))
+
+    def __radd__(self, other: int) -> Dim:
+        return self + other
+
+    def __neg__(self) -> Dim:
+        return self * -1
+
+    def __sub__(self, other: Dim) -> Dim:
+        return self + (-other)
+
+    def __rsub__(self, other: int) -> Dim:
+        return -self + other
+
+    def __mul__(self, other: Dim) -> Dim:
+        total: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in _terms(other).items():
+                monomial = tuple(sorted(left + right, key=_order))
+                total[monomial] = total.get(monomial, 0) + a * b
+        return _normal(total)
+
+    def __rmul__(self, other: int) -> Dim:
+        return self * other
+
+    def __floordiv__(self, other: Dim) -> Dim:
+        return _floor_divide(self, other)
+
+    def __rfloordiv__(self, other: int) -> Dim:
+        return _floor_divide(other, self)
+
+    def __mod__(self, other: Dim) -> Dim:
+        return _modulo(self, other)
+
+    def __rmod__(self, other: int) -> Dim:
+        return _modulo(other, self)
+
+    def __str__(self) -> str:
+        text = ""
+        for monomial, coefficient in self.terms:
+            factors = "*".join(f"({a})" if isinstance(a, Call) and a.operator in "//%" else str(a) for a in monomial)
+            size = abs(coefficient)
+            term = str(size) if not monomial else factors if size == 1 else f"{size}*{factors}"
+            sign = "-" if coefficient < 0 else "+"
+            text = f"{text} {sign} {term}" if text else (f"-{term}" if coefficient < 0 else term)
+        return text
+
+    __repr__ = __str__
+
+
+Dim = Union[int, Expression]
+
+
+def symbol(name: str) -> Expression:
+    """The dim that is the run-time size ``name``."""
+    return Expression((((Symbol(name),), 1),))
+
+
+def minimum(*operands: Dim) -> Dim:
+    """The smallest of several dims."""
+    return _extremum("min", operands)
+
+
+def maximum(*operands: Dim) -> Dim:
+    """The largest of several dims."""
+    return _extremum("max", operands)
+
+
+def product(dims: tuple[Dim, ...] | list[Dim]) -> Dim:
+    """The number of elements of an array with these dims."""
+    return reduce(lambda left, right: left * right, dims, 1)
+
+
+def symbols(dim: Dim) -> Iterator[str]:
+    """The names that a dim depends on."""
+    if isinstance(dim, Expression):
+        for monomial, _ in dim.terms:
+            for atom in monomial:
+                if isinstance(atom, Symbol):
+                    yield atom.name
+                else:
+                    for operand in atom.operands:
+                        yield from symbols(operand)
+
+
+def substitute(dim: Dim, mapping: Mapping[str, Dim]) -> Dim:
+    """``dim`` with names replaced by dims; names that ``mapping`` lacks stay."""
+    return rebuild(dim, lambda name: mapping[name] if name in mapping else symbol(name))
+
+
+def evaluate(dim: Dim, sizes: Mapping[str, int]) -> int:
+    """The number that ``dim`` is under ``sizes``."""
+    number = rebuild(dim, lambda name: sizes[name])
+    assert isinstance(number, int)
+    return number
+
+
+def rebuild(dim: Dim, leaf: Callable[[str], Dim]) -> Dim:
+    """``dim`` computed anew with ``leaf(name)`` for every name."""
+    if not isinstance(dim, Expression):
+        return dim
+    total: Dim = 0
+    for monomial, coefficient in dim.terms:
+        term: Dim = coefficient
+        for atom in monomial:
+            term = term * _rebuild_atom(atom, leaf)
+        total = total + term
+    return total
+
+
+def lower_bound(dim: Dim, at_least: Mapping[str, int] | None = None) -> int | None:
+    """A number that ``dim`` is never below, sizes being at least 0 (or as ``at_least`` says), or None if unknown."""
+    if isinstance(dim, int):
+        return dim
+    total = 0
+    for monomial, coefficient in dim.terms:
+        if coefficient < 0 and monomial:
+            return None
+        bound = coefficient
+        for atom in monomial:
+            factor = _atom_bound(atom, at_least or {})
+            if factor is None or factor < 0:
+                return None
+            bound *= factor
+        total += bound
+    return total
+
+
+def _atom_bound(atom: Atom, at_least: Mapping[str, int]) -> int | None:
+    if isinstance(atom, Symbol):
+        return at_least.get(atom.name, 0)
+    bounds = [lower_bound(operand, at_least) for operand in atom.operands]
+    if atom.operator == "max":
+        known = [bound for bound in bounds if bound is not None]
+        return max(known, default=None)
+    if atom.operator == "min":
+        return None if None in bounds else min(bound for bound in bounds if bound is not None)
+    return 0 if all(bound is not None and bound >= 0 for bound in bounds) else None
+
+
+def _rebuild_atom(atom: Atom, leaf: Callable[[str], Dim]) -> Dim:
+    if isinstance(atom, Symbol):
+        return leaf(atom.name)
+    operands = [rebuild(operand, leaf) for operand in atom.operands]
+    if atom.operator in ("min", "max"):
+        return _extremum(atom.operator, tuple(operands))
+    return operands[0] // operands[1] if atom.operator == "//" else operands[0] % operands[1]
+
+
+def _order(atom: Atom) -> tuple[int, str]:
+    return (isinstance(atom, Call), str(atom))
+
+
+def _terms(dim: Dim) -> dict[Monomial, int]:
+    return {(): dim} if isinstance(dim, int) else dict(dim.terms)
+
+
+def _sum(left: dict[Monomial, int], right: dict[Monomial, int]) -> Dim:
+    total = dict(left)
+    for monomial, coefficient in right.items():
+        total[monomial] = total.get(monomial, 0) + coefficient
+    return _normal(total)
+
+
+def _normal(total: dict[Monomial, int]) -> Dim:
+    terms = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
+    if all(not monomial for monomial, _ in terms):
+        return sum(coefficient for _, coefficient in terms)
+    terms.sort(key=lambda term: (not term[0], term[1] < 0, -len(term[0]), [_order(atom) for atom in term[0]]))
+    return Expression(tuple(terms))
+
+
+def _call(operator: str, *operands: Dim) -> Dim:
+    return Expression((((Call(operator, operands),), 1),))
+
+
+def _floor_divide(left: Dim, right: Dim) -> Dim:
+    if isinstance(left, int) and isinstance(right, int):
+        return left // right
+    if right == 1 or left == 0:
+        return left
+    if left == right:
+        return 1
+    if isinstance(left, Expression):
+        if isinstance(right, int) and all(coefficient % right == 0 for _, coefficient in left.terms):
+            return _normal({monomial: coefficient // right for monomial, coefficient in left.terms})
+        quotient = _cancel(left, right)
+        if quotient is not None:
+            return quotient
+    return _call("//", left, right)
+
+
+def _cancel(left: Expression, right: Dim) -> Dim | None:
+    """``left // right`` where ``right`` is one monomial that divides every term of ``left``."""
+    if not isinstance(right, Expression) or len(right.terms) != 1:
+        return None
+    divisor, scale = right.terms[0]
+    result: dict[Monomial, int] = {}
+    for monomial, coefficient in left.terms:
+        rest = list(monomial)
+        for atom in divisor:
+            if atom not in rest:
+                return None
+            rest.remove(atom)
+        if coefficient % scale:
+            return None
+        result[tuple(rest)] = coefficient // scale
+    return _normal(result)
+
+
+def _modulo(left: Dim, right: Dim) -> Dim:
+    if isinstance(left, int) and isinstance(right, int):
+        return left % right
+    if right == 1 or left == right:
+        return 0
+    if isinstance(left, Expression):
+        if isinstance(right, int) and all(coefficient % right == 0 for _, coefficient in left.terms):
+            return 0
+        if _cancel(left, right) is not None:
+            return 0
+    return _call("%", left, right)
+
+
+def _extremum(operator: str, operands: tuple[Dim, ...]) -> Dim:
+    choose = min if operator == "min" else max
+    flat: list[Dim] = []
+    for operand in operands:
+        inner = _as_call(operand, operator)
+        flat.extend(inner.operands if inner is not None else (operand,))
+    numbers = [operand for operand in flat if isinstance(operand, int)]
+    rest = sorted({operand for operand in flat if not isinstance(operand, int)}, key=str)
+    kept: list[Dim] = [
+        operand for operand in rest
+        if not any(other is not operand and _dominates(other, operand, operator) for other in rest)
+    ]  # fmt: skip
+    if numbers:
+        number = choose(numbers)
+        above = [operand for operand in kept if _never_below(operand, number)]
+        if operator == "min":
+            kept = [operand for operand in kept if operand not in above]
+        if operator == "min" or not above:
+            kept.append(number)
+    return kept[0] if len(kept) == 1 else _call(operator, *kept)
+
+
+def _never_below(dim: Dim, number: int) -> bool:
+    bound = lower_bound(dim)
+    return bound is not None and bound >= number
+
+
+def _dominates(left: Dim, right: Dim, operator: str) -> bool:
+    """Whether ``left`` makes ``right`` superfluous: their difference is a number of the right sign."""
+    difference = left - right
+    return isinstance(difference, int) and (difference > 0 if operator == "max" else difference < 0)
+
+
+def _as_call(dim: Dim, operator: str) -> Call | None:
+    if isinstance(dim, Expression) and len(dim.terms) == 1:
+        monomial, coefficient = dim.terms[0]
+        if coefficient == 1 and len(monomial) == 1:
+            atom = monomial[0]
+            if isinstance(atom, Call) and atom.operator == operator:
+                return atom
+    return None

@@ -1,0 +1,39 @@
+"""The table of operations: the single source of truth about what every op is.
+
+One row (`OpDef`) holds name, documentation, operands, typing rule, effects and reference meaning in NumPy. What a
+layer adds (a gradient rule, a lowering to loops, the LLVM emission) is a table in that layer, keyed by the op's name.
+
+Three sets share the machinery: tensor ops say what the user meant, loop ops what a kernel does, host ops what runs the
+kernels. Elementwise arithmetic is one set of rows for all three: on tensors, on scalars, and on vectors of lanes.
+"""
+
+from __future__ import annotations
+
+from jitflow.ir.core import OpDef
+from jitflow.ir.ops.control import CONTROL_OPS
+from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
+from jitflow.ir.ops.host import HOST_OPS
+from jitflow.ir.ops.indexing import INDEXING_OPS
+from jitflow.ir.ops.linear import LINEAR_OPS
+from jitflow.ir.ops.loop import LOOP_OPS
+from jitflow.ir.ops.reduction import REDUCTION_OPS
+from jitflow.ir.ops.shape import SHAPE_OPS
+from jitflow.ir.ops.state import STATE_OPS
+
+__all__ = ["OPS"]
+
+OPS: dict[str, OpDef] = {
+    op.name: op
+    for table in (
+        ELEMENTWISE_OPS,
+        REDUCTION_OPS,
+        SHAPE_OPS,
+        INDEXING_OPS,
+        LINEAR_OPS,
+        CONTROL_OPS,
+        STATE_OPS,
+        LOOP_OPS,
+        HOST_OPS,
+    )
+    for op in table
+}

@@ -1,0 +1,92 @@
+"""Loop ops: what a kernel does beyond arithmetic and control flow, which it shares with the other layers.
+
+Offsets are in bytes. A memory op with ``lanes`` 0 moves one number, otherwise a vector; an optional last mask operand
+says which lanes are touched (others load as 0). Vectors of bool are masks in registers and bytes in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Buffer, Index, Scalar, Type, Vector
+
+__all__ = ["LOOP_OPS"]
+
+_READS, _WRITES = (Effect("reads", 0),), (Effect("writes", 0),)
+
+
+def _element(buffer: Type, attributes: Attributes) -> Scalar | Vector:
+    if not isinstance(buffer, Buffer):
+        raise TypeRuleError(f"expected a buffer, got {buffer}")
+    lanes = attributes.get("lanes", 0)
+    return Vector(buffer.dtype, lanes) if lanes else Scalar(buffer.dtype)
+
+
+def _infer_read(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (_element(operands[0], attributes),)
+
+
+def _infer_read_pair(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (_element(operands[0], attributes),) * 2
+
+
+def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return ()
+
+
+def _infer_splat(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (operand,) = operands
+    if not isinstance(operand, Scalar):
+        raise TypeRuleError(f"splat: expected a scalar, got {operand}")
+    return (Vector(operand.dtype, attributes["lanes"]),)
+
+
+def _vector(name: str, type: Type) -> Vector:
+    if not isinstance(type, Vector):
+        raise TypeRuleError(f"{name}: expected a vector, got {type}")
+    return type
+
+
+def _infer_lane_index(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Vector(attributes["dtype"], attributes["lanes"]),)
+
+
+def _infer_scalar_of(name: str) -> Callable[[Sequence[Type], Attributes], tuple[Type, ...]]:
+    return lambda operands, attributes: (Scalar(_vector(name, operands[0]).dtype),)
+
+
+def _infer_mask(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Vector(BOOL, attributes["lanes"]),)
+
+
+LOOP_OPS = [
+    OpDef("read", "buffer, offset [, mask]: contiguous lanes", "loop", None, _infer_read, None, _READS, frozenset(),
+          ("lanes",)),
+    OpDef("read_strided", "buffer, offset, stride [, mask]: lanes ``stride`` bytes apart", "loop", None, _infer_read,
+          None, _READS, frozenset(), ("lanes",)),
+    OpDef("read_at", "buffer, vector of i64 offsets [, mask]: lanes anywhere", "loop", None, _infer_read, None, _READS,
+          frozenset(), ("lanes",)),
+    OpDef("read_pair", "buffer, offset [, mask]: lanes of (first, second) interleaved, as complex numbers lie",
+          "loop", None, _infer_read_pair, None, _READS, frozenset(), ("lanes",)),
+    OpDef("write", "buffer, offset, value [, mask]; ``streaming`` bypasses the caches", "loop", None, _nothing, None,
+          _WRITES, frozenset(), ("streaming",)),
+    OpDef("write_strided", "buffer, offset, stride, value [, mask]", "loop", None, _nothing, None, _WRITES),
+    OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "loop", None, _nothing, None, _WRITES,
+          frozenset(), ("streaming",)),
+    OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, None, (), frozenset(), ("lanes",)),
+    OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, None, (), frozenset(),
+          ("dtype", "lanes")),
+    OpDef("lanes_below", "operand: index; a mask of the lanes whose number is below it", "loop", 1, _infer_mask, None,
+          (), frozenset(), ("lanes",)),
+    OpDef("fold_lanes", "folds the lanes with the op ``combine``, halves onto each other", "loop", 1,
+          _infer_scalar_of("fold_lanes"), None, (), frozenset(), ("combine",)),
+    OpDef("any_lane", "whether any lane of a mask is set", "loop", 1, lambda operands, attributes: (Scalar(BOOL),)),
+    OpDef("first_lane", "the number of the first set lane; the lane count if none", "loop", 1,
+          lambda operands, attributes: (Index(),)),
+    OpDef("extract_lane", "vector, index: one lane", "loop", 2, _infer_scalar_of("extract_lane")),
+    OpDef("to_index", "an integer scalar as an index", "any", 1, lambda operands, attributes: (Index(),)),
+    OpDef("multiply_high", "upper half of the double-width product of unsigned integers", "loop", 2,
+          lambda operands, attributes: (operands[0],)),
+]  # fmt: skip

@@ -1,0 +1,133 @@
+"""Mutable state: variables, places, tapes, random draws, and what is ordered with them.
+
+Only ``load`` and the storing ops touch what a place shows; ``load`` is a snapshot. View ops on a variable or a place
+(`shape.py`) give places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.dtypes import U32
+from jitflow.ir.types import Place, Scalar, Tape, Tensor, Type, Variable, dims_of
+
+__all__ = ["STATE_OPS"]
+
+_READS, _WRITES = Effect("reads", 0), Effect("writes", 0)
+_EXTERNAL = (Effect("external"),)
+
+
+def _storage(name: str, type: Type) -> Variable | Place:
+    if not isinstance(type, Variable | Place):
+        raise TypeRuleError(f"{name}: expected a variable or a place, got {type}")
+    return type
+
+
+def _infer_variable(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (value,) = operands
+    if not isinstance(value, Tensor | Scalar):
+        raise TypeRuleError(f"variable: expected a tensor to start from, got {value}")
+    return (Variable(value.dtype, dims_of(value)),)
+
+
+def _infer_load(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    place = _storage("load", operands[0])
+    return (Tensor(place.dtype, place.dims),)
+
+
+def _infer_store(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    place, value = _storage("store", operands[0]), operands[1]
+    if not isinstance(value, Tensor | Scalar) or value.dtype != place.dtype or dims_of(value) not in ((), place.dims):
+        raise TypeRuleError(f"store: expected a value for {place}, got {value}")
+    return ()
+
+
+def _infer_scatter(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    place = _storage("scatter", operands[0])
+    value = operands[-1]
+    if not isinstance(value, Tensor | Scalar) or value.dtype != place.dtype:
+        raise TypeRuleError(f"scatter: expected values of dtype {place.dtype.name}, got {value}")
+    return ()
+
+
+def _infer_tape(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Tape(attributes["dtype"]),)
+
+
+def _infer_push(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    tape, value = operands
+    if not isinstance(tape, Tape) or not isinstance(value, Tensor | Scalar) or value.dtype != tape.dtype:
+        raise TypeRuleError(f"push: expected a tape and a value of its dtype, got {tape} and {value}")
+    return ()
+
+
+def _infer_random(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Tensor(U32, attributes["dims"]),)
+
+
+def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return ()
+
+
+def _store(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    operands[0][...] = operands[1]
+    return ()
+
+
+def _scatter(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    place, *indices, values = operands
+    index = (slice(None),) * attributes["axis"] + tuple(indices)
+    if attributes.get("combine") == "add":
+        np.add.at(place, index, values)
+    else:
+        place[index] = values
+    return ()
+
+
+def _push(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    operands[0].append(np.array(operands[1]))
+    return ()
+
+
+def _random_bits(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    key, counter = (int(operand) for operand in operands)
+    generator = np.random.Philox(key=key, counter=counter)
+    count = int(np.prod(attributes["dims"], dtype=np.int64))
+    return generator.random_raw((count + 1) // 2).view(np.uint32)[:count].reshape(attributes["dims"])
+
+
+STATE_OPS = [
+    OpDef(
+        "variable", "new storage that starts as the operand", "tensor", 1, _infer_variable,
+        lambda operands, attributes, types: np.array(operands[0]), (Effect("allocates"),),
+    ),
+    OpDef(
+        "load", "what a place shows now", "tensor", 1, _infer_load,
+        lambda operands, attributes, types: np.array(operands[0]), (_READS,),
+    ),
+    OpDef("store", "makes a place show a value; a rank-0 value fills it", "tensor", 2, _infer_store, _store, (_WRITES,)),
+    OpDef(
+        "scatter", "stores values at integer positions on the axes from ``axis`` on; ``combine``: ``set`` (the last of "
+        "equal positions wins) or ``add``", "tensor", None, _infer_scatter, _scatter,
+        (_READS, _WRITES, Effect("check")), frozenset(), ("axis", "combine"),
+    ),
+    OpDef("tape", "an empty tape", "tensor", 0, _infer_tape, lambda *_: [], (Effect("allocates"),), frozenset(),
+          ("dtype",)),
+    OpDef("push", "puts a value on a tape", "tensor", 2, _infer_push, _push, (_WRITES,)),
+    OpDef("pop", "takes the last value from a tape", "tensor", 1, None,
+          lambda operands, attributes, types: operands[0].pop(), (_READS, _WRITES)),
+    OpDef(
+        "random_bits", "32 random bits an element, a pure function of a key and a counter (Philox 4x64, Salmon et al. "
+        "2011)", "tensor", 2, _infer_random, _random_bits, (), frozenset({"creation"}), ("dims",),
+    ),
+    OpDef("print", "prints the operands formatted with ``message``", "any", None, _nothing,
+          lambda operands, attributes, types: print(attributes["message"].format(*operands)) or (), _EXTERNAL,
+          frozenset(), ("message",)),
+    OpDef("send", "hands operand 0 to the device that receives ``key``", "any", 1, _nothing, None, _EXTERNAL,
+          frozenset(), ("key",)),
+    OpDef("receive", "the value sent as ``key``", "any", 0, None, None, _EXTERNAL, frozenset(), ("key",)),
+]  # fmt: skip

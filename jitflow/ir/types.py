@@ -1,0 +1,158 @@
+"""Types of values.
+
+=================  ==================  =====================================================================
+text               record              what it is
+=================  ==================  =====================================================================
+``f32[n, 784]``    `Tensor`            an immutable array; ``f32[]`` is a 0-d array
+``f32``            `Scalar`            a NumPy scalar: promotes strongly
+``float``          `Scalar` (weak)     a Python number (``float``, ``int``, ``complex``, ``pybool``): weak (NEP 50)
+``index[n + 1]``   `Index`             a size, with the dim that it is known to equal; plain ``index`` if unknown
+``var f32[n]``     `Variable`          mutable storage of that element type and dims
+``place f32[n]``   `Place`             a view on one or several variables: what view ops on a variable give
+``tape f32``       `Tape`              a stack of values saved for a reverse pass
+``f32x16``         `Vector`            lanes of one dtype in a register (loop ops)
+``buffer f32``     `Buffer`            memory on a device (loop and host ops)
+=================  ==================  =====================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Union
+
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
+
+__all__ = ["Buffer", "Index", "Place", "Scalar", "Tape", "Tensor", "Type", "Variable", "Vector", "dims_of", "map_dims",
+           "with_dtype"]  # fmt: skip
+
+_PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """An array value. ``dims`` are ints or expressions over the function's sizes."""
+
+    dtype: DType
+    dims: tuple[Dim, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}{_dims(self.dims)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number. ``weak``: a Python number, which adopts the dtype of what it meets (its own is f64, i64, c128, bool)."""
+
+    dtype: DType
+    weak: bool = False
+
+    def __str__(self) -> str:
+        return _PYTHON_NAMES[self.dtype] if self.weak else self.dtype.name
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A size or an offset, 64 bits. ``dim`` is what it is known to equal, None if unknown."""
+
+    dim: Dim | None = None
+
+    def __str__(self) -> str:
+        return "index" if self.dim is None else f"index[{self.dim}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """Mutable storage: a user's variable, a mutated argument, a captured array, a local that is written to."""
+
+    dtype: DType
+    dims: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"var {self.dtype.name}{_dims(self.dims)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A strided view on one or several variables; only ``load`` and the storing ops touch what it shows."""
+
+    dtype: DType
+    dims: tuple[Dim, ...]
+
+    def __str__(self) -> str:
+        return f"place {self.dtype.name}{_dims(self.dims)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """A stack for values of one element type; every push has its own dims."""
+
+    dtype: DType
+
+    def __str__(self) -> str:
+        return f"tape {self.dtype.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """``lanes`` numbers of one dtype. Masks are vectors of bool."""
+
+    dtype: DType
+    lanes: int
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}x{self.lanes}"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Memory that holds numbers of one dtype on ``device``."""
+
+    dtype: DType
+    device: str = "cpu"
+
+    def __str__(self) -> str:
+        return f"buffer {self.dtype.name}" + ("" if self.device == "cpu" else f" on {self.device}")
+
+
+Type = Union[Tensor, Scalar, Index, Variable, Place, Tape, Vector, Buffer]
+
+
+def dims_of(type: Type) -> tuple[Dim, ...]:
+    """The dims of a type; rank 0 for scalars and everything else that has none."""
+    return type.dims if isinstance(type, Tensor | Variable | Place) else ()
+
+
+def with_dtype(type: Tensor | Scalar | Vector, dtype: DType) -> Tensor | Scalar | Vector:
+    """The same shape and lanes with another element type. A weak scalar stays weak only for the four Python types."""
+    if isinstance(type, Tensor):
+        return Tensor(dtype, type.dims)
+    if isinstance(type, Vector):
+        return Vector(dtype, type.lanes)
+    return Scalar(dtype, type.weak and dtype in _PYTHON_NAMES)
+
+
+def map_dims(type: Type, change: Callable[[Dim], Dim]) -> Type:
+    """The type with ``change`` applied to each of its dims."""
+    if isinstance(type, Tensor | Variable | Place):
+        return _remake(type, tuple(change(dim) for dim in type.dims))
+    if isinstance(type, Index) and type.dim is not None:
+        return Index(change(type.dim))
+    return type
+
+
+def _remake(type: Tensor | Variable | Place, dims: tuple[Dim, ...]) -> Tensor | Variable | Place:
+    if isinstance(type, Tensor):
+        return Tensor(type.dtype, dims)
+    if isinstance(type, Variable):
+        return Variable(type.dtype, dims)
+    return Place(type.dtype, dims)
+
+
+def _dims(dims: tuple[Dim, ...]) -> str:
+    return f"[{', '.join(map(str, dims))}]"
