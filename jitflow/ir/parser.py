@@ -1,0 +1,406 @@
+"""Reads the text form of the IR back (`jitflow.ir.printer` says what it looks like).
+
+A recursive descent over one list of tokens. It knows the grammar and the table of operations, nothing of typing: result
+types are written in the text, and `jitflow.ir.verifier` says whether they hold.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NoReturn, TypeVar
+
+from jitflow.errors import JitflowError
+from jitflow.ir.core import NO_ATTRIBUTES, Attributes, Fact, Function, Op, OpDef, Region, Value
+from jitflow.ir.dims import Dim, maximum, minimum, symbol
+from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType
+from jitflow.ir.location import NOWHERE, Loc
+from jitflow.ir.printer import LAYER_WORDS
+from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, Vector
+
+__all__ = ["ParseError", "parse", "parse_type"]
+
+_TOKEN = re.compile(
+    r"""(?P<space>[ \t\r\n]+)
+      | (?P<location>;[^\n]*)
+      | (?P<string>"(?:[^"\\\n]|\\.)*")
+      | (?P<value>%[A-Za-z0-9_.]+)
+      | (?P<function>@(?:[A-Za-z_][A-Za-z0-9_.]*|"(?:[^"\\\n]|\\.)*"))
+      | (?P<float>\d+\.\d+(?:e[+-]?\d+)?|\d+e[+-]?\d+)
+      | (?P<hex>0x[0-9a-f]+)
+      | (?P<integer>\d+)
+      | (?P<word>[A-Za-z_$][A-Za-z0-9_.$]*)
+      | (?P<mark>//|[!=<>]=|[-+*%(){}\[\],=:<>])""",
+    re.VERBOSE,
+)
+_LAYERS = {word: layer for layer, word in LAYER_WORDS.items()}
+_PYTHON_TYPES = {"float": F64, "int": I64, "complex": C128, "pybool": BOOL}
+_VECTOR = re.compile(r"([a-z]+\d*)x(\d+)\Z")
+_CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
+
+Item = TypeVar("Item")
+
+
+class ParseError(JitflowError, ValueError):
+    """Text that is not IR. The message shows the line with a caret under what is wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """``kind`` is the name of the pattern's group, or ``end``."""
+
+    kind: str
+    text: str
+    position: int
+
+
+def parse(text: str, table: Mapping[str, OpDef] | None = None) -> Function:
+    """The function that ``text`` describes; functions after the first are those that it calls.
+
+    Raises `ParseError` with a caret under the first thing that is not IR.
+    """
+    if table is None:
+        from jitflow.ir.ops import OPS
+
+        table = OPS
+    parser = _Parser(text, table)
+    first, *rest = parser.functions()
+    if not rest:
+        return first
+    return Function(first.name, first.region, first.facts, first.layer, first.attributes, tuple(rest))
+
+
+def parse_type(text: str) -> Type:
+    """The type that ``text`` describes, as in ``f32[n, 784]``. Raises `ParseError`."""
+    parser = _Parser(text, {})
+    result = parser.type()
+    parser.end()
+    return result
+
+
+class _Parser:
+    def __init__(self, text: str, table: Mapping[str, OpDef]) -> None:
+        self.text = text
+        self.table = table
+        self.tokens = self._tokenise()
+        self.next = 0
+        self.values: dict[str, Value] = {}
+
+    # Tokens
+
+    def _tokenise(self) -> list[Token]:
+        tokens: list[Token] = []
+        position = 0
+        while position < len(self.text):
+            match = _TOKEN.match(self.text, position)
+            if match is None:
+                self.fail(f"expected IR, got {self.text[position]!r}", position)
+            if match.lastgroup != "space":
+                assert match.lastgroup is not None
+                tokens.append(Token(match.lastgroup, match.group(), position))
+            position = match.end()
+        tokens.append(Token("end", "", position))
+        return tokens
+
+    def fail(self, message: str, position: int | None = None) -> NoReturn:
+        """Raise `ParseError` with a caret at ``position``, or at the next token."""
+        if position is None:
+            position = self.tokens[self.next].position
+        line_start = self.text.rfind("\n", 0, position) + 1
+        line = self.text[line_start:].split("\n", 1)[0]
+        number = self.text.count("\n", 0, position) + 1
+        gutter = " " * len(str(number))
+        raise ParseError(
+            f"{message}\n  --> line {number}\n  {gutter} |\n  {number} | {line}\n"
+            f"  {gutter} | {' ' * (position - line_start)}^"
+        )
+
+    def peek(self) -> Token:
+        """The next token that is no location."""
+        while self.tokens[self.next].kind == "location":
+            self.next += 1
+        return self.tokens[self.next]
+
+    def take(self, kind: str, what: str = "") -> Token:
+        """The next token, which must be of a kind."""
+        token = self.peek()
+        if token.kind != kind:
+            self.fail(f"expected {what or f'a {kind}'}, got {token.text or 'the end'!r}")
+        self.next += 1
+        return token
+
+    def at(self, text: str) -> bool:
+        return self.peek().text == text and self.peek().kind in ("mark", "word")
+
+    def skip(self, text: str) -> bool:
+        """Whether the next token is ``text``, which is then passed."""
+        if self.at(text):
+            self.next += 1
+            return True
+        return False
+
+    def expect(self, text: str) -> None:
+        if not self.skip(text):
+            self.fail(f"expected {text!r}, got {self.peek().text or 'the end'!r}")
+
+    def end(self) -> None:
+        if self.peek().kind != "end":
+            self.fail(f"expected the end, got {self.peek().text!r}")
+
+    def listed(self, closing: str, item: Callable[[], Item]) -> tuple[Item, ...]:
+        """Items between commas up to ``closing``, which is passed."""
+        items: list[Item] = []
+        while not self.skip(closing):
+            if items:
+                self.expect(",")
+            items.append(item())
+        return tuple(items)
+
+    def separated(self, item: Callable[[], Item]) -> list[Item]:
+        """One item or more between commas."""
+        items = [item()]
+        while self.skip(","):
+            items.append(item())
+        return items
+
+    # Functions and ops
+
+    def functions(self) -> list[Function]:
+        functions = [self.function()]
+        while self.peek().kind != "end":
+            functions.append(self.function())
+        return functions
+
+    def function(self) -> Function:
+        self.values = {}
+        word = self.peek().text
+        if word not in _LAYERS:
+            self.fail(f"expected {', '.join(_LAYERS)}, got {word or 'the end'!r}")
+        self.next += 1
+        name = self.take("function", "a function's name").text[1:]
+        if name.startswith('"'):
+            name = json.loads(name)
+        parameters = self.parameters()
+        facts = self.separated(self.fact) if self.skip("where") else []
+        attributes = self.attributes() if self.skip("with") else NO_ATTRIBUTES
+        self.expect("{")
+        return Function(name, Region(parameters, self.ops()), tuple(facts), _LAYERS[word], attributes)
+
+    def fact(self) -> Fact:
+        left = self.dim()
+        relation = self.take("mark", "a relation").text
+        if relation not in ("==", "!=", ">=", "<"):
+            self.next -= 1
+            self.fail(f"expected ==, !=, >= or <, got {relation!r}")
+        return Fact(left, relation, self.dim())
+
+    def parameters(self) -> tuple[Value, ...]:
+        self.expect("(")
+        return self.define(self.listed(")", self.definition))
+
+    def definition(self) -> tuple[Token, Value]:
+        """``%name: type``, still unknown to the operands that follow."""
+        token = self.take("value")
+        self.expect(":")
+        name = token.text[1:]
+        return token, Value(self.type(), "" if name.isdigit() else name)
+
+    def define(self, definitions: Iterable[tuple[Token, Value]]) -> tuple[Value, ...]:
+        """From here on the names mean these values."""
+        values: list[Value] = []
+        for token, value in definitions:
+            if self.values.setdefault(token.text, value) is not value:
+                self.fail(f"expected a new name, got {token.text} again", token.position)
+            values.append(value)
+        return tuple(values)
+
+    def operand(self) -> Value:
+        token = self.take("value")
+        if token.text not in self.values:
+            self.fail(f"expected a value defined before, got {token.text}", token.position)
+        return self.values[token.text]
+
+    def operand_follows(self) -> bool:
+        """Whether the next token is an operand and not the result of the next op."""
+        return self.tokens[self.next].kind == "value" and self.tokens[self.next + 1].text != ":"
+
+    def ops(self) -> tuple[Op, ...]:
+        """Ops up to the closing brace."""
+        ops: list[Op] = []
+        while not self.skip("}"):
+            ops.append(self.op())
+        return tuple(ops)
+
+    def op(self) -> Op:
+        definitions: list[tuple[Token, Value]] = []
+        if self.peek().kind == "value":
+            definitions = self.separated(self.definition)
+            self.expect("=")
+        token = self.take("word", "an op's name")
+        if token.text not in self.table:
+            self.fail(f"expected an op's name, got {token.text!r}", token.position)
+        operands = self.separated(self.operand) if self.operand_follows() else []
+        attributes = self.attributes() if self.tokens[self.next].text == "{" else NO_ATTRIBUTES
+        loc = self.location()
+        regions: list[Region] = []
+        while self.at("("):
+            parameters = self.parameters()
+            self.expect("{")
+            # The location of an op with regions stands behind its first opening brace.
+            opening = self.location()
+            loc = loc if regions else opening
+            regions.append(Region(parameters, self.ops()))
+        results = self.define(definitions)
+        return Op(self.table[token.text], tuple(operands), results, attributes, tuple(regions), loc)
+
+    def location(self) -> Loc:
+        """The location that follows on this line, if any."""
+        token = self.tokens[self.next]
+        if token.kind != "location":
+            return NOWHERE
+        self.next += 1
+        file, _, line = token.text[1:].strip().rpartition(":")
+        return Loc(file, int(line)) if line.isdigit() else NOWHERE
+
+    # Attributes
+
+    def attributes(self) -> Attributes:
+        self.expect("{")
+        return MappingProxyType(dict(self.listed("}", self.attribute)))
+
+    def attribute(self) -> tuple[str, Any]:
+        key = self.take("word", "an attribute's name").text
+        self.expect("=")
+        return key, self.attribute_value()
+
+    def attribute_value(self) -> Any:
+        token = self.peek()
+        if self.skip("["):
+            return self.listed("]", self.attribute_value)
+        if self.skip("<"):
+            inner = self.type()
+            self.expect(">")
+            return inner
+        if token.kind == "string":
+            self.next += 1
+            return json.loads(token.text)
+        if self.skip("complex"):
+            self.expect("(")
+            parts = self.listed(")", self.float)
+            return complex(*parts)
+        if token.text in DTYPES:
+            self.next += 1
+            return DTYPES[token.text]
+        if token.text in _CONSTANTS:
+            self.next += 1
+            return _CONSTANTS[token.text]
+        if self.float_follows():
+            return self.float()
+        return self.dim()
+
+    def float_follows(self) -> bool:
+        token = self.peek()
+        if token.text == "-":
+            token = self.tokens[self.next + 1]
+        return token.kind == "float" or token.text in ("inf", "nan")
+
+    def float(self) -> float:
+        sign = -1.0 if self.skip("-") else 1.0
+        if self.skip("inf"):
+            return sign * float("inf")
+        if self.skip("nan"):
+            if not self.skip("("):
+                return float("nan")
+            bits = int(self.take("hex", "the bits of a nan").text, 16)
+            self.expect(")")
+            number: float = struct.unpack("<d", struct.pack("<Q", bits))[0]
+            return number
+        return sign * float(self.take("float", "a float").text)
+
+    # Types and dims
+
+    def dtype(self) -> DType:
+        token = self.take("word", "an element type")
+        if token.text not in DTYPES:
+            self.fail(f"expected an element type, got {token.text!r}", token.position)
+        return DTYPES[token.text]
+
+    def type(self) -> Type:
+        token = self.peek()
+        word = token.text
+        if self.skip("var"):
+            return Variable(self.dtype(), self.dims())
+        if self.skip("place"):
+            return Place(self.dtype(), self.dims())
+        if self.skip("tape"):
+            return Tape(self.dtype())
+        if self.skip("buffer"):
+            dtype = self.dtype()
+            return Buffer(dtype, self.device() if self.skip("on") else "cpu")
+        if self.skip("index"):
+            dims = self.dims() if self.at("[") else (None,)
+            return Index(*dims)
+        if word in _PYTHON_TYPES:
+            self.next += 1
+            return Scalar(_PYTHON_TYPES[word], weak=True)
+        vector = _VECTOR.match(word)
+        if vector and vector.group(1) in DTYPES:
+            self.next += 1
+            return Vector(DTYPES[vector.group(1)], int(vector.group(2)))
+        if word not in DTYPES:
+            self.fail(f"expected a type, got {word or 'the end'!r}")
+        self.next += 1
+        return Tensor(DTYPES[word], self.dims()) if self.at("[") else Scalar(DTYPES[word])
+
+    def device(self) -> str:
+        name = self.take("word", "a device").text
+        if self.skip(":"):
+            name += ":" + self.take("integer", "a device's number").text
+        return name
+
+    def dims(self) -> tuple[Dim, ...]:
+        self.expect("[")
+        return self.listed("]", self.dim)
+
+    def dim(self) -> Dim:
+        total: Dim = -self.product() if self.skip("-") else self.product()
+        while self.at("+") or self.at("-"):
+            if self.skip("+"):
+                total = total + self.product()
+            else:
+                self.expect("-")
+                total = total - self.product()
+        return total
+
+    def product(self) -> Dim:
+        result = self.factor()
+        while True:
+            if self.skip("*"):
+                result = result * self.factor()
+            elif self.skip("//"):
+                result = result // self.factor()
+            elif self.skip("%"):
+                result = result % self.factor()
+            else:
+                return result
+
+    def factor(self) -> Dim:
+        if self.skip("("):
+            inner = self.dim()
+            self.expect(")")
+            return inner
+        if self.skip("-"):
+            return -self.factor()
+        token = self.peek()
+        if token.kind == "integer":
+            self.next += 1
+            return int(token.text)
+        word = self.take("word", "a size").text
+        if word in ("min", "max") and self.skip("("):
+            operands = self.listed(")", self.dim)
+            return minimum(*operands) if word == "min" else maximum(*operands)
+        return symbol(word)
