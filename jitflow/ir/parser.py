@@ -86,6 +86,8 @@ class _Parser:
     def __init__(self, text: str, table: Mapping[str, OpDef]) -> None:
         self.text = text
         self.table = table
+        self.locations: dict[int, str] = {}
+        """What stands behind ``;`` just before the token of that number; other comments are passed over."""
         self.tokens = self._tokenise()
         self.next = 0
         self.values: dict[str, Value] = {}
@@ -99,8 +101,9 @@ class _Parser:
             match = _TOKEN.match(self.text, position)
             if match is None:
                 self.fail(f"expected IR, got {self.text[position]!r}", position)
-            if match.lastgroup != "space":
-                assert match.lastgroup is not None
+            if match.lastgroup == "location":
+                self.locations.setdefault(len(tokens), match.group()[1:].strip())
+            elif match.lastgroup is not None and match.lastgroup != "space":
                 tokens.append(Token(match.lastgroup, match.group(), position))
             position = match.end()
         tokens.append(Token("end", "", position))
@@ -120,9 +123,6 @@ class _Parser:
         )
 
     def peek(self) -> Token:
-        """The next token that is no location."""
-        while self.tokens[self.next].kind == "location":
-            self.next += 1
         return self.tokens[self.next]
 
     def take(self, kind: str, what: str = "") -> Token:
@@ -226,7 +226,7 @@ class _Parser:
 
     def operand_follows(self) -> bool:
         """Whether the next token is an operand and not the result of the next op."""
-        return self.tokens[self.next].kind == "value" and self.tokens[self.next + 1].text != ":"
+        return self.peek().kind == "value" and self.tokens[self.next + 1].text != ":"
 
     def ops(self) -> tuple[Op, ...]:
         """Ops up to the closing brace."""
@@ -244,7 +244,7 @@ class _Parser:
         if token.text not in self.table:
             self.fail(f"expected an op's name, got {token.text!r}", token.position)
         operands = self.separated(self.operand) if self.operand_follows() else []
-        attributes = self.attributes() if self.tokens[self.next].text == "{" else NO_ATTRIBUTES
+        attributes = self.attributes() if self.at("{") else NO_ATTRIBUTES
         loc = self.location()
         regions: list[Region] = []
         while self.at("("):
@@ -258,13 +258,9 @@ class _Parser:
         return Op(self.table[token.text], tuple(operands), results, attributes, tuple(regions), loc)
 
     def location(self) -> Loc:
-        """The location that follows on this line, if any."""
-        token = self.tokens[self.next]
-        if token.kind != "location":
-            return NOWHERE
-        self.next += 1
-        file, _, line = token.text[1:].strip().rpartition(":")
-        return Loc(file, int(line)) if line.isdigit() else NOWHERE
+        """The location that follows here, if any."""
+        file, _, line = self.locations.get(self.next, "").rpartition(":")
+        return Loc(file, int(line)) if file and line.isdigit() else NOWHERE
 
     # Attributes
 
