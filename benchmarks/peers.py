@@ -1,0 +1,113 @@
+"""The peers: how each of them takes the input, compiles its form of a workload, and runs it.
+
+A peer that is not installed is left out. Input is handed over once, outside of what is timed; a run lasts until the
+results are there.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .workload import Form, Inputs, Workload
+
+__all__ = ["PEERS", "Peer", "Run", "installed_peers"]
+
+Run = Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One way to run a workload. `prepare` returns None where the peer has no form of it."""
+
+    name: str
+    package: str
+    prepare: Callable[[Workload, Inputs], Run | None]
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the package can be imported."""
+        return importlib.util.find_spec(self.package) is not None
+
+
+def _prepare_numpy(workload: Workload, inputs: Inputs) -> Run:
+    return lambda: workload.function(*inputs)
+
+
+def _prepare_jitflow(workload: Workload, inputs: Inputs) -> Run:
+    import jitflow
+
+    compiled = jitflow.function(workload.function)
+    return lambda: compiled(*inputs)
+
+
+def _prepare_numba(make_form: Callable[[], Form] | None, inputs: Inputs) -> Run | None:
+    if make_form is None:
+        return None
+    form = make_form()
+    return lambda: form(*inputs)
+
+
+def _prepare_jax(workload: Workload, inputs: Inputs) -> Run | None:
+    if workload.jax is None:
+        return None
+    import jax
+    import jax.numpy as jnp
+
+    step = jax.jit(workload.jax(), donate_argnums=tuple(workload.carried))
+    arguments = [jnp.array(value) if isinstance(value, np.ndarray | np.generic) else value for value in inputs]
+
+    def run() -> Any:
+        results = jax.block_until_ready(step(*arguments))
+        for argument, result in workload.carried.items():
+            arguments[argument] = results[result]
+        return results
+
+    return run
+
+
+def _prepare_torch(workload: Workload, inputs: Inputs) -> Run | None:
+    if workload.torch is None:
+        return None
+    import torch
+
+    torch.set_num_threads(1)
+    torch.compiler.reset()
+    compiled = torch.compile(workload.torch())
+    arguments = [torch.asarray(value) if isinstance(value, np.ndarray | np.generic) else value for value in inputs]
+
+    def run() -> Any:
+        with torch.inference_mode():
+            return compiled(*arguments)
+
+    return run
+
+
+PEERS: dict[str, Peer] = {
+    peer.name: peer
+    for peer in (
+        Peer("numpy", "numpy", _prepare_numpy),
+        Peer("jitflow", "jitflow", _prepare_jitflow),
+        Peer("numba-array", "numba", lambda workload, inputs: _prepare_numba(workload.numba_array, inputs)),
+        Peer("numba-loops", "numba", lambda workload, inputs: _prepare_numba(workload.numba_loops, inputs)),
+        Peer("jax", "jax", _prepare_jax),
+        Peer("torch", "torch", _prepare_torch),
+    )
+}
+
+
+def installed_peers(names: tuple[str, ...] = ()) -> list[Peer]:
+    """Return the peers that can run here; NumPy is always among them, being the oracle.
+
+    With `names`, only those; "numba" names both of its forms.
+    """
+    chosen = [
+        peer
+        for peer in PEERS.values()
+        if not names or peer.name == "numpy" or peer.name in names or peer.package in names
+    ]
+    return [peer for peer in chosen if peer.is_installed]
