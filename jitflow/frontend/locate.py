@@ -1,0 +1,83 @@
+"""Where in the user's program the tracer stands.
+
+The place of an op is the innermost frame that belongs neither to jitflow nor to NumPy: the line that the user wrote.
+Looking it up happens once per op, so positions are decoded once per code object and places once per instruction.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType, FrameType
+
+import numpy as np
+
+from jitflow.ir.location import NOWHERE, Loc
+
+__all__ = ["Locator"]
+
+_JITFLOW = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
+"""Programs that are packed with jitflow, but written as a user writes them."""
+
+
+def _is_internal(file: str) -> bool:
+    return file.startswith((_JITFLOW, _NUMPY)) and not file.startswith(_USERS_INSIDE)
+
+
+class Locator:
+    """Finds the user's place, and remembers what it decoded.
+
+    Keyed by identity, because code objects hash and compare by all that is in them; the entries keep the code alive.
+    """
+
+    def __init__(self) -> None:
+        self._internal: dict[str, bool] = {}
+        self._places: dict[tuple[int, int], Loc] = {}
+        self._codes: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
+
+    def here(self) -> Loc:
+        """The place of the innermost user frame; `NOWHERE` if there is none."""
+        frame = self._user_frame(sys._getframe(1))
+        return NOWHERE if frame is None else self._place(frame)
+
+    def callers(self, stop: FrameType | None = None) -> tuple[Loc, ...]:
+        """The places that led to `here`, innermost first, up to the frame ``stop``, which made the compiled call."""
+        places: list[Loc] = []
+        frame = self._user_frame(sys._getframe(1))
+        while frame is not None:
+            frame = self._user_frame(frame.f_back, stop)
+            if frame is not None:
+                places.append(self._place(frame))
+        return tuple(places)
+
+    def _user_frame(self, frame: FrameType | None, stop: FrameType | None = None) -> FrameType | None:
+        while frame is not None and frame is not stop:
+            file = frame.f_code.co_filename
+            internal = self._internal.get(file)
+            if internal is None:
+                internal = self._internal[file] = _is_internal(file)
+            if not internal:
+                return frame
+            frame = frame.f_back
+        return None
+
+    def _place(self, frame: FrameType) -> Loc:
+        code, instruction = frame.f_code, frame.f_lasti
+        key = (id(code), instruction)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._decode(code, instruction, frame.f_lineno)
+        return place
+
+    def _decode(self, code: CodeType, instruction: int, line: int) -> Loc:
+        if id(code) not in self._codes:
+            self._codes[id(code)] = (code, list(code.co_positions()))
+        positions = self._codes[id(code)][1]
+        start, end, column, end_column = positions[instruction // 2]
+        if column is None or end_column is None:
+            column = end_column = -1
+        if start != end:  # the caret marks the first line only
+            end_column = -1
+        return Loc(code.co_filename, start or line, code.co_name, column, end_column)

@@ -1,0 +1,274 @@
+"""One trace: the function that is being recorded while the user's program runs on tracers.
+
+A `Trace` owns the builder, knows the sizes that were seen at the call that caused it (*hints*), and collects the
+*decisions* on sizes that Python asked for. A decision becomes a `Fact`: part of the key of the specialisation, so that
+another size for which it would have gone the other way compiles anew, and every other size does not.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+from jitflow.errors import CompilerBug, UserError, UserRuntimeError
+from jitflow.frontend.locate import Locator
+from jitflow.ir.core import Builder, Fact, Region, TypeRuleError, Value
+from jitflow.ir.dims import Dim, Expression, evaluate, lower_bound, maximum, substitute, symbol, symbols
+from jitflow.ir.location import Loc
+from jitflow.ir.types import Type
+
+__all__ = ["Decision", "Trace", "active_trace", "current_trace", "hint_table", "recording"]
+
+_NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A fact that the program asked Python to decide, where, and by doing what."""
+
+    fact: Fact
+    location: Loc
+    why: str
+
+
+class Trace:
+    """The state of one tracing.
+
+    ``hints`` maps the names of sizes to the numbers that they have at this call. ``at_least`` maps them to a number
+    that the guards or the decisions establish as a lower bound.
+    """
+
+    def __init__(self, name: str = "function", caller: FrameType | None = None) -> None:
+        self.name = name
+        self.builder = Builder()
+        self.parameters: list[Value] = []
+        self.hints: dict[str, int] = {}
+        self.at_least: dict[str, int] = {}
+        self.decisions: list[Decision] = []
+        self.viewed: set[Value] = set()
+        """Values that a view op was applied to: an array among them cannot be written to functionally."""
+        self._established: set[Fact] = set()
+        self._equal: dict[str, Dim] = {}
+        self._unbound: set[str] = set()
+        self._locator = Locator()
+        self._caller = caller
+
+    # -- ops --------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        name: str,
+        *operands: Value,
+        types: Sequence[Type] | None = None,
+        regions: tuple[Region, ...] = (),
+        names: Sequence[str] = (),
+        **attributes: Any,
+    ) -> tuple[Value, ...]:
+        """Append an op at the user's line and return its results."""
+        builder = self.builder
+        builder.loc = self._locator.here()
+        try:
+            results = builder.add(name, *operands, types=types, regions=regions, names=names, **attributes)
+        except TypeRuleError as error:
+            operation = f"{name}({', '.join(str(operand.type) for operand in operands)}) {attributes or ''}"
+            raise CompilerBug(str(error), pass_name="trace", operation=operation, location=builder.loc) from error
+        if "view" in builder.table[name].traits:
+            self.viewed.update(operands)
+        return results
+
+    def make(self, name: str, *operands: Value, **keywords: Any) -> Value:
+        """`add` for an op with one result."""
+        (result,) = self.add(name, *operands, **keywords)
+        return result
+
+    def parameter(self, kind: Type, name: str) -> Value:
+        """A new parameter of the function."""
+        value = Value(kind, name)
+        self.parameters.append(value)
+        return value
+
+    # -- places and errors ------------------------------------------------------------------------
+
+    def here(self) -> Loc:
+        """The user's line that is running."""
+        return self._locator.here()
+
+    def locate(self, error: UserError) -> UserError:
+        """``error`` at the user's line that is running, with the calls that led there."""
+        return error.at(self._locator.here(), self._locator.callers(self._caller))
+
+    # -- sizes ------------------------------------------------------------------------------------
+
+    def size(self, name: str, hint: int | None = None, *, bound_by_call: bool = False) -> Expression:
+        """A new size, called ``name`` or, if that is taken, ``name`` with a number.
+
+        ``bound_by_call`` says that the arguments determine it, so that a guard can test facts about it; a size that
+        an op finds at run time (`broadcast_dims`) cannot be decided on.
+        """
+        unique, count = name, 1
+        while unique in self.hints or unique in self._unbound:
+            count += 1
+            unique = f"{name}{count}"
+        if hint is None or not bound_by_call:
+            self._unbound.add(unique)
+        else:
+            self.hints[unique] = hint
+        return symbol(unique)
+
+    def known(self, left: Dim, relation: str, right: Dim) -> bool | None:
+        """Whether ``left relation right`` (``== != >= <``) follows from the facts so far; None if it does not follow.
+
+        Decides nothing and adds no fact.
+        """
+        if relation in ("!=", "<"):
+            opposite = self.known(left, _NEGATIONS[relation], right)
+            return None if opposite is None else not opposite
+        left, right = self.resolve(left), self.resolve(right)
+        above, below = left - right, right - left
+        if isinstance(above, int):
+            return above == 0 if relation == "==" else above >= 0
+        if _fact(left, relation, right) in self._established:
+            return True
+        if _fact(left, _NEGATIONS[relation], right) in self._established:
+            return False
+        if relation == "==":
+            return False if self._at_least(above, 1) or self._at_least(below, 1) else None
+        if self._at_least(above, 0):
+            return True
+        return False if self._at_least(below, 1) else None
+
+    def decide(self, left: Dim, relation: str, right: Dim, why: str) -> bool:
+        """Answer as Python would at this call, and record the fact that the answer rests on.
+
+        Raises `UserError` where no guard could test that fact.
+        """
+        known = self.known(left, relation, right)
+        if known is not None:
+            return known
+        numbers = self.number_of(left, why), self.number_of(right, why)
+        holds = {
+            "==": numbers[0] == numbers[1],
+            "!=": numbers[0] != numbers[1],
+            ">=": numbers[0] >= numbers[1],
+            "<": numbers[0] < numbers[1],
+        }[relation]
+        fact = Fact(left, relation if holds else _NEGATIONS[relation], right)
+        self.decisions.append(Decision(fact, self.here(), why))
+        self.establish(fact)
+        return holds
+
+    def fix(self, dim: Dim, why: str) -> int:
+        """The number that ``dim`` is at this call, recorded as an equality."""
+        if isinstance(dim, int):
+            return dim
+        number = self.number_of(dim, why)
+        self.decide(dim, "==", number, why)
+        return number
+
+    def number_of(self, dim: Dim, why: str) -> int:
+        """The number that ``dim`` is at this call, without recording anything."""
+        unbound = [name for name in symbols(dim) if name in self._unbound]
+        if unbound:
+            raise self.locate(
+                UserRuntimeError(
+                    f"{why} needs a size that is known only when the compiled code runs",
+                    found=f"the size {dim}, which the program computes",
+                    mend="use the size in shapes and arithmetic only, or decide on a size of an argument",
+                )
+            )
+        return evaluate(dim, self.hints)
+
+    def establish(self, fact: Fact) -> None:
+        """Take a fact as given, because a guard tests it."""
+        left, right = self.resolve(fact.left), self.resolve(fact.right)
+        self._established.add(_fact(left, fact.relation, right))
+        if fact.relation == "==":
+            for name, other in ((left, right), (right, left)):
+                if isinstance(name, Expression) and name.is_symbol and _name(name) not in set(symbols(other)):
+                    self._equal[_name(name)] = other
+                    break
+        if fact.relation == ">=":
+            self._raise_bound(left - right)
+        elif fact.relation == "<":
+            self._raise_bound(right - left - 1)
+
+    def resolve(self, dim: Dim) -> Dim:
+        """``dim`` with the sizes that are known to be equal to another one replaced by it."""
+        return substitute(dim, self._equal) if self._equal and isinstance(dim, Expression) else dim
+
+    def not_negative(self, dim: Dim) -> Dim:
+        """``max(dim, 0)``, or ``dim`` itself where the facts say that it is not negative."""
+        return dim if self._at_least(self.resolve(dim), 0) else maximum(dim, 0)
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts that were decided, in order."""
+        return tuple(decision.fact for decision in self.decisions)
+
+    def _at_least(self, dim: Dim, number: int) -> bool:
+        bound = lower_bound(dim, self.at_least)
+        return bound is not None and bound >= number
+
+    def _raise_bound(self, dim: Dim) -> None:
+        """Learn from ``dim >= 0`` where it is a symbol less a number."""
+        if not isinstance(dim, Expression):
+            return
+        constant = dict(dim.terms).get((), 0)
+        base = dim - constant
+        if isinstance(base, Expression) and base.is_symbol:
+            name = _name(base)
+            self.at_least[name] = max(self.at_least.get(name, 0), -constant)
+
+
+def _fact(left: Dim, relation: str, right: Dim) -> Fact:
+    """A fact in normal form: everything on the left."""
+    difference = left - right
+    if relation in ("==", "!=") and isinstance(difference, Expression) and difference.terms[0][1] < 0:
+        difference = -difference
+    return Fact(difference, relation, 0)
+
+
+def _name(dim: Expression) -> str:
+    return next(symbols(dim))
+
+
+# -- the trace that this thread is recording -----------------------------------------------------------
+
+
+class _ThreadState(threading.local):
+    trace: Trace | None = None
+
+
+_STATE = _ThreadState()
+
+
+def active_trace() -> Trace | None:
+    """The trace that this thread is recording, or None."""
+    return _STATE.trace
+
+
+def current_trace() -> Trace:
+    """The trace that this thread is recording. Raises `CompilerBug` if there is none."""
+    trace = _STATE.trace
+    if trace is None:
+        raise CompilerBug("an op was recorded while nothing is being traced", pass_name="trace")
+    return trace
+
+
+@contextmanager
+def recording(trace: Trace) -> Iterator[Trace]:
+    """Make ``trace`` the current one of this thread."""
+    outer, _STATE.trace = _STATE.trace, trace
+    try:
+        yield trace
+    finally:
+        _STATE.trace = outer
+
+
+def hint_table(names: Iterable[str], start: int = 1024) -> Mapping[str, int]:
+    """Hints for sizes that nobody has seen yet: large, and different, so that no equality is assumed."""
+    return {name: start + 16 * position for position, name in enumerate(names)}
