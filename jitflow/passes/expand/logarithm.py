@@ -1,0 +1,214 @@
+"""log, log2, log10, log1p, and the sums in the logarithmic domain, logaddexp and logaddexp2.
+
+An argument is written as x = 2**k (1 + f) with 1 + f between sqrt(1/2) and
+sqrt(2). Then log(x) = k ln 2 + f - f**2 / 2 + f**3 P(f), with a polynomial P
+over the whole interval. A quotient such as f / (2 + f) would need half the
+terms, and tables fewer still; but on vectors a division costs more than the
+ten multiplications it saves, and a gather more than that.
+
+For log2 and log10 the product of f and 1 / ln(base) is kept with its rounding
+error, and so powers of the base come out exact.
+
+The coefficients come from `benchmarks/minimax.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jitflow.passes.expand.exponential import LOG2_E, exp, exp2
+from jitflow.passes.expand.formats import FORMATS, INFINITY, NAN
+from jitflow.passes.expand.machine import V
+from jitflow.passes.expand.term import (
+    Term,
+    add_exactly,
+    fma,
+    multiply_exactly,
+    polynomial,
+    select,
+)
+
+LN2 = 0.6931471805599453
+
+LOG_TAIL = {
+    "f32": (
+        0.3333333,
+        -0.2500082,
+        0.20001225,
+        -0.16623363,
+        0.14201812,
+        -0.13160183,
+        0.12761213,
+        -0.07634049,
+    ),
+    "f64": (
+        0.3333333333333314,
+        -0.24999999999987974,
+        0.20000000000066595,
+        -0.1666666666982627,
+        0.142857142800944,
+        -0.1249999969141072,
+        0.11111111147394394,
+        -0.10000015207475829,
+        0.09090923934590601,
+        -0.08332913516421807,
+        0.07691529759089089,
+        -0.07149439776100529,
+        0.0668458985536797,
+        -0.061966769434528876,
+        0.056683728473232504,
+        -0.05677787511650637,
+        0.06503505370262712,
+        -0.05981702775895103,
+        0.026150813067512622,
+    ),
+}
+"""(log(1 + f) - f + f**2 / 2) / f**3"""
+
+
+@dataclass(frozen=True)
+class Base:
+    """A base of logarithms in one format, its constants split in two.
+
+    The high part of log(2) has few bits, so that its products with exponents
+    are exact.
+    """
+
+    unit_high: float
+    unit_low: float
+    """1 / ln(base)"""
+    octave_high: float
+    octave_low: float
+    """log(2) in this base"""
+
+
+NATURAL = {
+    "f32": Base(1.0, 0.0, float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cf79abcap-20")),
+    "f64": Base(1.0, 0.0, float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c7673p-45")),
+}
+BINARY = {
+    "f32": Base(float.fromhex("0x1.715476p+0"), float.fromhex("0x1.4ae0cp-26"), 1.0, 0.0),
+    "f64": Base(float.fromhex("0x1.71547652b82fep+0"), float.fromhex("0x1.777d0ffda0d24p-56"), 1.0, 0.0),
+}
+DECIMAL = {
+    "f32": Base(
+        float.fromhex("0x1.bcb7b2p-2"),
+        float.fromhex("-0x1.5b235ep-27"),
+        float.fromhex("0x1.344p-2"),
+        float.fromhex("0x1.3509f79fef312p-18"),
+    ),
+    "f64": Base(
+        float.fromhex("0x1.bcb7b1526e50ep-2"),
+        float.fromhex("0x1.95355baaafad3p-57"),
+        float.fromhex("0x1.34413509f78p-2"),
+        float.fromhex("0x1.fef311f12b358p-46"),
+    ),
+}
+
+
+def split_octave(x: Term[V]) -> tuple[Term[V], Term[V], Term[V]]:
+    """Return k as an integer, k's bits where an exponent is stored, and f.
+
+    x is positive, finite and normal: x = 2**k (1 + f).
+    """
+    form = FORMATS[x.dtype]
+    bits = x.bitcast(form.signed)
+    root_half = x.constant(0.5**0.5).bitcast(form.signed)
+    octave = (bits - root_half) >> form.fraction_bits
+    stored = octave << form.fraction_bits
+    return octave, stored, (bits - stored).bitcast(x.dtype) - 1.0
+
+
+def split_any_octave(x: Term[V]) -> tuple[Term[V], Term[V]]:
+    """Return k as a float, and f, also for denormal x."""
+    form = FORMATS[x.dtype]
+    denormal = x < form.smallest_normal
+    lift = form.fraction_bits + 1
+    octave, _, f = split_octave(select(denormal, x * 2.0**lift, x))
+    k = octave.cast(x.dtype)
+    return select(denormal, k - float(lift), k), f
+
+
+def log_tail(f: Term[V]) -> Term[V]:
+    """What log(1 + f) is beyond f."""
+    return f * f * fma(f, polynomial(f, LOG_TAIL[f.dtype]), -0.5)
+
+
+def settle_domain(x: Term[V], result: Term[V]) -> Term[V]:
+    """The logarithm's values where it is not the formula's."""
+    outside = select(x.equals(0.0), x.constant(-INFINITY), NAN)
+    return select(x > 0.0, select(x.equals(INFINITY), x, result), outside)
+
+
+def log(x: Term[V]) -> Term[V]:
+    """The natural logarithm."""
+    base = NATURAL[x.dtype]
+    k, f = split_any_octave(x)
+    total = fma(k, base.octave_high, f + fma(k, base.octave_low, log_tail(f)))
+    return settle_domain(x, total)
+
+
+def log_to_base(x: Term[V], base: Base) -> Term[V]:
+    """The logarithm to a base whose unit is not 1."""
+    k, f = split_any_octave(x)
+    head, error = multiply_exactly(f, base.unit_high)
+    tail = fma(f, base.unit_low, fma(log_tail(f), base.unit_high, error))
+    total, rest = add_exactly(k * base.octave_high, head)
+    if base.octave_low:
+        rest = fma(k, base.octave_low, rest)
+    return settle_domain(x, total + (rest + tail))
+
+
+def log2(x: Term[V]) -> Term[V]:
+    """The logarithm to base 2, exact for powers of 2."""
+    return log_to_base(x, BINARY[x.dtype])
+
+
+def log10(x: Term[V]) -> Term[V]:
+    """The logarithm to base 10."""
+    return log_to_base(x, DECIMAL[x.dtype])
+
+
+def log1p_of(x: Term[V]) -> Term[V]:
+    """Return log(1 + x) for finite x > -1.
+
+    1 + x is rounded, and what was lost is added to f, scaled as f is.
+    """
+    form = FORMATS[x.dtype]
+    base = NATURAL[x.dtype]
+    total = x + 1.0
+    part = total - x
+    lost = (x - (total - part)) + (1.0 - part)
+    octave, stored, high = split_octave(total)
+    one = x.constant(1.0).bitcast(form.signed)
+    # Where 2**-k is no normal number x is so large that nothing was lost.
+    scale = select(x < 2.0**100, (one - stored).bitcast(x.dtype), 0.0)
+    f = fma(lost, scale, high)
+    k = octave.cast(x.dtype)
+    return fma(k, base.octave_high, f + fma(k, base.octave_low, log_tail(f)))
+
+
+def log1p(x: Term[V]) -> Term[V]:
+    """The natural logarithm of 1 + x."""
+    result = log1p_of(x)
+    outside = select(x.equals(-1.0), x.constant(-INFINITY), NAN)
+    result = select(x > -1.0, select(x.equals(INFINITY), x, result), outside)
+    return select(x.equals(0.0), x, result)
+
+
+def distance_below(a: Term[V], b: Term[V]) -> tuple[Term[V], Term[V]]:
+    """Return the larger operand, and the smaller one less the larger, also for infinities."""
+    larger = select(a > b, a, b)
+    return larger, select(a.equals(b), a.constant(0.0), -abs(a - b))
+
+
+def logaddexp(a: Term[V], b: Term[V]) -> Term[V]:
+    """log(exp(a) + exp(b)); as in NumPy, relative accuracy is lost where the result is near 0."""
+    larger, distance = distance_below(a, b)
+    return larger + log1p_of(exp(distance))
+
+
+def logaddexp2(a: Term[V], b: Term[V]) -> Term[V]:
+    """log2(2**a + 2**b), with the same reservation."""
+    larger, distance = distance_below(a, b)
+    return fma(log1p_of(exp2(distance)), LOG2_E, larger)
