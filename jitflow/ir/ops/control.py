@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.ir.core import Attributes, OpDef
+from jitflow.ir.core import Attributes, Effect, OpDef
 from jitflow.ir.types import Type
 
 __all__ = ["CONTROL_OPS"]
@@ -34,7 +34,8 @@ CONTROL_OPS = [
     ),
     OpDef(
         "fusion", "ops that become one kernel; the region takes the operands and yields the results. ``reason`` says "
-        "what kind of nest it is", "tensor", None, None, attributes=("kernel",), regions=1,
+        "what kind of nest it is", "tensor", None, None, attributes=("kernel", "reason"), regions=1,
     ),
-    OpDef("call", "runs ``function`` of this module on the operands", "any", None, None, attributes=("function",)),
+    OpDef("call", "runs ``function`` of this module on the operands", "any", None, None, None,
+          (Effect("external"),), attributes=("function",)),
 ]  # fmt: skip

@@ -210,7 +210,10 @@ def _infer_select(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
         return (Index(),)
     if not (isinstance(yes, _SHAPED) and isinstance(no, _SHAPED) and yes.dtype == no.dtype):
         raise TypeRuleError(f"select: expected two operands of one dtype, got {yes} and {no}")
-    return (with_dtype(shape_like("select", operands), yes.dtype),)
+    shape = shape_like("select", operands)
+    if isinstance(shape, Scalar):
+        return (Scalar(yes.dtype, all(isinstance(arm, Scalar) and arm.weak for arm in (yes, no))),)
+    return (with_dtype(shape, yes.dtype),)
 
 
 def _infer_cast(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -248,7 +251,7 @@ def _cast(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
 _SPECIAL = [
     OpDef(
         "select", "b where a is true, else c", "any", 3, _infer_select,
-        lambda operands, attributes, types: np.where(*operands)[()], (), frozenset({"elementwise"}),
+        lambda operands, attributes, types: _choose(*operands), (), frozenset({"elementwise"}),
     ),
     OpDef(
         "cast", "conversion to ``dtype`` as astype does it; ``weak`` makes a Python number", "any", 1, _infer_cast,
@@ -266,11 +269,15 @@ _SPECIAL = [
 ]  # fmt: skip
 
 
+def _choose(condition: Any, yes: Any, no: Any) -> Any:
+    return np.where(condition, yes, no)[()]
+
+
 def _make_complex(a: Any, b: Any) -> Any:
     real, imaginary = np.broadcast_arrays(a, b)
     result = np.empty(real.shape, np.result_type(real.dtype, np.complex64))
     result.real, result.imag = real, imaginary
-    return result[()]
+    return result[()] if result.ndim == 0 else result
 
 
 ELEMENTWISE_OPS = [_row(*row) for row in _ROWS] + _SPECIAL

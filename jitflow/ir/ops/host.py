@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Attributes, Effect, OpDef
+from jitflow.ir.ops import memory
 from jitflow.ir.types import Buffer, Type
 
 __all__ = ["HOST_OPS"]
@@ -25,13 +26,14 @@ HOST_OPS = [
           (), frozenset(), ("slot",)),
     OpDef("result", "puts a buffer, size, stride or scalar into a result slot", "host", 1, _nothing, None, _EXTERNAL,
           frozenset(), ("slot",)),
-    OpDef("alloc", "operand: bytes; new memory, failing with MemoryError", "host", 1, _infer_alloc, None,
+    OpDef("alloc", "operand: bytes; new memory, failing with MemoryError", "host", 1, _infer_alloc, memory.alloc,
           (Effect("allocates"), Effect("check")), frozenset(), ("dtype", "device")),
-    OpDef("free", "buffer, bytes: gives memory back", "host", 2, _nothing, None, (Effect("writes", 0),)),
+    OpDef("free", "buffer, bytes: gives memory back", "host", 2, _nothing,
+          lambda operands, attributes, types: (), (Effect("writes", 0),)),
     OpDef("launch", "runs the kernel ``kernel`` on the operands; fails where a check in it fails", "host", None,
           _nothing, None, _EXTERNAL, frozenset(), ("kernel",)),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),
     OpDef("offset", "buffer, bytes: the same memory from that many bytes on", "host", 2,
-          lambda operands, attributes: (operands[0],)),
+          lambda operands, attributes: (operands[0],), memory.offset),
 ]  # fmt: skip

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
+from jitflow.ir.ops import memory
 from jitflow.ir.types import Buffer, Index, Scalar, Type, Vector
 
 __all__ = ["LOOP_OPS"]
@@ -57,36 +59,47 @@ def _infer_scalar_of(name: str) -> Callable[[Sequence[Type], Attributes], tuple[
     return lambda operands, attributes: (Scalar(_vector(name, operands[0]).dtype),)
 
 
+def _infer_to_index(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (operand,) = operands
+    if not isinstance(operand, Scalar) or operand.dtype.kind not in "biu":
+        raise TypeRuleError(f"to_index: expected an integer scalar, got {operand}")
+    return (Index(symbol(attributes["binds"])) if "binds" in attributes else Index(),)
+
+
 def _infer_mask(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return (Vector(BOOL, attributes["lanes"]),)
 
 
 LOOP_OPS = [
-    OpDef("read", "buffer, offset [, mask]: contiguous lanes", "loop", None, _infer_read, None, _READS, frozenset(),
-          ("lanes",)),
+    OpDef("read", "buffer, offset [, mask]: contiguous lanes", "loop", None, _infer_read, memory.read, _READS,
+          frozenset(), ("lanes",)),
     OpDef("read_strided", "buffer, offset, stride [, mask]: lanes ``stride`` bytes apart", "loop", None, _infer_read,
-          None, _READS, frozenset(), ("lanes",)),
+          memory.read_strided, _READS, frozenset(), ("lanes",)),
     OpDef("read_at", "buffer, vector of i64 offsets [, mask]: lanes anywhere", "loop", None, _infer_read, None, _READS,
           frozenset(), ("lanes",)),
     OpDef("read_pair", "buffer, offset [, mask]: lanes of (first, second) interleaved, as complex numbers lie",
-          "loop", None, _infer_read_pair, None, _READS, frozenset(), ("lanes",)),
-    OpDef("write", "buffer, offset, value [, mask]; ``streaming`` bypasses the caches", "loop", None, _nothing, None,
-          _WRITES, frozenset(), ("streaming",)),
-    OpDef("write_strided", "buffer, offset, stride, value [, mask]", "loop", None, _nothing, None, _WRITES),
-    OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "loop", None, _nothing, None, _WRITES,
+          "loop", None, _infer_read_pair, memory.read_pair, _READS, frozenset(), ("lanes",)),
+    OpDef("write", "buffer, offset, value [, mask]; ``streaming`` bypasses the caches", "loop", None, _nothing,
+          memory.write, _WRITES, frozenset(), ("streaming",)),
+    OpDef("write_strided", "buffer, offset, stride, value [, mask]", "loop", None, _nothing,
+          memory.write_strided, _WRITES),
+    OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "loop", None, _nothing, memory.write_pair, _WRITES,
           frozenset(), ("streaming",)),
-    OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, None, (), frozenset(), ("lanes",)),
-    OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, None, (), frozenset(),
+    OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
+    OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (), frozenset(),
           ("dtype", "lanes")),
-    OpDef("lanes_below", "operand: index; a mask of the lanes whose number is below it", "loop", 1, _infer_mask, None,
-          (), frozenset(), ("lanes",)),
+    OpDef("lanes_below", "operand: index; a mask of the lanes whose number is below it", "loop", 1, _infer_mask,
+          memory.lanes_below, (), frozenset(), ("lanes",)),
     OpDef("fold_lanes", "folds the lanes with the op ``combine``, halves onto each other", "loop", 1,
-          _infer_scalar_of("fold_lanes"), None, (), frozenset(), ("combine",)),
-    OpDef("any_lane", "whether any lane of a mask is set", "loop", 1, lambda operands, attributes: (Scalar(BOOL),)),
+          _infer_scalar_of("fold_lanes"), memory.fold_lanes, (), frozenset(), ("combine",)),
+    OpDef("any_lane", "whether any lane of a mask is set", "loop", 1, lambda operands, attributes: (Scalar(BOOL),),
+          memory.any_lane),
     OpDef("first_lane", "the number of the first set lane; the lane count if none", "loop", 1,
-          lambda operands, attributes: (Index(),)),
-    OpDef("extract_lane", "vector, index: one lane", "loop", 2, _infer_scalar_of("extract_lane")),
-    OpDef("to_index", "an integer scalar as an index", "any", 1, lambda operands, attributes: (Index(),)),
+          lambda operands, attributes: (Index(),), memory.first_lane),
+    OpDef("extract_lane", "vector, index: one lane", "loop", 2, _infer_scalar_of("extract_lane"),
+          memory.extract_lane),
+    OpDef("to_index", "an integer scalar as an index; ``binds`` names the size that it becomes", "any", 1,
+          _infer_to_index, lambda operands, attributes, types: int(operands[0]), (), frozenset(), ("binds",)),
     OpDef("multiply_high", "upper half of the double-width product of unsigned integers", "loop", 2,
-          lambda operands, attributes: (operands[0],)),
+          lambda operands, attributes: (operands[0],), memory.multiply_high),
 ]  # fmt: skip

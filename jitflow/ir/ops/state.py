@@ -93,6 +93,11 @@ def _push(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     return ()
 
 
+def _print(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    print(attributes["message"].format(*operands))
+    return ()
+
+
 def _random_bits(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     key, counter = (int(operand) for operand in operands)
     generator = np.random.Philox(key=key, counter=counter)
@@ -125,8 +130,7 @@ STATE_OPS = [
         "2011)", "tensor", 2, _infer_random, _random_bits, (), frozenset({"creation"}), ("dims",),
     ),
     OpDef("print", "prints the operands formatted with ``message``", "any", None, _nothing,
-          lambda operands, attributes, types: print(attributes["message"].format(*operands)) or (), _EXTERNAL,
-          frozenset(), ("message",)),
+          _print, _EXTERNAL, frozenset(), ("message",)),
     OpDef("send", "hands operand 0 to the device that receives ``key``", "any", 1, _nothing, None, _EXTERNAL,
           frozenset(), ("key",)),
     OpDef("receive", "the value sent as ``key``", "any", 0, None, None, _EXTERNAL, frozenset(), ("key",)),

@@ -1,0 +1,203 @@
+"""What the loop and host ops mean: moving numbers between bytes and lanes, in NumPy.
+
+Every access names the byte offsets of its lanes and is checked against the buffer's ends, which is what makes the
+reference interpreter find a lowering that reads or writes too far.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Attributes
+from jitflow.ir.dtypes import DType
+from jitflow.ir.types import Scalar, Type, Vector
+
+__all__ = ["Memory"]
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Memory:
+    """Bytes, seen from ``start`` on: a strided array's first element may lie behind its lowest byte."""
+
+    content: Array
+    start: int = 0
+
+    @staticmethod
+    def of_array(array: Array) -> Memory:
+        """The memory of an array, which must outlive it."""
+        low, high = byte_bounds(array)
+        content = np.ctypeslib.as_array((ctypes.c_uint8 * (high - low)).from_address(low))
+        return Memory(content, array.ctypes.data - low)
+
+    @staticmethod
+    def new(size: int) -> Memory:
+        """New memory, filled with what makes bytes that were never written stand out."""
+        return Memory(np.full(size, 0xCD, np.uint8))
+
+    def array(self, dtype: DType, count: int) -> Array:
+        """``count`` numbers from the start on, shared."""
+        return self.content[self.start : self.start + count * dtype.itemsize].view(dtype.numpy)
+
+    def bytes_at(self, offsets: Array, itemsize: int) -> Array:
+        """The positions of the bytes of elements at ``offsets``, one row an element."""
+        positions: Array = (self.start + offsets)[:, None] + np.arange(itemsize)
+        if positions.size and (positions.min() < 0 or positions.max() >= self.content.size):
+            raise CompilerBug(f"expected offsets within {self.content.size} bytes, got {offsets.tolist()}")
+        return positions
+
+    def read(self, offsets: Array, dtype: DType, mask: Array) -> Array:
+        """The numbers at byte offsets; 0 where the mask is not set."""
+        result = np.zeros(offsets.size, dtype.numpy)
+        picked = self.content[self.bytes_at(offsets[mask], dtype.itemsize)]
+        result[mask] = np.ascontiguousarray(picked).view(dtype.numpy).reshape(-1)
+        return result
+
+    def write(self, offsets: Array, values: Array, mask: Array) -> None:
+        """Put numbers at byte offsets where the mask is set."""
+        picked = np.ascontiguousarray(values[mask])
+        positions = self.bytes_at(offsets[mask], values.dtype.itemsize)
+        self.content[positions] = picked.view(np.uint8).reshape(positions.shape)
+
+
+def _mask(operands: Sequence[Any], position: int, count: int) -> Array:
+    """The mask that is operand ``position``, or all lanes."""
+    return np.broadcast_to(np.asarray(operands[position] if len(operands) > position else True), count)
+
+
+def _line(offset: int, stride: int, count: int) -> Array:
+    return offset + stride * np.arange(count, dtype=np.int64)
+
+
+def _shaped(type: Type, lanes: Array) -> Any:
+    """Lanes as the result's type wants them: one number or a vector."""
+    return lanes if isinstance(type, Vector) else lanes[0]
+
+
+def _element(type: Type) -> tuple[DType, int]:
+    assert isinstance(type, Scalar | Vector)
+    return type.dtype, type.lanes if isinstance(type, Vector) else 1
+
+
+def read(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """buffer, offset [, mask]."""
+    dtype, count = _element(types[0])
+    offsets = _line(operands[1], dtype.itemsize, count)
+    return _shaped(types[0], operands[0].read(offsets, dtype, _mask(operands, 2, count)))
+
+
+def read_strided(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """buffer, offset, stride [, mask]."""
+    dtype, count = _element(types[0])
+    offsets = _line(operands[1], operands[2], count)
+    return _shaped(types[0], operands[0].read(offsets, dtype, _mask(operands, 3, count)))
+
+
+def read_at(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """buffer, offsets [, mask]."""
+    dtype, count = _element(types[0])
+    offsets = np.atleast_1d(np.asarray(operands[1]))
+    return _shaped(types[0], operands[0].read(offsets, dtype, _mask(operands, 2, count)))
+
+
+def read_pair(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """buffer, offset [, mask]: two results."""
+    dtype, count = _element(types[0])
+    offsets, mask = _line(operands[1], 2 * dtype.itemsize, count), _mask(operands, 2, count)
+    first = operands[0].read(offsets, dtype, mask)
+    return _shaped(types[0], first), _shaped(types[1], operands[0].read(offsets + dtype.itemsize, dtype, mask))
+
+
+def write(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """buffer, offset, value [, mask]."""
+    values = np.atleast_1d(operands[2])
+    offsets = _line(operands[1], values.itemsize, values.size)
+    operands[0].write(offsets, values, _mask(operands, 3, values.size))
+    return ()
+
+
+def write_strided(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """buffer, offset, stride, value [, mask]."""
+    values = np.atleast_1d(operands[3])
+    operands[0].write(_line(operands[1], operands[2], values.size), values, _mask(operands, 4, values.size))
+    return ()
+
+
+def write_pair(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """buffer, offset, first, second [, mask]."""
+    first, second = np.atleast_1d(operands[2]), np.atleast_1d(operands[3])
+    offsets, mask = _line(operands[1], 2 * first.itemsize, first.size), _mask(operands, 4, first.size)
+    operands[0].write(offsets, first, mask)
+    operands[0].write(offsets + first.itemsize, second, mask)
+    return ()
+
+
+def splat(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """The number in every lane."""
+    dtype, count = _element(types[0])
+    return np.full(count, operands[0], dtype.numpy)
+
+
+def lane_index(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """0, 1, 2..."""
+    dtype, count = _element(types[0])
+    return np.arange(count).astype(dtype.numpy)
+
+
+def lanes_below(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """The mask of lanes whose number is below the operand."""
+    return np.arange(attributes["lanes"]) < operands[0]
+
+
+def fold_lanes(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """The upper half onto the lower half until one lane is left: the order that decides the bits."""
+    from jitflow.ir.ops import OPS
+
+    combine = OPS[attributes["combine"]].evaluate
+    assert combine is not None
+    lanes = operands[0]
+    while lanes.size > 1:
+        half = lanes.size // 2
+        lanes = combine([lanes[:half], lanes[half:]], {}, types)
+    return lanes[0]
+
+
+def any_lane(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """Whether a lane of the mask is set."""
+    return np.any(operands[0])
+
+
+def first_lane(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """The number of the first set lane, the lane count if none is."""
+    mask = operands[0]
+    return int(np.argmax(mask)) if mask.any() else mask.size
+
+
+def extract_lane(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """One lane."""
+    return operands[0][operands[1]]
+
+
+def multiply_high(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """The upper half of the product, computed in Python's ints."""
+    dtype = np.asarray(operands[0]).dtype
+    exact = np.asarray(operands[0]).astype(object) * np.asarray(operands[1]).astype(object)
+    return np.asarray(exact >> (8 * dtype.itemsize)).astype(dtype)[()]
+
+
+def alloc(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """New memory of so many bytes."""
+    return Memory.new(operands[0])
+
+
+def offset(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """The same memory from so many bytes on."""
+    return Memory(operands[0].content, operands[0].start + operands[1])
