@@ -1,0 +1,215 @@
+"""The command line: read any stage of a function, run passes on IR text, run the benchmarks, look at the machine.
+
+Only the console script imports this module, so `import jitflow` loads neither typer nor rich. Exit status 2 says that
+the command was used wrongly (a missing file or function, an argument that cannot be read), 1 that the program could
+not be compiled.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from jitflow.errors import JitflowError, UserError
+
+if TYPE_CHECKING:
+    from jitflow.ir.core import Function
+
+__all__ = ["app", "main"]
+
+STAGES = ("traced", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
+
+app = typer.Typer(
+    name="jitflow",
+    help="jitflow compiles whole NumPy programs into a few fused native kernels.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="FILE.py:FUNCTION or MODULE:FUNCTION.")]
+Arguments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arg",
+        metavar="SPEC",
+        help="One for each argument: f32[n,784] (an array), float, int, bool, complex, np.f32 (a NumPy scalar).",
+    ),
+]
+
+
+def main() -> None:
+    """Run the command line; the console script `jitflow` calls this."""
+    app()
+
+
+@app.command()
+def ir(
+    target: Target,
+    arg: Arguments = None,
+    stage: Annotated[str, typer.Option(help=f"One of {', '.join(STAGES)}.")] = "optimized",
+) -> None:
+    """Print a function as it is at one stage of the compiler."""
+    if stage not in STAGES:
+        raise _usage_error(f"unknown stage {stage!r}, expected one of {', '.join(STAGES)}", "--stage")
+    function, specs = _compiled_function(target), _specs(arg)
+    typer.echo(_compiling(lambda: function.ir(*specs, stage=stage)))
+
+
+@app.command()
+def explain(target: Target, arg: Arguments = None) -> None:
+    """Print what a specialisation consists of: key, facts, fusion decisions, kernels, time of each stage."""
+    function, specs = _compiled_function(target), _specs(arg)
+    typer.echo(str(_compiling(lambda: function.explain(*specs))))
+
+
+@app.command()
+def opt(
+    file: Annotated[Path, typer.Argument(metavar="FILE.ir", help="IR text; - reads standard input.")],
+    passes: Annotated[str, typer.Option("-p", "--passes", help="Names, as in simplify,cse,dce.")] = "",
+    print_between: Annotated[bool, typer.Option("--print-between", help="Print the IR after each pass.")] = False,
+    show_times: Annotated[bool, typer.Option("--time", help="Print each pass's time, to standard error.")] = False,
+) -> None:
+    """Run passes on a function given as IR text, and print what comes out."""
+    from jitflow.ir.parser import parse
+    from jitflow.ir.printer import print_function
+    from jitflow.passes.pipeline import PASSES, run_passes
+
+    names = tuple(name.strip() for name in passes.split(",") if name.strip())
+    for name in names:
+        if name not in PASSES:
+            raise _usage_error(f"unknown pass {name!r}, expected some of {', '.join(PASSES)}", "-p")
+    text = _read(file)
+    try:
+        function = parse(text)
+    except JitflowError as error:
+        raise _usage_error(str(error), str(file)) from None
+
+    def observe(name: str, result: Function, seconds: float) -> None:
+        if show_times:
+            typer.echo(f"{name:24}{seconds * 1e3:10.3f} ms", err=True)
+        if print_between:
+            typer.echo(f"; after {name}\n{print_function(result)}")
+
+    result = _compiling(lambda: run_passes(function, names, observe=observe))
+    if not (print_between and names):
+        typer.echo(print_function(result), nl=False)
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions, CPU, vector width, BLAS, GPU, and which entry path is active."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from jitflow.doctor import facts
+
+    table = Table(show_header=False, box=None)
+    for name, text in facts():
+        table.add_row(name, text)
+    Console(highlight=False).print(table)
+
+
+def _benchmarks() -> ModuleType:
+    """Return the benchmarks: inside the package in a wheel, beside it in a checkout."""
+    inside = f"{__package__}.benchmarks"
+    name = inside if importlib.util.find_spec(inside) else "benchmarks"
+    return importlib.import_module(f"{name}.command")
+
+
+app.command()(_benchmarks().bench)
+
+
+def _compiled_function(target: str) -> Any:
+    """Return the target as a compiled function; an undecorated one is decorated first."""
+    where, colon, name = target.rpartition(":")
+    if not colon or not where or not name:
+        raise _usage_error(f"expected FILE.py:FUNCTION or MODULE:FUNCTION, got {target!r}", "TARGET")
+    found: Any = _load_file(Path(where)) if where.endswith(".py") else _load_module(where)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise _usage_error(f"{where} has no {name!r}{_other_functions(found)}", "TARGET")
+        found = getattr(found, part)
+    if hasattr(found, "ir") and hasattr(found, "explain"):
+        return found
+    if not callable(found):
+        raise _usage_error(f"{name!r} is a {type(found).__name__}, expected a function", "TARGET")
+    from jitflow.config import CONFIG
+
+    if CONFIG.disable:
+        raise _usage_error("JITFLOW_DISABLE is set, so nothing is compiled", "TARGET")
+    import jitflow
+
+    return _compiling(lambda: jitflow.function(found))
+
+
+def _other_functions(owner: Any) -> str:
+    names = [name for name, value in vars(owner).items() if callable(value) and not name.startswith("_")]
+    return f", but {', '.join(names)}" if names else ""
+
+
+def _load_file(path: Path) -> ModuleType:
+    """Execute the file as a module of its own, with its folder on the path, as `python FILE.py` has it."""
+    if not path.is_file():
+        raise _usage_error(f"no such file: {path}", "TARGET")
+    sys.path.insert(0, str(path.resolve().parent))
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[path.stem] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+def _load_module(name: str) -> ModuleType:
+    """Import the module, with the current folder on the path, as `python -m` has it."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # a module that the target imports may be missing too; that is not a matter of usage
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise _usage_error(f"no module named {error.name!r}", "TARGET") from None
+
+
+def _specs(texts: list[str] | None) -> list[Any]:
+    import jitflow
+
+    specs = []
+    for text in texts or []:
+        try:
+            specs.append(jitflow.Spec.parse(text))
+        except (JitflowError, ValueError, TypeError) as error:
+            raise _usage_error(str(error), "--arg") from None
+    return specs
+
+
+def _read(file: Path) -> str:
+    if str(file) == "-":
+        return sys.stdin.read()
+    if not file.is_file():
+        raise _usage_error(f"no such file: {file}", "FILE.ir")
+    return file.read_text()
+
+
+def _compiling(work: Callable[[], Any]) -> Any:
+    """Run `work`; a mistake in the user's program is reported without the compiler's own traceback."""
+    try:
+        return work()
+    except UserError as error:
+        typer.echo(error.render(), err=True)
+        raise typer.Exit(1) from None
+
+
+def _usage_error(message: str, where: str) -> typer.BadParameter:
+    return typer.BadParameter(message, param_hint=where)

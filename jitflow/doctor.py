@@ -1,0 +1,101 @@
+"""What jitflow finds on this machine: the facts behind `jitflow doctor`.
+
+Every fact is looked up where the compiler itself looks it up, so that the report explains what happens at a call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import platform
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jitflow.config import CONFIG
+
+__all__ = ["facts"]
+
+_PACKAGES = ("jitflow", "numpy", "llvmlite", "scipy", "ml_dtypes", "cupy-cuda13x", "nvidia-cuda-nvrtc")
+
+
+def facts() -> Iterator[tuple[str, str]]:
+    """Yield what was found as (name, text); a lookup that fails is a fact too."""
+    yield "python", f"{platform.python_implementation()} {platform.python_version()}"
+    for package in _PACKAGES:
+        yield package, _version(package)
+    lookups: dict[str, Callable[[], str]] = {
+        "llvm": _llvm,
+        "system": lambda: f"{platform.system()} {platform.machine()}",
+        "cpu": _processor,
+        "vectors": _vectors,
+        "blas": _blas,
+        "gpu": _gpu,
+        "entry path": _entry_path,
+    }
+    for name, look_up in lookups.items():
+        try:
+            yield name, look_up()
+        except Exception as error:
+            yield name, f"lookup failed: {type(error).__name__}: {error}"
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def _llvm() -> str:
+    from llvmlite import binding
+
+    return ".".join(str(part) for part in binding.llvm_version_info)
+
+
+def _processor() -> str:
+    from llvmlite import binding
+
+    return f"{binding.get_host_cpu_name()}, {binding.get_default_triple()}"
+
+
+def _vectors() -> str:
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    widths = (("avx512f", 512), ("avx", 256), ("sse2", 128), ("neon", 128))
+    feature, bits = next(((name, bits) for name, bits in widths if features.get(name)), ("none found", 64))
+    return f"{bits} bits ({feature})"
+
+
+def _blas() -> str:
+    import scipy
+
+    configuration: dict[str, Any] = scipy.show_config(mode="dicts")
+    library = configuration["Build Dependencies"]["blas"]
+    return f"{library['name']} {library['version']}, through scipy"
+
+
+def _gpu() -> str:
+    """Ask the driver itself, because cupy may be missing where a GPU is not."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "not found (no CUDA driver)"
+    count = ctypes.c_int()
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0 or count.value == 0:
+        return "not found (a CUDA driver, but no device)"
+    name = ctypes.create_string_buffer(256)
+    device = ctypes.c_int()
+    if driver.cuDeviceGet(ctypes.byref(device), 0) != 0 or driver.cuDeviceGetName(name, len(name), device) != 0:
+        return f"{count.value} found"
+    return f"{count.value} found, the first a {name.value.decode()}"
+
+
+def _entry_path() -> str:
+    if CONFIG.disable:
+        return "none (JITFLOW_DISABLE is set: plain Python runs)"
+    if CONFIG.entry == "python":
+        return "python (JITFLOW_ENTRY=python)"
+    from jitflow.runtime.object_layout import layout_is_known
+
+    return "native" if layout_is_known() else "python (this interpreter's object layout is not known)"

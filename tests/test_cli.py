@@ -1,0 +1,156 @@
+"""The command line: what it prints, and how it refuses what it cannot use."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from jitflow.cli import STAGES, app
+
+PROGRAM = """\
+import numpy as np
+import jitflow
+
+def plain(x, y):
+    return np.exp(x) * y + x
+
+@jitflow.function
+def decorated(x):
+    return x + 1
+
+class Model:
+    @staticmethod
+    def forward(x):
+        return np.tanh(x)
+
+def wrong(x):
+    return np.exp(x) @ x[:, :, 0]
+
+number = 3
+"""
+
+TEXT = """\
+func @f(%x: f32[n]) {
+  %0: f32[n] = mul %x, %x
+  %1: f32[n] = mul %x, %x
+  %2: f32[n] = add %0, %1
+  yield %2
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A file to aim at; what loading it leaves behind in this process is taken back."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    file = tmp_path / "program_for_cli.py"
+    file.write_text(PROGRAM)
+    yield file
+    sys.modules.pop(file.stem, None)
+
+
+def run(*arguments: object, text: str | None = None) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=text)
+
+
+def refused(*arguments: object) -> str:
+    """Run what must be refused as wrong usage, and return the message on one line, without its box."""
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    return re.sub(r"[\s│╭╮╰╯─]+", " ", result.output)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_ir_prints_every_stage_of_a_plain_function(program: Path, stage: str) -> None:
+    result = run("ir", f"{program}:plain", "--arg", "f32[n,784]", "--arg", "f32[784]", "--stage", stage)
+    assert result.exit_code == 0, result.output
+    assert result.output.strip()
+
+
+@pytest.mark.parametrize("name", ["decorated", "Model.forward"])
+def test_ir_finds_decorated_functions_and_attributes(program: Path, name: str) -> None:
+    result = run("ir", f"{program}:{name}", "--arg", "f64[n]", "--stage", "traced")
+    assert result.exit_code == 0, result.output
+    assert "f64[n]" in result.output
+
+
+def test_ir_takes_a_module(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(program.parent)
+    result = run("ir", "program_for_cli:plain", "--arg", "f32[n]", "--arg", "float")
+    assert result.exit_code == 0, result.output
+
+
+def test_explain_prints_the_specialisation(program: Path) -> None:
+    result = run("explain", f"{program}:plain", "--arg", "f32[n]", "--arg", "np.f32")
+    assert result.exit_code == 0, result.output
+    assert "plain" in result.output
+
+
+def test_a_mistake_in_the_program_is_shown_at_its_line(program: Path) -> None:
+    result = run("ir", f"{program}:wrong", "--arg", "f32[n]")
+    assert result.exit_code == 1, result.output
+    assert f"{program}:17" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_unusable_targets_are_refused(program: Path) -> None:
+    assert "expected FILE.py:FUNCTION or MODULE:FUNCTION, got 'plain'" in refused("ir", "plain")
+    assert "no such file: missing.py" in refused("ir", "missing.py:plain")
+    assert "no module named 'missing_module'" in refused("ir", "missing_module:plain")
+    assert "has no 'other', but plain, decorated, Model, wrong" in refused("ir", f"{program}:other")
+    assert "'number' is a int, expected a function" in refused("ir", f"{program}:number")
+    assert "unknown stage 'machine'" in refused("ir", f"{program}:plain", "--stage", "machine")
+
+
+@pytest.mark.parametrize("spec", ["f33[n]", "f32[", "f32[n,]x", "string", ""])
+def test_unreadable_specs_are_refused(program: Path, spec: str) -> None:
+    assert "--arg" in refused("ir", f"{program}:plain", "--arg", spec)
+
+
+def test_opt_runs_passes_on_text(tmp_path: Path) -> None:
+    file = tmp_path / "f.ir"
+    file.write_text(TEXT)
+    untouched = run("opt", file)
+    assert untouched.exit_code == 0, untouched.output
+    assert untouched.output.count("mul") == 2
+    optimised = run("opt", file, "-p", "cse,dce")
+    assert optimised.exit_code == 0, optimised.output
+    assert optimised.output.count("mul") == 1
+
+
+def test_opt_reads_what_it_prints() -> None:
+    once = run("opt", "-", "-p", "cse", text=TEXT)
+    assert run("opt", "-", text=once.output).output == once.output
+
+
+def test_opt_prints_and_times_each_pass() -> None:
+    result = run("opt", "-", "-p", "cse,dce", "--print-between", "--time", text=TEXT)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.index("; after cse") < result.stdout.index("; after dce")
+    assert re.search(r"^cse +\d+\.\d+ ms$", result.stderr, re.MULTILINE)
+
+
+def test_opt_refuses_what_it_cannot_use(tmp_path: Path) -> None:
+    file = tmp_path / "broken.ir"
+    file.write_text("func @f(%x: f32[n]) { yield %y }")
+    assert "broken.ir" in refused("opt", file)
+    assert "no such file: missing.ir" in refused("opt", "missing.ir")
+    assert "unknown pass 'polish', expected some of" in refused("opt", file, "-p", "polish")
+
+
+def test_doctor_reports_what_it_found() -> None:
+    result = run("doctor")
+    assert result.exit_code == 0, result.output
+    for name in ("python", "jitflow", "numpy", "llvmlite", "cpu", "vectors", "blas", "gpu", "entry path"):
+        assert re.search(rf"^\s*{name} ", result.output, re.MULTILINE), name
+    assert "lookup failed" not in result.output
+
+
+def test_help_names_the_commands() -> None:
+    for command in ("ir", "explain", "opt", "bench", "doctor"):
+        assert command in run("--help").output
