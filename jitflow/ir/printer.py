@@ -35,7 +35,7 @@ from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Type
 
-__all__ = ["LAYER_WORDS", "Names", "attribute_text", "print_function", "print_op"]
+__all__ = ["LAYER_WORDS", "Names", "attribute_text", "names_of", "print_function", "print_op"]
 
 LAYER_WORDS = {"tensor": "func", "loop": "kernel", "host": "host"}
 """The word that opens a function of each layer."""
@@ -75,7 +75,7 @@ class Names(dict[Value, str]):
 
 def print_function(function: Function, locations: bool = True) -> str:
     """The function as text, followed by the functions that it calls. ``locations``: end ops with their source line."""
-    texts = ["\n".join(_function_lines(function, locations)) + "\n"]
+    texts = ["\n".join(_function_lines(function, Names(), locations)) + "\n"]
     texts += [print_function(inner, locations) for inner in function.functions]
     return "\n".join(texts)
 
@@ -83,6 +83,14 @@ def print_function(function: Function, locations: bool = True) -> str:
 def print_op(op: Op, names: Names | None = None) -> str:
     """One op with its regions, for error messages."""
     return "\n".join(_op_lines(op, Names() if names is None else names, "", True))
+
+
+def names_of(function: Function) -> Names:
+    """The names that `print_function` gives, to print single ops with."""
+    names = Names()
+    for _ in _function_lines(function, names, False):
+        pass
+    return names
 
 
 def attribute_text(value: Any) -> str:
@@ -122,8 +130,7 @@ def _attributes_text(attributes: Mapping[str, Any]) -> str:
     return "{" + ", ".join(f"{key}={attribute_text(value)}" for key, value in attributes.items()) + "}"
 
 
-def _function_lines(function: Function, locations: bool) -> Iterator[str]:
-    names = Names()
+def _function_lines(function: Function, names: Names, locations: bool) -> Iterator[str]:
     name = function.name if _HINT.match(function.name) else json.dumps(function.name)
     head = f"{LAYER_WORDS[function.layer]} @{name}({names.typed_list(function.parameters)})"
     if function.facts:
