@@ -1,0 +1,193 @@
+"""The one question about order: whether two ops conflict.
+
+Effects are derived, never stored: from the rows of the table, from the effects of ops inside regions, and from what a
+place may point to. A pass that moves, merges or drops ops asks here.
+
+Two ops conflict when one writes storage that the other reads or writes; when one may fail and the other writes what a
+caller can see, or may fail as well (a program that raises does it at the first op that fails); when one is ordered with
+everything outside (a print, a message, a call) and the other has any effect.
+
+*Place sets.* A place shows one or several variables; its set are their values. A view of a place has its place's set;
+what flows into a region or out of it has the union. A parameter of type ``place`` may show anything. Distinct variables
+never overlap, unless the function was specialised for arguments that do: the attribute ``overlap`` of the function
+then makes all its parameters one. Storage made inside a region and not yielded by it is nobody else's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dtypes import F64
+from jitflow.ir.types import Buffer, Place, Tape, Variable
+
+__all__ = ["ANYTHING", "Access", "Effects", "PlaceSets", "conflict", "is_pure", "is_removable", "may_fail"]
+
+ANYTHING = Value(Place(F64, ()), "anything")
+"""Stands for all storage in a place set: nobody knows what the place shows."""
+
+PlaceSet = frozenset[Value]
+PlaceSets = Mapping[Value, PlaceSet]
+
+_UNKNOWN: PlaceSet = frozenset({ANYTHING})
+_STORAGE = (Variable, Place, Tape, Buffer)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An effect with what it acts on: ``kind`` as in `Effect`, ``places`` empty unless it reads or writes."""
+
+    kind: str
+    places: PlaceSet = frozenset()
+
+
+class Effects:
+    """Answers about the ops of one function or region, whose place sets it computes once.
+
+    Made without a function it knows only what an op itself tells: a variable is itself, every other place may be
+    anything.
+    """
+
+    def __init__(self, scope: Function | Region | None = None) -> None:
+        self.sets: dict[Value, PlaceSet] = {}
+        self.visible: set[Value] | None = None
+        """Storage that outlives the scope; None if nobody knows which does."""
+        if scope is None:
+            return
+        region = scope.region if isinstance(scope, Function) else scope
+        self.visible = {ANYTHING, *region.parameters}
+        overlap = isinstance(scope, Function) and scope.attributes.get("overlap")
+        for parameter in region.parameters:
+            if overlap and isinstance(parameter.type, Variable):
+                self.sets[parameter] = _UNKNOWN
+        while self._spread(region.ops):
+            pass
+
+    def places(self, value: Value) -> PlaceSet:
+        """The variables, tapes or buffers that ``value`` may show."""
+        known = self.sets.get(value)
+        if known is not None:
+            return known
+        return frozenset({value}) if isinstance(value.type, Variable | Tape) else _UNKNOWN
+
+    def of(self, op: Op) -> frozenset[Access]:
+        """Everything that an op does to the world outside it."""
+        accesses: set[Access] = set()
+        for effect in op.own_effects:
+            if effect.kind in ("reads", "writes"):
+                accesses.add(Access(effect.kind, self.places(op.operands[effect.operand])))
+            else:
+                accesses.add(Access(effect.kind))
+        for region in op.regions:
+            local = _made_inside(region)
+            for inner in region.ops:
+                for access in self.of(inner):
+                    places = access.places - local
+                    if places or access.kind not in ("reads", "writes"):
+                        accesses.add(Access(access.kind, places))
+        return frozenset(accesses)
+
+    def conflict(self, first: Op, second: Op) -> bool:
+        """Whether swapping the two ops could change what the program does."""
+        ours, theirs = self.of(first), self.of(second)
+        return any(self._ordered(a, b) or self._ordered(b, a) for a in ours for b in theirs)
+
+    def _ordered(self, first: Access, second: Access) -> bool:
+        if first.kind == "external":
+            return second.kind != "allocates"
+        if first.kind == "writes":
+            if second.kind == "check":
+                return self.visible is None or not self.visible.isdisjoint(first.places)
+            return second.kind in ("reads", "writes") and _overlap(first.places, second.places)
+        return first.kind == "check" and second.kind == "check"
+
+    def _spread(self, ops: Sequence[Op]) -> bool:
+        """Pass place sets on along views and edges of regions; whether anything new was learnt."""
+        changed = False
+        for op in ops:
+            if "view" in op.definition.traits or op.name == "offset":
+                changed |= self._join(op.results, op.operands)
+            for region in op.regions:
+                changed |= self._join(region.parameters, _arriving(op))
+                changed |= self._spread(region.ops)
+            if op.name in ("for", "while"):
+                for region in op.regions:
+                    changed |= self._join(_carried(op, region), op.regions[-1].yielded)
+            if op.regions:
+                for source in _leaving(op):
+                    changed |= self._join(op.results, source)
+        return changed
+
+    def _join(self, targets: Sequence[Value], sources: Sequence[Value]) -> bool:
+        changed = False
+        for target, source in zip(targets, sources, strict=True):
+            if isinstance(target.type, _STORAGE):
+                before = self.sets.get(target, frozenset())
+                self.sets[target] = before | self.places(source)
+                changed |= self.sets[target] != before
+        return changed
+
+
+def conflict(first: Op, second: Op, effects: Effects | None = None) -> bool:
+    """Whether swapping the two ops could change what the program does.
+
+    ``effects`` knows the function that they stand in; without it every place may show anything.
+    """
+    return (effects or Effects()).conflict(first, second)
+
+
+def is_pure(op: Op) -> bool:
+    """Whether an op only computes its results: it may be moved, repeated, merged with its equal, or dropped."""
+    return not _inside(op)
+
+
+def is_removable(op: Op) -> bool:
+    """Whether an op whose results nobody uses may be dropped: it changes nothing and cannot fail."""
+    return all(access.kind in ("reads", "allocates") for access in _inside(op))
+
+
+def may_fail(op: Op) -> bool:
+    """Whether an op may raise."""
+    return any(access.kind in ("check", "external") for access in _inside(op))
+
+
+def _inside(op: Op) -> frozenset[Access]:
+    """The effects of an op, knowing the place sets inside its own regions only."""
+    effects = Effects()
+    if op.regions:
+        while effects._spread((op,)):
+            pass
+    return effects.of(op)
+
+
+def _overlap(first: PlaceSet, second: PlaceSet) -> bool:
+    return ANYTHING in first or ANYTHING in second or not first.isdisjoint(second)
+
+
+def _made_inside(region: Region) -> frozenset[Value]:
+    """Storage that only this region can reach: made here, and not yielded."""
+    made = {result for op in region.ops for result in op.results if op.name in ("variable", "tape")}
+    if any(isinstance(value.type, _STORAGE) for value in region.yielded):
+        return frozenset()
+    return frozenset(made)
+
+
+def _arriving(op: Op) -> Sequence[Value]:
+    """The values for a region's parameters, on entry."""
+    return op.operands[2:] if op.name == "for" else () if op.name == "if" else op.operands
+
+
+def _carried(op: Op, region: Region) -> Sequence[Value]:
+    return region.parameters[1:] if op.name == "for" else region.parameters
+
+
+def _leaving(op: Op) -> Iterable[Sequence[Value]]:
+    """What may become the results of an op with regions."""
+    if op.name == "if":
+        return [region.yielded for region in op.regions]
+    if op.name == "for":
+        return [op.operands[3:], op.regions[0].yielded]
+    if op.name == "while":
+        return [op.operands, op.regions[1].yielded]
+    return [op.regions[0].yielded]
