@@ -1,0 +1,83 @@
+"""What the parts of a native entry share while it is written: its stack, labels and constants."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.plan import ERROR_SLOTS, Argument, KeysAre, Plan, container_count, new_arrays
+from jitflow.runtime.python_api import PythonCalls
+from jitflow.runtime.specialisation import record_offset
+
+MISMATCH_VALUE: Final = 1
+MISMATCH: Final = f"inttoptr (i64 {MISMATCH_VALUE} to ptr)"
+"""What an entry returns when the arguments do not fit: no object lies at an odd address."""
+
+
+class EntryFrame:
+    """One entry function under construction."""
+
+    def __init__(self, plan: Plan, name: str) -> None:
+        self.plan = plan
+        self.name = name
+        function = self.function = FunctionText(f"ptr @{name}(ptr %record, ptr %call_arguments, i64 %count)")
+        self._constants: list[Any] = []
+        self._places: dict[int, int] = {}
+        self.mismatch = function.label("mismatch")
+        self.unreadable = function.label("unreadable")
+        self.failed = function.label("failed")
+        self.finish = function.label("finish")
+
+        self.arguments = function.stack(plan.argument_slots)
+        self.results = function.stack(plan.result_slots)
+        self.error = function.stack(ERROR_SLOTS)
+        self.handler_arguments = function.stack(2)
+        self.scratch = function.stack(1)
+        self.outcome = function.stack(1)
+        self.held_count = len(new_arrays(plan)) + container_count(plan.results)
+        self.held = function.stack(self.held_count)
+        self.owned_count = _owned_count(plan)
+        self.owned = function.stack(self.owned_count)
+        for place in range(self.owned_count):
+            function.store("ptr", "null", self.owned, 8 * place)
+        self._taken = 0
+        self.table = function.load("ptr", "%record", record_offset("api"))
+        self._constant_table = function.load("ptr", "%record", record_offset("constants"))
+        self.python = PythonCalls(function, self.table)
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """The objects that the text refers to, in the order of the constants table."""
+        return tuple(self._constants)
+
+    def constant(self, thing: Any) -> str:
+        """A pointer to an object that the specialisation keeps alive."""
+        if id(thing) not in self._places:
+            self._places[id(thing)] = len(self._constants)
+            self._constants.append(thing)
+        return self.function.load("ptr", self._constant_table, 8 + 8 * self._places[id(thing)])
+
+    def raise_error(self) -> str:
+        """A pointer to the specialisation's error handler, the first of the table."""
+        return self.function.load("ptr", self._constant_table)
+
+    def take_owned(self, count: int = 1) -> int:
+        """Reserve slots for references that are given back at the end."""
+        place = self._taken
+        self._taken += count
+        return place
+
+    def finish_with(self, value: str) -> None:
+        """End the block: leave the function with a value."""
+        self.function.store("ptr", value, self.outcome)
+        self.function.jump(self.finish)
+
+    def type_of(self, thing: str) -> str:
+        """The type of an object."""
+        return self.function.load("ptr", thing, 8)
+
+
+def _owned_count(plan: Plan) -> int:
+    """An upper bound of the references that the entry will own."""
+    reads = sum(not isinstance(read, Argument) for read in plan.reads)
+    return reads + sum(len(check.keys) for check in plan.checks if isinstance(check, KeysAre))

@@ -1,0 +1,263 @@
+"""The second half of a native entry: result slots become Python objects.
+
+New arrays come first, because views refer to them. Until the whole tree stands, everything made
+so far is in the `held` slots, so that running out of memory half-way leaks nothing: each new
+array, and each container, which takes its children over one by one as they are made.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from jitflow.runtime import object_layout as layout
+from jitflow.runtime import plan as p
+from jitflow.runtime.dtypes import numpy_dtype
+from jitflow.runtime.entry_frame import EntryFrame
+from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.pool import pool
+from jitflow.runtime.python_api import PythonCalls
+from jitflow.runtime.specialisation import record_offset
+
+
+class ResultWriter:
+    """Writes the results of a plan."""
+
+    def __init__(self, frame: EntryFrame, registers: dict[int, str]) -> None:
+        self._frame = frame
+        self._function = frame.function
+        self._python = frame.python
+        self._registers = registers
+        self._new = p.new_arrays(frame.plan)
+        self._arrays: dict[int, str] = {}
+        self._places = {leaf: place for place, leaf in enumerate(self._new)}
+        self._held = frame.held
+        self._next_container = len(self._new)
+        self._leaf = 0
+        self._undo = self._function.label("undo")
+
+    def write(self) -> None:
+        """Make everything, then leave with the root of the tree."""
+        for place in range(self._frame.held_count):
+            self._hold(place, "null")
+        for leaf, node in self._new.items():
+            self._arrays[leaf] = self._must(self._new_array(node))
+            self._hold(self._places[leaf], self._arrays[leaf])
+        root = self._make(self._frame.plan.results)
+        first_base = sum(1 for _ in p.leaves(self._frame.plan.results))
+        for leaf, array in self._arrays.items():
+            if leaf >= first_base:
+                self._python.release(array)  # its views keep it alive
+        self._frame.finish_with(root)
+        self._write_undo()
+
+    def _write_undo(self) -> None:
+        """Give back what was made, and the blocks that no array owns yet."""
+        function = self._function
+        function.begin(self._undo)
+        context = function.load("ptr", "%record", record_offset("context"))
+        free = function.load("ptr", context, 8)
+        for node in self._new.values():
+            block = function.load("ptr", self._frame.results, 8 * node.slot)
+            function.run(free, f"ptr {block}", "i64 0")  # null where an array has taken it over
+        for place in range(self._frame.held_count):
+            self._python.release(function.load("ptr", self._held, 8 * place))
+        function.jump(self._frame.failed)
+
+    def _hold(self, place: int, reference: str) -> None:
+        self._function.store("ptr", reference, self._held, 8 * place)
+
+    def _must(self, reference: str) -> str:
+        """Go on with a new reference, or undo everything where there is none."""
+        self._function.require_not(self._function.is_null(reference), self._undo)
+        return reference
+
+    # -- the tree ----------------------------------------------------------------------------------
+
+    def _make(self, node: p.Result) -> str:
+        """A new reference to what a node describes."""
+        match node:
+            case p.TupleOf(children):
+                return self._sequence("Tuple", children)
+            case p.ListOf(children):
+                return self._sequence("List", children)
+            case p.DictOf(keys, children):
+                return self._dict(keys, children)
+            case p.StructOf(struct_type, children, names):
+                return self._struct(struct_type, children, names)
+        leaf = self._leaf
+        self._leaf += 1
+        return self._must(self._make_leaf(node, leaf))
+
+    def _sequence(self, kind: str, children: tuple[p.Result, ...]) -> str:
+        python = self._python
+        sequence, place = self._container(python.call("ptr", f"Py{kind}_New", f"i64 {len(children)}"))
+        for index, child in enumerate(children):
+            made = self._make(child)
+            python.call("i32", f"Py{kind}_SetItem", f"ptr {sequence}", f"i64 {index}", f"ptr {made}")
+        self._hold(place, "null")
+        return sequence
+
+    def _dict(self, keys: tuple[object, ...], children: tuple[p.Result, ...]) -> str:
+        python, function = self._python, self._function
+        mapping, place = self._container(python.call("ptr", "PyDict_New"))
+        for key, child in zip(keys, children, strict=True):
+            made, key_object = self._make(child), self._frame.constant(key)
+            status = python.call("i32", "PyDict_SetItem", f"ptr {mapping}", f"ptr {key_object}", f"ptr {made}")
+            python.release(made)
+            function.require(function.equal("i32", status, "0"), self._undo)
+        self._hold(place, "null")
+        return mapping
+
+    def _struct(self, struct_type: type, children: tuple[p.Result, ...], names: tuple[str, ...] | None) -> str:
+        python, frame = self._python, self._frame
+        if names is None:
+            fields = positional = self._sequence("Tuple", children)
+            keywords = "null"
+        else:
+            positional = frame.constant(())
+            fields = keywords = self._dict(names, children)
+        made = python.call(
+            "ptr", "PyObject_Call", f"ptr {frame.constant(struct_type)}", f"ptr {positional}", f"ptr {keywords}"
+        )
+        python.release(fields)
+        return self._must(made)
+
+    def _container(self, reference: str) -> tuple[str, int]:
+        """Hold a new container while its children are made."""
+        place = self._next_container
+        self._next_container += 1
+        self._hold(place, self._must(reference))
+        return reference, place
+
+    # -- leaves ------------------------------------------------------------------------------------
+
+    def _make_leaf(self, node: p.Result, leaf: int) -> str:
+        frame = self._frame
+        match node:
+            case p.NewArray():
+                self._hold(self._places[leaf], "null")
+                return self._arrays[leaf]
+            case p.SameResult(other):
+                return self._owned(self._arrays[other])
+            case p.SameObject(register):
+                return self._owned(self._registers[register])
+            case p.ConstantObject(constant):
+                return self._owned(frame.constant(constant))
+            case p.ViewOfArgument(_, _, _, register):
+                return self._view(node, self._registers[register])
+            case p.ViewOfResult(_, _, _, other):
+                return self._view(node, self._arrays[other])
+            case p.NumpyScalar(slot, dtype):
+                value = self._function.at(frame.results, 8 * slot)
+                dtype_object = frame.constant(numpy_dtype(dtype))
+                return self._python.call("ptr", "PyArray_Scalar", f"ptr {value}", f"ptr {dtype_object}", "ptr null")
+            case p.PythonScalar(slot, dtype):
+                return self._python_scalar(slot, dtype)
+        raise TypeError(f"unknown result {node!r}")
+
+    def _owned(self, reference: str) -> str:
+        self._python.own(reference)
+        return reference
+
+    def _python_scalar(self, slot: int, dtype: str) -> str:
+        function, python, results = self._function, self._python, self._frame.results
+        if dtype == "f64":
+            return python.call("ptr", "PyFloat_FromDouble", f"double {function.load('double', results, 8 * slot)}")
+        if dtype == "c128":
+            parts = [f"double {function.load('double', results, 8 * (slot + part))}" for part in range(2)]
+            return python.call("ptr", "PyComplex_FromDoubles", *parts)
+        word = function.load("i64", results, 8 * slot)
+        name = {"i64": "PyLong_FromLongLong", "bool": "PyBool_FromLong"}[dtype]
+        return python.call("ptr", name, f"i64 {word}")
+
+    def _new_array(self, node: p.NewArray) -> str:
+        return self._function.call(
+            "ptr", f"@{self._frame.name}_new_array", *self._array_arguments(node), f"ptr {self._handler()}"
+        )
+
+    def _view(self, node: p.ArrayResult, base: str) -> str:
+        return self._function.call("ptr", f"@{self._frame.name}_view", *self._array_arguments(node), f"ptr {base}")
+
+    def _handler(self) -> str:
+        return self._frame.constant(pool().handler)
+
+    def _array_arguments(self, node: p.ArrayResult) -> tuple[str, ...]:
+        frame = self._frame
+        return (
+            f"ptr {frame.table}",
+            f"ptr {frame.constant(np.ndarray)}",
+            f"ptr {frame.constant(numpy_dtype(node.dtype))}",
+            f"i32 {node.rank}",
+            f"ptr {self._function.at(frame.results, 8 * node.slot)}",
+        )
+
+
+# -- functions shared by the results ---------------------------------------------------------------
+
+_ARRAY_PARAMETERS = "ptr %api, ptr %array_type, ptr %dtype, i32 %rank, ptr %slots"
+
+
+def result_functions(name: str) -> list[str]:
+    """The text of the functions that make arrays, and of a message."""
+    message = "jitflow: the error handler of a failed call did not raise"
+    text = f'@{name}_silent_handler = private constant [{len(message) + 1} x i8] c"{message}\\00"'
+    return [text, _new_array_function(name), _view_function(name)]
+
+
+def _new_array_function(name: str) -> str:
+    """An array that owns the block in its data slot; the slot is cleared when the array has it."""
+    function = FunctionText(f"internal ptr @{name}_new_array({_ARRAY_PARAMETERS}, ptr %handler)")
+    python = PythonCalls(function, "%api")
+    array = _array_over_slots(function, python, str(layout.ALIGNED | layout.WRITEABLE))
+    failed = function.label("failed")
+    function.require_not(function.is_null(array), failed)
+    flags = function.load("i32", array, layout.ARRAY_FLAGS)
+    function.store("i32", function.let(f"or i32 {flags}, {layout.OWNS_DATA}"), array, layout.ARRAY_FLAGS)
+    python.own("%handler")
+    function.store("ptr", "%handler", array, layout.ARRAY_MEMORY_HANDLER)
+    function.store("ptr", "null", "%slots")
+    function.give("ptr", array)
+    function.begin(failed)
+    function.give("ptr", "null")
+    return function.text()
+
+
+def _view_function(name: str) -> str:
+    """A view of another array, writeable as that is."""
+    function = FunctionText(f"internal ptr @{name}_view({_ARRAY_PARAMETERS}, ptr %base)")
+    python = PythonCalls(function, "%api")
+    base_flags = function.load("i32", "%base", layout.ARRAY_FLAGS)
+    flags = function.let(f"and i32 {base_flags}, {layout.WRITEABLE}")
+    array = _array_over_slots(function, python, function.let(f"or i32 {flags}, {layout.ALIGNED}"))
+    failed, refused = function.label("failed"), function.label("refused")
+    function.require_not(function.is_null(array), failed)
+    python.own("%base")
+    status = python.call("i32", "PyArray_SetBaseObject", f"ptr {array}", "ptr %base")
+    function.require(function.equal("i32", status, "0"), refused)
+    function.give("ptr", array)
+    function.begin(refused)
+    python.release(array)
+    function.jump(failed)
+    function.begin(failed)
+    function.give("ptr", "null")
+    return function.text()
+
+
+def _array_over_slots(function: FunctionText, python: PythonCalls, flags: str) -> str:
+    data = function.load("ptr", "%slots")
+    dims = function.at("%slots", 8)
+    rank = function.let("zext i32 %rank to i64")
+    strides = function.let(f"getelementptr i64, ptr {dims}, i64 {rank}")
+    python.own("%dtype")  # the call below takes a reference over
+    return python.call(
+        "ptr",
+        "PyArray_NewFromDescr",
+        "ptr %array_type",
+        "ptr %dtype",
+        "i32 %rank",
+        f"ptr {dims}",
+        f"ptr {strides}",
+        f"ptr {data}",
+        f"i32 {flags}",
+        "ptr null",
+    )

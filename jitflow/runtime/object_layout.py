@@ -1,0 +1,125 @@
+"""Where the fields of Python's and NumPy's objects are, and the check that they really are there.
+
+Native entries read array headers and number objects directly. The offsets below are those of
+64-bit CPython with the GIL and of NumPy 2. Nothing takes them on trust: `layout_is_known` looks
+at known objects through them once, and where anything differs (a free-threaded or debugging
+build, a version to come) every call takes the Python entry path, which has the same results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import sysconfig
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+OBJECT_TYPE = 8
+TUPLE_ITEMS = 24
+VALUE = 16
+"""Where float, complex and all NumPy scalar objects hold their value."""
+
+ARRAY_DATA = 16
+ARRAY_RANK = 24
+ARRAY_DIMS = 32
+ARRAY_STRIDES = 40
+ARRAY_DTYPE = 56
+ARRAY_FLAGS = 64
+ARRAY_MEMORY_HANDLER = 88
+
+DTYPE_BYTE_ORDER = 26
+DTYPE_NUMBER = 28
+
+C_CONTIGUOUS = 0x0001
+F_CONTIGUOUS = 0x0002
+OWNS_DATA = 0x0004
+ALIGNED = 0x0100
+WRITEABLE = 0x0400
+
+
+@cache
+def layout_is_known() -> bool:
+    """Whether this interpreter's objects lie in memory as the offsets above say."""
+    if sys.implementation.name != "cpython" or sys.byteorder != "little":
+        return False
+    if struct.calcsize("P") != 8 or object.__basicsize__ != 16 or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return False
+    return _numbers_fit() and _containers_fit() and _dtypes_fit() and _arrays_fit()
+
+
+def _read(kind: Any, thing: object, offset: int) -> Any:
+    return kind.from_address(id(thing) + offset).value
+
+
+def _read_pointer(thing: object, offset: int) -> int:
+    return _read(ctypes.c_void_p, thing, offset) or 0
+
+
+def _numbers_fit() -> bool:
+    size = VALUE + 8
+    if float.__basicsize__ != size or complex.__basicsize__ != size + 8 or np.float64(0).nbytes != 8:
+        return False
+    number, pair = 1234.5, complex(1.5, -2.5)
+    return (
+        _read_pointer(number, OBJECT_TYPE) == id(float)
+        and _read(ctypes.c_double, number, VALUE) == number
+        and _read(ctypes.c_double, pair, VALUE) == pair.real
+        and _read(ctypes.c_double, pair, VALUE + 8) == pair.imag
+        and _read(ctypes.c_float, np.float32(1.25), VALUE) == 1.25
+        and _read(ctypes.c_double, np.float64(1.25), VALUE) == 1.25
+        and _read(ctypes.c_int64, np.int64(-77), VALUE) == -77
+        and _read(ctypes.c_int8, np.int8(-7), VALUE) == -7
+        and _read(ctypes.c_uint8, np.True_, VALUE) == 1
+        and _read(ctypes.c_double, np.complex128(pair), VALUE + 8) == pair.imag
+    )
+
+
+def _containers_fit() -> bool:
+    items = (object(), object())
+    return [_read_pointer(items, TUPLE_ITEMS + 8 * k) for k in range(2)] == [id(item) for item in items]
+
+
+def _dtypes_fit() -> bool:
+    swapped = np.dtype("f8").newbyteorder()
+    return all(
+        _read(ctypes.c_int32, dtype, DTYPE_NUMBER) == dtype.num
+        and _read(ctypes.c_char, dtype, DTYPE_BYTE_ORDER) == dtype.byteorder.encode()
+        for dtype in (np.dtype("f4"), np.dtype("i1"), np.dtype("c16"), swapped)
+    )
+
+
+def _arrays_fit() -> bool:
+    samples = [np.zeros((3, 5), "f4"), np.zeros((4, 6), "i8")[::2, 1:], np.asfortranarray(np.ones((2, 3)))]
+    samples[0].flags.writeable = False
+    if any(sample.base is None and not sample.flags.owndata for sample in samples):
+        return False
+    prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+    is_valid_capsule = prototype(("PyCapsule_IsValid", ctypes.pythonapi))
+    return all(_array_fits(sample) for sample in samples) and bool(
+        is_valid_capsule(_read_pointer(samples[0], ARRAY_MEMORY_HANDLER), b"mem_handler")
+    )
+
+
+def _array_fits(array: np.ndarray[Any, Any]) -> bool:
+    rank = array.ndim
+    dims, strides = (_read_pointer(array, offset) for offset in (ARRAY_DIMS, ARRAY_STRIDES))
+    numbers = ctypes.c_int64 * rank
+    flags = _read(ctypes.c_int32, array, ARRAY_FLAGS)
+    expected_flags = (
+        (C_CONTIGUOUS * array.flags.c_contiguous)
+        | (F_CONTIGUOUS * array.flags.f_contiguous)
+        | (OWNS_DATA * array.flags.owndata)
+        | (ALIGNED * array.flags.aligned)
+        | (WRITEABLE * array.flags.writeable)
+    )
+    return (
+        _read_pointer(array, ARRAY_DATA) == array.ctypes.data
+        and _read(ctypes.c_int32, array, ARRAY_RANK) == rank
+        and tuple(numbers.from_address(dims)) == array.shape
+        and tuple(numbers.from_address(strides)) == array.strides
+        and _read_pointer(array, ARRAY_DTYPE) == id(array.dtype)
+        and flags & (C_CONTIGUOUS | F_CONTIGUOUS | OWNS_DATA | ALIGNED | WRITEABLE) == expected_flags
+    )

@@ -1,0 +1,329 @@
+"""What one specialisation expects of a call, and what it makes of the results.
+
+A compiled `run` sees nothing but 64-bit slots. A `Plan` says how to get there and back: which
+objects to read, what must hold of them, where their numbers go, and which Python objects the
+result slots become. Two readers interpret the same plan: `entry_python` step by step, and
+`entry_native`, which emits one function for it. This file fixes the meaning for both.
+
+**Registers.** `reads[k]` yields register `k`. A register is read at the last moment: just before
+the first check that names it (or, if no check does, after all checks), its parent first. So the
+checks on a container stand before the checks on what is read from it, and a read may rely on them.
+
+**Slots.** An array of rank r takes 1 + 2r slots: data pointer, r dims, r byte strides. A scalar
+takes one slot with its bits in the low bytes (bool as 0 or 1, integers extended to 64 bits), a
+c128 two. New arrays point to blocks of the pool (`pool.py`), never null, also when empty.
+
+**Result leaves** are the leaves of the results tree, depth first, followed by `Plan.bases`.
+`ViewOfResult` and `SameResult` refer to a `NewArray` among them by its index in that order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CellType, CodeType
+from typing import Any, Literal
+
+import numpy as np
+
+ERROR_SLOTS = 16
+"""Slots that `run` may fill when it fails: a code, a site index, then values."""
+
+Layout = Literal["C", "F", "unit", "general"]
+
+
+def layout_of(array: np.ndarray[Any, Any]) -> Layout:
+    """The layout class of an array: the first of the four that holds.
+
+    Contiguity is NumPy's flag, so an empty array, a 0-d array or one with a single element is
+    "C" whatever its strides; "unit" means that neighbours along the last axis touch.
+    """
+    if array.flags.c_contiguous:
+        return "C"
+    if array.flags.f_contiguous:
+        return "F"
+    return "unit" if array.strides[-1] == array.itemsize else "general"
+
+
+# -- reads: where the objects come from -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """The argument at a position of the flat argument list."""
+
+    index: int
+
+
+@dataclass(frozen=True, eq=False)
+class Global:
+    """A name looked up as Python does: in the namespace, then among its builtins."""
+
+    namespace: dict[str, Any]
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """What a closure cell holds."""
+
+    cell: CellType
+
+
+@dataclass(frozen=True, eq=False)
+class Item:
+    """An item of an exact tuple or list (by int) or dict (by key)."""
+
+    parent: int
+    key: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """`getattr(parent, name)`; an object without it does not match."""
+
+    parent: int
+    name: str
+
+
+Read = Argument | Global | Cell | Item | Attribute
+
+
+# -- guards: what must hold ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class IsObject:
+    """The register holds this very object."""
+
+    register: int
+    object: Any
+
+
+@dataclass(frozen=True, eq=False)
+class IsType:
+    """The register's type is exactly this one."""
+
+    register: int
+    type: type
+
+
+@dataclass(frozen=True, eq=False)
+class HasLength:
+    """`len(register) == length`."""
+
+    register: int
+    length: int
+
+
+@dataclass(frozen=True, eq=False)
+class KeysAre:
+    """A dict with exactly these keys, of equal type, in this order."""
+
+    register: int
+    keys: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class EqualsConstant:
+    """Exactly this type and equal; floats and complex numbers by their bits (-0.0, nan)."""
+
+    register: int
+    value: Any
+    type: type
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionIs:
+    """A Python function with this code, whose defaults and cells are these objects.
+
+    The function object itself may be another one (a `def` that ran again). Defaults are compared
+    item by item, because the dict of keyword defaults can be changed in place.
+    """
+
+    register: int
+    code: CodeType
+    defaults: tuple[Any, ...] | None = None
+    keyword_defaults: tuple[tuple[str, Any], ...] | None = None
+    closure: tuple[CellType, ...] | None = None
+
+
+Guard = IsObject | IsType | HasLength | KeysAre | EqualsConstant | FunctionIs
+
+
+# -- leaves: guards that also fill slots -----------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayLeaf:
+    """An exact `numpy.ndarray`, aligned and of native byte order, of just this class.
+
+    `writeable` asks for a writeable array (False accepts both); `ones[i]` says that dim i is 1,
+    and otherwise it must be different from 1.
+    """
+
+    register: int
+    dtype: str
+    rank: int
+    layout: Layout
+    writeable: bool
+    ones: tuple[bool, ...]
+    slot: int
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarLeaf:
+    """A scalar of the exact Python or NumPy type; a Python int beyond 64 bits does not match."""
+
+    register: int
+    dtype: str
+    kind: Literal["python", "numpy"]
+    slot: int
+
+
+Leaf = ArrayLeaf | ScalarLeaf
+Check = Guard | Leaf
+
+
+# -- results: which objects the slots become -------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class NewArray:
+    """An array that owns the pool block in its data slot."""
+
+    slot: int
+    dtype: str
+    rank: int
+
+
+@dataclass(frozen=True, eq=False)
+class ViewOfArgument:
+    """A view whose base is the array in a register; writeable as that array is."""
+
+    slot: int
+    dtype: str
+    rank: int
+    register: int
+
+
+@dataclass(frozen=True, eq=False)
+class ViewOfResult:
+    """A view whose base is a new array of the same call."""
+
+    slot: int
+    dtype: str
+    rank: int
+    leaf: int
+
+
+@dataclass(frozen=True, eq=False)
+class SameResult:
+    """The same object as a new array of the same call (`return a, a`)."""
+
+    leaf: int
+
+
+@dataclass(frozen=True, eq=False)
+class SameObject:
+    """The object in a register."""
+
+    register: int
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyScalar:
+    """A NumPy scalar (`np.float32(...)`)."""
+
+    slot: int
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class PythonScalar:
+    """A Python bool, int, float or complex; the dtype is one of `PYTHON_SCALARS`."""
+
+    slot: int
+    dtype: str
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantObject:
+    """An object known when the code was compiled (`None`, a string)."""
+
+    object: Any
+
+
+@dataclass(frozen=True, eq=False)
+class TupleOf:
+    """A tuple."""
+
+    children: tuple[Result, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ListOf:
+    """A list."""
+
+    children: tuple[Result, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class DictOf:
+    """A dict, in the order of its keys."""
+
+    keys: tuple[Any, ...]
+    children: tuple[Result, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StructOf:
+    """`type(*children)` (a named tuple), or by keyword when field names are given (a dataclass)."""
+
+    type: type
+    children: tuple[Result, ...]
+    field_names: tuple[str, ...] | None = None
+
+
+ArrayResult = NewArray | ViewOfArgument | ViewOfResult
+Container = TupleOf | ListOf | DictOf | StructOf
+Result = ArrayResult | SameResult | SameObject | NumpyScalar | PythonScalar | ConstantObject | Container
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The whole agreement of one specialisation.
+
+    `checks` are in the order in which they must be made. `bases` are new arrays that are no
+    results themselves but own the memory of a returned view. When the argument arrays hold more
+    than `releases_gil_bytes` bytes together, `run` runs without the GIL (None: it never does).
+    """
+
+    parameter_names: tuple[str, ...]
+    reads: tuple[Read, ...]
+    checks: tuple[Check, ...]
+    argument_slots: int
+    result_slots: int
+    results: Result
+    bases: tuple[NewArray, ...] = ()
+    releases_gil_bytes: int | None = 64 * 1024
+
+
+def leaves(result: Result) -> Iterator[Result]:
+    """The leaves of a results tree, depth first."""
+    if isinstance(result, Container):
+        for child in result.children:
+            yield from leaves(child)
+    else:
+        yield result
+
+
+def container_count(result: Result) -> int:
+    """How many containers a results tree has."""
+    return 1 + sum(map(container_count, result.children)) if isinstance(result, Container) else 0
+
+
+def new_arrays(plan: Plan) -> dict[int, NewArray]:
+    """The new arrays of a plan by their index among the result leaves."""
+    everything = (*leaves(plan.results), *plan.bases)
+    return {index: leaf for index, leaf in enumerate(everything) if isinstance(leaf, NewArray)}

@@ -1,0 +1,118 @@
+"""The C functions of Python and NumPy that native code calls, as one table of pointers.
+
+Emitted code contains no address, so that it can be stored and shipped: it finds this table
+through the record or global variable that it is given, and a function in it by its place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+
+from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.native_code import make_immortal
+
+PYTHON_FUNCTIONS = (
+    "Py_IncRef",
+    "Py_DecRef",
+    "PyBool_FromLong",
+    "PyCell_Get",
+    "PyComplex_FromDoubles",
+    "PyDict_GetItemWithError",
+    "PyDict_New",
+    "PyDict_Next",
+    "PyDict_SetItem",
+    "PyDict_Size",
+    "PyErr_Clear",
+    "PyErr_ExceptionMatches",
+    "PyErr_Occurred",
+    "PyErr_SetString",
+    "PyEval_RestoreThread",
+    "PyEval_SaveThread",
+    "PyFloat_FromDouble",
+    "PyFunction_GetClosure",
+    "PyFunction_GetCode",
+    "PyFunction_GetDefaults",
+    "PyFunction_GetKwDefaults",
+    "PyList_GetItem",
+    "PyList_New",
+    "PyList_SetItem",
+    "PyLong_AsLongLongAndOverflow",
+    "PyLong_FromLongLong",
+    "PyLong_FromVoidPtr",
+    "PyMethod_New",
+    "PyObject_Call",
+    "PyObject_CallOneArg",
+    "PyObject_ClearWeakRefs",
+    "PyObject_GC_Del",
+    "PyObject_GC_UnTrack",
+    "PyObject_GetAttr",
+    "PyObject_IsTrue",
+    "PyObject_RichCompareBool",
+    "PyObject_Size",
+    "PyObject_Vectorcall",
+    "PyObject_VectorcallMethod",
+    "PyTuple_GetItem",
+    "PyTuple_New",
+    "PyTuple_SetItem",
+    "PyTuple_Size",
+    "PyType_GenericNew",
+)
+NUMPY_FUNCTIONS = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
+"""Places in NumPy's own table, part of its ABI."""
+
+_PLACES = {name: place for place, name in enumerate((*PYTHON_FUNCTIONS, *NUMPY_FUNCTIONS))}
+
+
+def python_function(name: str) -> int:
+    """The address of a function of Python's C API."""
+    return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
+
+
+@cache
+def numpy_function(name: str) -> int:
+    """The address of a function of NumPy's C API."""
+    from numpy._core._multiarray_umath import _ARRAY_API  # type: ignore[attr-defined]
+
+    prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    pointer = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
+    table = (ctypes.c_void_p * 400).from_address(pointer(_ARRAY_API, None))
+    return table[NUMPY_FUNCTIONS[name]] or 0
+
+
+@cache
+def api_table() -> int:
+    """The address of the table, which is never freed."""
+    addresses = [python_function(name) for name in PYTHON_FUNCTIONS] + [
+        numpy_function(name) for name in NUMPY_FUNCTIONS
+    ]
+    table = (ctypes.c_void_p * len(addresses))(*addresses)
+    make_immortal(table)
+    return ctypes.addressof(table)
+
+
+class PythonCalls:
+    """Emits calls through the table into one function."""
+
+    def __init__(self, function: FunctionText, table: str) -> None:
+        self._function = function
+        self._table = table
+
+    def call(self, result: str, name: str, *arguments: str) -> str:
+        """Call an API function and name its result."""
+        return self._function.call(result, self._pointer(name), *arguments)
+
+    def run(self, name: str, *arguments: str) -> None:
+        """Call an API function without a result."""
+        self._function.run(self._pointer(name), *arguments)
+
+    def own(self, reference: str) -> None:
+        """Take a reference of our own to an object."""
+        self.run("Py_IncRef", f"ptr {reference}")
+
+    def release(self, reference: str) -> None:
+        """Give a reference back; null is fine."""
+        self.run("Py_DecRef", f"ptr {reference}")
+
+    def _pointer(self, name: str) -> str:
+        return self._function.load("ptr", self._table, 8 * _PLACES[name])

@@ -1,0 +1,117 @@
+"""One compiled version of a function: its plan, its code, and the record that native code sees.
+
+The record is a C struct of 64-bit words. Native dispatchers chain records through `next`, call
+`entry`, and count in `hits` and `active`; native entries find in it what their text must not
+contain: the tables of C functions and constants, the context and the addresses of `run` and
+`guard`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from jitflow.runtime.plan import Plan
+from jitflow.runtime.pool import pool
+
+RECORD_FIELDS = ("next", "entry", "hits", "active", "api", "constants", "context", "run", "guard")
+
+NOT_MATCHED: Final = object()
+"""What a call returns when the arguments do not fit; it never reaches the user."""
+
+
+def record_offset(field: str) -> int:
+    """Where a field of the record lies, in bytes."""
+    return 8 * RECORD_FIELDS.index(field)
+
+
+@dataclass(frozen=True, eq=False)
+class EntryCode:
+    """The text of a native entry, and the objects that its constants table must hold."""
+
+    name: str
+    text: str
+    constants: tuple[Any, ...]
+
+
+class Specialisation:
+    """A plan with the code that fulfils it.
+
+    `run` and `guard` are addresses (guard 0: none). `symbols` follow the pool's two functions in the
+    context. `raise_error(status, error_address)` must raise; it may read `ERROR_SLOTS` words at the
+    address during the call. `keep_alive` is whatever owns the machine code. When the module holds a
+    native entry, `entry` and `entry_address` tell; otherwise one is compiled when it is needed.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        run: int,
+        raise_error: Callable[[int, int], object],
+        guard: int = 0,
+        symbols: Sequence[int] = (),
+        keep_alive: object = None,
+        entry: EntryCode | None = None,
+        entry_address: int = 0,
+    ) -> None:
+        self.plan = plan
+        self.raise_error = raise_error
+        self.keep_alive = keep_alive
+        self._entry_code: object = None
+        addresses = (pool().allocate_address, pool().free_address, *symbols)
+        self.context = (ctypes.c_void_p * len(addresses))(*addresses)
+        self.record = (ctypes.c_int64 * len(RECORD_FIELDS))()
+        self._set("context", ctypes.addressof(self.context))
+        self._set("run", run)
+        self._set("guard", guard)
+        self.run_address = run
+        self.guard_address = guard
+        if entry is not None:
+            self._install(entry, entry_address)
+
+    @property
+    def address(self) -> int:
+        """The address of the record."""
+        return ctypes.addressof(self.record)
+
+    @property
+    def hits(self) -> int:
+        """How many calls ended here."""
+        return self.record[RECORD_FIELDS.index("hits")]
+
+    @property
+    def active_calls(self) -> int:
+        """How many native calls are inside right now; the code must not be freed before this is 0."""
+        return self.record[RECORD_FIELDS.index("active")]
+
+    def count_hit(self) -> None:
+        """Count a call that the Python entry made."""
+        self.record[RECORD_FIELDS.index("hits")] += 1
+
+    def need_native_entry(self) -> None:
+        """Make sure that there is a native entry, in a module of its own if need be."""
+        if self.record[RECORD_FIELDS.index("entry")]:
+            return
+        from jitflow.runtime.entry_native import emit_entry
+        from jitflow.runtime.native_code import NativeCode
+
+        entry = emit_entry(self.plan)
+        code = NativeCode(entry.text)
+        self._entry_code = code
+        self._install(entry, code.address(entry.name))
+
+    def _install(self, entry: EntryCode, address: int) -> None:
+        from jitflow.runtime.python_api import api_table
+
+        objects = (self.raise_error, *entry.constants)
+        self._constants = objects  # the table below holds bare pointers
+        self._constant_table = (ctypes.c_void_p * len(objects))(*[id(thing) for thing in objects])
+        self._set("constants", ctypes.addressof(self._constant_table))
+        self._set("api", api_table())
+        self._set("entry", address)
+
+    def _set(self, field: str, value: int) -> None:
+        self.record[RECORD_FIELDS.index(field)] = value
