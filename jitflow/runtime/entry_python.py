@@ -128,7 +128,7 @@ class Binding:
     def _pack_array(self, leaf: p.ArrayLeaf, array: Any) -> None:
         if not array_fits(leaf, array):
             raise _Mismatch
-        words = (array.ctypes.data, *array.shape, *array.strides)
+        words: list[ctypes.c_int64 | int] = [array.ctypes.data, *array.shape, *array.strides]
         self.slots[leaf.slot : leaf.slot + len(words)] = words
         self.array_bytes += array.nbytes
 

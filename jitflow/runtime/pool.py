@@ -35,7 +35,8 @@ class Pool:
         self.allocate_address = code.address("pool_allocate")
         self.free_address = code.address("pool_free")
         system = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("pool_system"))
-        system[:] = _system_functions()
+        for place, address in enumerate(_system_functions()):
+            system[place] = address
         self._state = (ctypes.c_int64 * len(STATE_FIELDS)).from_address(code.address("pool_state"))
         self._state[STATE_FIELDS.index("cap")] = _cache_cap()
         self._trim = ctypes.CFUNCTYPE(None)(code.address("pool_trim_all"))

@@ -245,9 +245,8 @@ def _allocate() -> str:
     shift = function.let(f"sub i64 {power}, 2")
     quarters = function.let(f"lshr i64 {last}, {shift}")
     capacity = function.let(f"shl i64 {function.let(f'add i64 {quarters}, 1')}, {shift}")
-    size_class = function.let(
-        f"add i64 {function.let(f'mul i64 {power}, 4')}, {function.let(f'and i64 {quarters}, 3')}"
-    )
+    quarter = function.let(f"and i64 {quarters}, 3")
+    size_class = function.let(f"add i64 {function.let(f'mul i64 {power}, 4')}, {quarter}")
     data = function.call("ptr", "@pool_take", f"i64 {size_class}", f"i64 {capacity}")
     function.branch(function.is_null(data), retry, done)
     function.begin(done)

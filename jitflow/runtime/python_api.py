@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+from importlib import import_module
 
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.native_code import make_immortal
@@ -72,20 +73,17 @@ def python_function(name: str) -> int:
 @cache
 def numpy_function(name: str) -> int:
     """The address of a function of NumPy's C API."""
-    from numpy._core._multiarray_umath import _ARRAY_API  # type: ignore[attr-defined]
-
+    capsule = import_module("numpy._core._multiarray_umath")._ARRAY_API
     prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
     pointer = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
-    table = (ctypes.c_void_p * 400).from_address(pointer(_ARRAY_API, None))
+    table = (ctypes.c_void_p * 400).from_address(pointer(capsule, None))
     return table[NUMPY_FUNCTIONS[name]] or 0
 
 
 @cache
 def api_table() -> int:
     """The address of the table, which is never freed."""
-    addresses = [python_function(name) for name in PYTHON_FUNCTIONS] + [
-        numpy_function(name) for name in NUMPY_FUNCTIONS
-    ]
+    addresses = [*map(python_function, PYTHON_FUNCTIONS), *map(numpy_function, NUMPY_FUNCTIONS)]
     table = (ctypes.c_void_p * len(addresses))(*addresses)
     make_immortal(table)
     return ctypes.addressof(table)
