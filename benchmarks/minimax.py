@@ -176,11 +176,11 @@ FITS: dict[str, Fit] = {
     "erf_small": Fit(
         lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1,
         lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
-        (0, 1),
+        (0, 1.125**2),
         {"f32": 6, "f64": 12},
     ),
-    "erfc_root_f32": Fit(fourth_root_of_erfc, fourth_root_weight, (1, 4), {"f32": 9}),
-    "erfc_root_f64": Fit(fourth_root_of_erfc, fourth_root_weight, (1, 6), {"f64": 21}),
+    "erfc_root_f32": Fit(fourth_root_of_erfc, fourth_root_weight, (1.125, 4), {"f32": 8}),
+    "erfc_root_f64": Fit(fourth_root_of_erfc, fourth_root_weight, (1.125, 6), {"f64": 20}),
 }
 
 

@@ -208,8 +208,14 @@ class Compiled:
             arrays = [np.pad(array, (0, padded - size)) for array in arrays]
             return self(*arrays)[:size]
         result = np.empty(size, dtype) if out is None else out
-        self.call(size, *(array.ctypes.data for array in arrays), result.ctypes.data)
+        self.bind(*arrays, out=result)()
         return result
+
+    def bind(self, *operands: Array, out: Array) -> Callable[[], None]:
+        """A call whose own cost is small, for timing: whole vectors, of the right dtype."""
+        assert out.size % self.width == 0
+        addresses = [array.ctypes.data for array in (*operands, out)]
+        return lambda: self.call(out.size, *addresses)
 
 
 def emit_loop(expansion: Callable[..., Any], arity: int, dtype: str, width: int) -> str:

@@ -136,6 +136,19 @@ def reduce_exponent(x: Term[V], offset: int) -> tuple[Term[V], Term[V]]:
     return fma(octave, -constants.ln2_low, remainder), bits
 
 
+def reduce_exponent_exactly(x: Term[V], offset: int) -> tuple[Term[V], Term[V], Term[V]]:
+    """Return r and its rounding error, and the bits of 2**(k + offset).
+
+    Where something is subtracted from exp(r) the error would come to matter.
+    """
+    constants = EXPONENTIALS[x.dtype]
+    octave, bits = round_octaves(x, LOG2_E, offset)
+    remainder = fma(octave, -constants.ln2_high, x)
+    # Not fused: where it cancels, `remainder - r` has to be the rounded product.
+    r = remainder - octave * constants.ln2_low
+    return r, fma(octave, -constants.ln2_low, remainder - r), bits
+
+
 def scale(doubled: Term[V], bits: Term[V], near_denormals: Term[V]) -> Term[V]:
     """Multiply by the power of two with these bits, correctly into the denormals."""
     form = FORMATS[doubled.dtype]
@@ -144,7 +157,7 @@ def scale(doubled: Term[V], bits: Term[V], near_denormals: Term[V]) -> Term[V]:
 
 
 def exp(x: Term[V]) -> Term[V]:
-    """e to the power of x."""
+    """The exponential function."""
     constants = EXPONENTIALS[x.dtype]
     bounded = maximum(minimum(x, constants.overflow), constants.underflow)
     r, bits = reduce_exponent(bounded, offset=-1)
@@ -168,10 +181,11 @@ def expm1(x: Term[V]) -> Term[V]:
     """2**k (exp(r) - 1) + (2**k - 1), where the last term is exact or large."""
     constants = EXPONENTIALS[x.dtype]
     bounded = maximum(minimum(x, constants.overflow), constants.one)
-    r, bits = reduce_exponent(bounded, offset=-1)
+    r, error, bits = reduce_exponent_exactly(bounded, offset=-1)
     half_power = bits.bitcast(x.dtype)
     square = r * r
-    tail = fma(square * r, polynomial(r, constants.expm1_tail), 0.5 * square)
-    result = fma(half_power, r + tail, half_power - 0.5) * 2.0
+    tail = fma(square, fma(r, polynomial(r, constants.expm1_tail), 0.5), error)
+    # The inner sum is exact where the outer one cancels.
+    result = fma(half_power, tail, fma(half_power, r, half_power - 0.5)) * 2.0
     # Halving would round a denormal, and the sum would lose the sign of zero.
     return select(abs(x) < 2.0 * constants.format.smallest_normal, x, result)

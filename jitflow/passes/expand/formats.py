@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 
 INFINITY = float("inf")
@@ -26,6 +27,12 @@ class Format:
     @property
     def smallest_normal(self) -> float:
         return 2.0 ** (1 - self.bias)
+
+    def bits(self, number: float) -> int:
+        """The stored form of a number of this format, as a signed integer."""
+        layout = {32: "<fi", 64: "<dq"}[self.width]
+        pattern: int = struct.unpack("<" + layout[2], struct.pack(layout[:2], number))[0]
+        return pattern
 
     @property
     def rounder(self) -> float:

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jitflow.passes.expand.exponential import EXPONENTIALS, reduce_exponent
+from jitflow.passes.expand.exponential import EXPONENTIALS, reduce_exponent, reduce_exponent_exactly
 from jitflow.passes.expand.formats import FORMATS
 from jitflow.passes.expand.machine import V
-from jitflow.passes.expand.term import Term, copysign, fma, minimum, polynomial, select
+from jitflow.passes.expand.term import Term, add_exactly, copysign, fma, minimum, polynomial, select
 
 
 @dataclass(frozen=True)
@@ -85,36 +85,39 @@ TANH_SMALL = 0.625
 
 
 def hyperbolic_parts(magnitude: Term[V]) -> tuple[Term[V], Term[V], Term[V], Term[V]]:
-    """Return 2 sinh(r), 2 (cosh(r) - 1), sinh(k ln 2) / 2 and cosh(k ln 2) / 2.
+    """Return 2 sinh(r), 2 (cosh(r) - 1), 2**k / 4 and 2**-k / 4.
 
     The factors keep the largest results from overflowing on the way. What is 1
     in cosh(r) is left to the caller to add last, so that it adds no error.
     """
     form = FORMATS[magnitude.dtype]
     constants = HYPERBOLICS[magnitude.dtype]
-    r, bits = reduce_exponent(minimum(magnitude, constants.overflow), offset=-2)
+    r, error, bits = reduce_exponent_exactly(minimum(magnitude, constants.overflow), offset=-2)
     up = bits.bitcast(magnitude.dtype)
     # The bits of 2**(-k - 2); where these are not those of a normal number the
     # power is too small to matter.
     down_bits = ((2 * form.bias - 4) << form.fraction_bits) - bits
     down = select(magnitude < 64.0, down_bits.bitcast(magnitude.dtype), 0.0)
     z = r * r
-    double_sinh = fma(2.0 * r * z, polynomial(z, constants.sinh_tail), 2.0 * r)
+    double_r = r + r
+    double_sinh = double_r + fma(double_r * z, polynomial(z, constants.sinh_tail), 2.0 * error)
     double_coshm1 = fma(z * z, polynomial(z, [2 * c for c in constants.cosh_tail]), z)
-    return double_sinh, double_coshm1, up - down, up + down
+    return double_sinh, double_coshm1, up, down
 
 
 def sinh(x: Term[V]) -> Term[V]:
     """The hyperbolic sine, which for k = 0 is just that of r."""
-    double_sinh, double_coshm1, octave_sinh, octave_cosh = hyperbolic_parts(abs(x))
-    correction = fma(double_sinh, octave_cosh, double_coshm1 * octave_sinh)
+    double_sinh, double_coshm1, up, down = hyperbolic_parts(abs(x))
+    octave_sinh, lost = add_exactly(up, -down)
+    correction = fma(double_sinh, up + down, fma(double_coshm1, octave_sinh, 2.0 * lost))
     return copysign(fma(octave_sinh, 2.0, correction), x)
 
 
 def cosh(x: Term[V]) -> Term[V]:
     """The hyperbolic cosine."""
-    double_sinh, double_coshm1, octave_sinh, octave_cosh = hyperbolic_parts(abs(x))
-    correction = fma(double_coshm1, octave_cosh, double_sinh * octave_sinh)
+    double_sinh, double_coshm1, up, down = hyperbolic_parts(abs(x))
+    octave_cosh, lost = add_exactly(up, down)
+    correction = fma(double_coshm1, octave_cosh, fma(double_sinh, up - down, 2.0 * lost))
     return fma(octave_cosh, 2.0, correction)
 
 

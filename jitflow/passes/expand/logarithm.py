@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jitflow.passes.expand.exponential import LOG2_E, exp, exp2
+from jitflow.passes.expand.exponential import exp, exp2
 from jitflow.passes.expand.formats import FORMATS, INFINITY, NAN
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import (
@@ -113,8 +113,7 @@ def split_octave(x: Term[V]) -> tuple[Term[V], Term[V], Term[V]]:
     """
     form = FORMATS[x.dtype]
     bits = x.bitcast(form.signed)
-    root_half = x.constant(0.5**0.5).bitcast(form.signed)
-    octave = (bits - root_half) >> form.fraction_bits
+    octave = (bits - form.bits(0.5**0.5)) >> form.fraction_bits
     stored = octave << form.fraction_bits
     return octave, stored, (bits - stored).bitcast(x.dtype) - 1.0
 
@@ -134,6 +133,25 @@ def log_tail(f: Term[V]) -> Term[V]:
     return f * f * fma(f, polynomial(f, LOG_TAIL[f.dtype]), -0.5)
 
 
+def assemble(k: Term[V], f: Term[V]) -> Term[V]:
+    """The natural logarithm of 2**k (1 + f)."""
+    base = NATURAL[f.dtype]
+    return fma(k, base.octave_high, f + fma(k, base.octave_low, log_tail(f)))
+
+
+def assemble_pair(k: Term[V], f: Term[V], base: Base) -> tuple[Term[V], Term[V]]:
+    """The logarithm of 2**k (1 + f) to a base, as a large and a small part."""
+    head, error = multiply_exactly(f, base.unit_high)
+    tail = fma(f, base.unit_low, fma(log_tail(f), base.unit_high, error))
+    total, rest = add_exactly(k * base.octave_high, head)
+    return total, fma(k, base.octave_low, rest) + tail
+
+
+def sum_pair(pair: tuple[Term[V], Term[V]]) -> Term[V]:
+    """The rounded sum of a pair."""
+    return pair[0] + pair[1]
+
+
 def settle_domain(x: Term[V], result: Term[V]) -> Term[V]:
     """The logarithm's values where it is not the formula's."""
     outside = select(x.equals(0.0), x.constant(-INFINITY), NAN)
@@ -142,55 +160,40 @@ def settle_domain(x: Term[V], result: Term[V]) -> Term[V]:
 
 def log(x: Term[V]) -> Term[V]:
     """The natural logarithm."""
-    base = NATURAL[x.dtype]
     k, f = split_any_octave(x)
-    total = fma(k, base.octave_high, f + fma(k, base.octave_low, log_tail(f)))
-    return settle_domain(x, total)
-
-
-def log_to_base(x: Term[V], base: Base) -> Term[V]:
-    """The logarithm to a base whose unit is not 1."""
-    k, f = split_any_octave(x)
-    head, error = multiply_exactly(f, base.unit_high)
-    tail = fma(f, base.unit_low, fma(log_tail(f), base.unit_high, error))
-    total, rest = add_exactly(k * base.octave_high, head)
-    if base.octave_low:
-        rest = fma(k, base.octave_low, rest)
-    return settle_domain(x, total + (rest + tail))
+    return settle_domain(x, assemble(k, f))
 
 
 def log2(x: Term[V]) -> Term[V]:
     """The logarithm to base 2, exact for powers of 2."""
-    return log_to_base(x, BINARY[x.dtype])
+    k, f = split_any_octave(x)
+    return settle_domain(x, sum_pair(assemble_pair(k, f, BINARY[x.dtype])))
 
 
 def log10(x: Term[V]) -> Term[V]:
     """The logarithm to base 10."""
-    return log_to_base(x, DECIMAL[x.dtype])
+    k, f = split_any_octave(x)
+    return settle_domain(x, sum_pair(assemble_pair(k, f, DECIMAL[x.dtype])))
 
 
-def log1p_of(x: Term[V]) -> Term[V]:
-    """Return log(1 + x) for finite x > -1.
+def split_octave_of_successor(x: Term[V]) -> tuple[Term[V], Term[V]]:
+    """Return k as a float, and f, of 1 + x for finite x > -1.
 
     1 + x is rounded, and what was lost is added to f, scaled as f is.
     """
     form = FORMATS[x.dtype]
-    base = NATURAL[x.dtype]
     total = x + 1.0
     part = total - x
     lost = (x - (total - part)) + (1.0 - part)
     octave, stored, high = split_octave(total)
-    one = x.constant(1.0).bitcast(form.signed)
     # Where 2**-k is no normal number x is so large that nothing was lost.
-    scale = select(x < 2.0**100, (one - stored).bitcast(x.dtype), 0.0)
-    f = fma(lost, scale, high)
-    k = octave.cast(x.dtype)
-    return fma(k, base.octave_high, f + fma(k, base.octave_low, log_tail(f)))
+    scale = select(x < 2.0**100, (form.bits(1.0) - stored).bitcast(x.dtype), 0.0)
+    return octave.cast(x.dtype), fma(lost, scale, high)
 
 
 def log1p(x: Term[V]) -> Term[V]:
     """The natural logarithm of 1 + x."""
-    result = log1p_of(x)
+    result = assemble(*split_octave_of_successor(x))
     outside = select(x.equals(-1.0), x.constant(-INFINITY), NAN)
     result = select(x > -1.0, select(x.equals(INFINITY), x, result), outside)
     return select(x.equals(0.0), x, result)
@@ -202,13 +205,24 @@ def distance_below(a: Term[V], b: Term[V]) -> tuple[Term[V], Term[V]]:
     return larger, select(a.equals(b), a.constant(0.0), -abs(a - b))
 
 
+def add_logarithm(larger: Term[V], ratio: Term[V], bases: dict[str, Base]) -> Term[V]:
+    """Return larger + log(1 + ratio), where the two terms may partly cancel."""
+    k, f = split_octave_of_successor(ratio)
+    high, low = assemble_pair(k, f, bases[ratio.dtype])
+    total = larger + high
+    part = total - larger
+    lost = (larger - (total - part)) + (high - part)
+    # Where the total is infinite, what was lost has no value.
+    return select(abs(total) < INFINITY, total + (low + lost), total)
+
+
 def logaddexp(a: Term[V], b: Term[V]) -> Term[V]:
     """log(exp(a) + exp(b)); as in NumPy, relative accuracy is lost where the result is near 0."""
     larger, distance = distance_below(a, b)
-    return larger + log1p_of(exp(distance))
+    return add_logarithm(larger, exp(distance), NATURAL)
 
 
 def logaddexp2(a: Term[V], b: Term[V]) -> Term[V]:
     """log2(2**a + 2**b), with the same reservation."""
     larger, distance = distance_below(a, b)
-    return fma(log1p_of(exp2(distance)), LOG2_E, larger)
+    return add_logarithm(larger, exp2(distance), BINARY)
