@@ -9,7 +9,9 @@ the operands, ``bool``, or ``real`` (the type of a complex number's parts).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -186,10 +188,29 @@ _ROWS: list[tuple[str, int, str, str, Callable[..., Any], str]] = [
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
-    """Rounded once for f32 (through f64 products, exact); for f64 through extended precision, for tests only."""
-    wide = np.longdouble if np.asarray(a).dtype == np.float64 else np.float64
-    exact = np.asarray(a).astype(wide) * np.asarray(b).astype(wide) + np.asarray(c).astype(wide)
-    return exact.astype(np.asarray(a).dtype)
+    """Rounded once. The exact product of f64 has no type, so those numbers go through fractions, one by one."""
+    if np.result_type(a, b, c) == np.float64:
+        return np.asarray(np.frompyfunc(_fma_of_f64, 3, 1)(a, b, c), np.float64)[()]
+    product, addend = np.asarray(a, np.float64) * b, np.asarray(c, np.float64)
+    total = product + addend
+    # What the sum lost (Knuth's two-sum) makes an even last bit odd, so that the second rounding cannot err.
+    shadow = total - product
+    lost = (product - (total - shadow)) + (addend - shadow)
+    odd = np.nextafter(total, np.where(lost > 0, np.inf, -np.inf))
+    inexact = np.isfinite(lost) & (lost != 0) & (np.asarray(total).view(np.int64) & 1 == 0)
+    return np.where(inexact, odd, total).astype(np.asarray(a).dtype)[()]
+
+
+def _fma_of_f64(a: float, b: float, c: float) -> float:
+    if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if not exact:
+        return a * b + c  # for the sign of zero
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
 
 
 def _special(name: str, a: Any) -> Any:
@@ -214,6 +235,10 @@ def _infer_select(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
     if isinstance(shape, Scalar):
         return (Scalar(yes.dtype, all(isinstance(arm, Scalar) and arm.weak for arm in (yes, no))),)
     return (with_dtype(shape, yes.dtype),)
+
+
+def _infer_copy(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (shape_like("copy", operands),)
 
 
 def _infer_cast(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -249,6 +274,10 @@ def _cast(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
 
 
 _SPECIAL = [
+    OpDef(
+        "copy", "the operand as an array of its own: what it shows never changes with the operand", "any", 1,
+        _infer_copy, lambda operands, attributes, types: np.array(operands[0])[()], (), frozenset({"elementwise"}),
+    ),
     OpDef(
         "select", "b where a is true, else c", "any", 3, _infer_select,
         lambda operands, attributes, types: _choose(*operands), (), frozenset({"elementwise"}),

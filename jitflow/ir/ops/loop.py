@@ -7,6 +7,9 @@ says which lanes are touched (others load as 0). Vectors of bool are masks in re
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.dims import symbol
@@ -66,8 +69,26 @@ def _infer_to_index(operands: Sequence[Type], attributes: Attributes) -> tuple[T
     return (Index(symbol(attributes["binds"])) if "binds" in attributes else Index(),)
 
 
+def _infer_integers(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    a, b = operands
+    if isinstance(a, Index) and isinstance(b, Index):
+        return (Index(),)
+    if a != b or not isinstance(a, Scalar | Vector) or not a.dtype.is_integer:
+        raise TypeRuleError(f"expected two integers of one type, got {a} and {b}")
+    return (a,)
+
+
 def _infer_mask(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return (Vector(BOOL, attributes["lanes"]),)
+
+
+def _divide_truncated(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    a, b = operands
+    return (a - np.fmod(a, b)) // b
+
+
+def _remainder_truncated(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    return np.fmod(*operands)
 
 
 LOOP_OPS = [
@@ -100,6 +121,10 @@ LOOP_OPS = [
           memory.extract_lane),
     OpDef("to_index", "an integer scalar as an index; ``binds`` names the size that it becomes", "any", 1,
           _infer_to_index, lambda operands, attributes, types: int(operands[0]), (), frozenset(), ("binds",)),
-    OpDef("multiply_high", "upper half of the double-width product of unsigned integers", "loop", 2,
+    OpDef("multiply_high", "upper half of the double-width product of unsigned integers", "any", 2,
           lambda operands, attributes: (operands[0],), memory.multiply_high),
+    OpDef("divide_truncated", "a / b of integers, rounded towards zero: one instruction. Operands are guarded: b is "
+          "not 0, nor -1 beside the smallest integer", "any", 2, _infer_integers, _divide_truncated),
+    OpDef("remainder_truncated", "a - b * divide_truncated(a, b), under the same guard", "any", 2, _infer_integers,
+          _remainder_truncated),
 ]  # fmt: skip

@@ -24,8 +24,6 @@ from jitflow.passes.expand.primitives import INDEX, dtype_name
 
 __all__ = ["BuilderMachine"]
 
-_PYTHON_DTYPES = frozenset({"f64", "i64", "c128", "bool"})
-
 
 class BuilderMachine:
     """`Machine` over a `Builder`; values are `Value` objects of type `Scalar`, `Vector` or `Index`."""
@@ -33,22 +31,20 @@ class BuilderMachine:
     def __init__(self, builder: Builder | None = None) -> None:
         self.builder = Builder() if builder is None else builder
         self.constants: list[Op] = []
-        self._constants: dict[tuple[str, str, int, bool], Value] = {}
+        self._constants: dict[tuple[str, str, int], Value] = {}
         self._lanes = 0
-        self._weak = False
-        self._types: dict[tuple[str, int, bool], Type] = {}
+        self._types: dict[tuple[str, int], Type] = {}
         self._cast_attributes = {name: MappingProxyType({"dtype": dtype}) for name, dtype in DTYPES.items()}
 
     # -- shapes and types
 
     def shape_like(self, type: Type) -> None:
-        """From now on values have the lanes of this type, and are Python's numbers if it is one."""
+        """From now on values have the lanes of this type."""
         self._lanes = type.lanes if isinstance(type, Vector) else 0
-        self._weak = isinstance(type, Scalar) and type.weak
 
     def type(self, dtype: str) -> Type:
         """The type of a value of this dtype in the present shape."""
-        key = (dtype, self._lanes, self._weak)
+        key = (dtype, self._lanes)
         known = self._types.get(key)
         if known is None:
             known = self._types[key] = self._make_type(dtype)
@@ -59,7 +55,7 @@ class BuilderMachine:
             return Index()
         if self._lanes:
             return Vector(DTYPES[dtype], self._lanes)
-        return Scalar(DTYPES[dtype], self._weak and dtype in _PYTHON_DTYPES)
+        return Scalar(DTYPES[dtype])
 
     def dtype(self, x: Value) -> str:
         return dtype_name(x.type)
@@ -97,7 +93,7 @@ class BuilderMachine:
         return self.apply("cast", x, dtype=DTYPES[dtype])
 
     def constant(self, value: complex, dtype: str) -> Value:
-        key = (dtype, repr(value), self._lanes, self._weak)
+        key = (dtype, repr(value), self._lanes)
         known = self._constants.get(key)
         if known is None:
             known = self._constants[key] = self._make_constant(value, dtype)
@@ -110,7 +106,7 @@ class BuilderMachine:
             size = Value(Index(value))
             self.constants.append(Op(table["size"], (), (size,), MappingProxyType({"dim": value}), (), loc))
             return size
-        type = Scalar(DTYPES[dtype], self._weak and dtype in _PYTHON_DTYPES)
+        type = Scalar(DTYPES[dtype])
         scalar = Value(type)
         attributes = MappingProxyType({"value": value, "type": type})
         self.constants.append(Op(table["constant"], (), (scalar,), attributes, (), loc))
@@ -159,12 +155,19 @@ class BuilderMachine:
         )
         return self.emit("while", values, types, regions=regions)
 
-    def check(self, failing: Value, error: str, message: str, *shown: Value) -> None:
-        """Raise ``error`` if ``failing`` is set in any lane; the message is formatted with scalars shown."""
-        fine = Scalar(BOOL)
-        condition = self.emit("logical_not", (self.any(failing),), (fine,))[0]
-        attributes = MappingProxyType({"error": error, "message": message})
-        self.emit("check", (condition, *shown), (), attributes)
+    def check(self, failing: Value, error: str, message: str) -> None:
+        """Raise ``error`` with this message if ``failing`` is set in any lane."""
+        condition = self.emit("logical_not", (self.any(failing),), (Scalar(BOOL),))[0]
+        escaped = message.replace("{", "{{").replace("}", "}}")
+        self.emit("check", (condition,), (), MappingProxyType({"error": error, "message": escaped}))
+
+    def splat(self, x: Value) -> Value:
+        """A scalar in every lane of the present shape; vectors stay what they are."""
+        if not self._lanes or not isinstance(x.type, Scalar):
+            return x
+        return self.emit("splat", (x,), (Vector(x.type.dtype, self._lanes),), MappingProxyType({"lanes": self._lanes}))[
+            0
+        ]
 
     # -- the primitives of the protocol
 

@@ -1,0 +1,171 @@
+"""Python's numbers raise where NumPy's wrap around: ops marked ``checked`` become the op and a ``check``.
+
+The words are CPython's, of the version that is running: they are asked for by making the same mistake. What CPython has
+no words for (an int beyond 64 bits, a power of another type) is said as the reference says it, `jitflow.ir.python_numbers`.
+
+A check stands before its op where the op needs it (a zero divisor) and after it where it looks at the result. On
+vectors it fails where any lane does.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
+from jitflow.passes.expand.arithmetic import Number, apply, machine_of, primitive, repeat_while, unsigned
+from jitflow.passes.expand.primitives import dtype_class
+from jitflow.passes.expand.term import select
+
+__all__ = ["expand_checked", "python_words"]
+
+_SMALLEST = -(1 << 63)
+
+
+def expand_checked(name: str, operands: tuple[Number, ...]) -> Number:
+    """The op on Python's numbers, with the checks that raise what Python raises."""
+    kind = "float" if dtype_class(operands[0].dtype) in ("float", "half") else "integer"
+    rule = _RULES.get((name, kind))
+    return rule(*operands) if rule else apply(name, *operands)
+
+
+@functools.lru_cache(maxsize=None, typed=True)
+def python_words(function: Callable[..., Any], *operands: complex) -> str:
+    """The message of the error that Python raises for this call."""
+    try:
+        function(*operands)
+    except ArithmeticError as error:
+        return str(error)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(f"expected {function} to raise for {operands}")
+
+
+def _check(failing: Number, error: str, message: str) -> None:
+    machine_of(failing).check(failing.value, error, message)
+
+
+def _check_overflow(failing: Number) -> None:
+    _check(failing, "OverflowError", INT_OVERFLOW)
+
+
+# -- ints ------------------------------------------------------------------------------------------
+
+
+def _add(a: Number, b: Number) -> Number:
+    total = a + b
+    _check_overflow(((a ^ total) & (b ^ total)) < 0)
+    return total
+
+
+def _subtract(a: Number, b: Number) -> Number:
+    difference = a - b
+    _check_overflow(((a ^ b) & (a ^ difference)) < 0)
+    return difference
+
+
+def _multiply(a: Number, b: Number) -> Number:
+    product = a * b
+    _check_overflow(_overflows(a, b, product))
+    return product
+
+
+def _overflows(a: Number, b: Number, product: Number) -> Number:
+    """Whether a product is more than its lower half: the upper half must repeat the sign."""
+    high = primitive("multiply_high", unsigned(a), unsigned(b)).bitcast("i64")
+    high = high - select(a < 0, b, 0) - select(b < 0, a, 0)
+    return high.differs(product >> 63)
+
+
+def _negative(a: Number) -> Number:
+    _check_overflow(a.equals(_SMALLEST))
+    return -a
+
+
+def _absolute(a: Number) -> Number:
+    _check_overflow(a.equals(_SMALLEST))
+    return apply("absolute", a)
+
+
+def _floor_divide(a: Number, b: Number) -> Number:
+    _check(b.equals(0), "ZeroDivisionError", python_words(operator.floordiv, 1, 0))
+    _check_overflow(b.equals(-1) & a.equals(_SMALLEST))
+    return apply("floor_divide", a, b)
+
+
+def _remainder(a: Number, b: Number) -> Number:
+    _check(b.equals(0), "ZeroDivisionError", python_words(operator.mod, 1, 0))
+    return apply("remainder", a, b)
+
+
+def _power(base: Number, exponent: Number) -> Number:
+    """Repeated squaring; a square that overflows matters only if a later product takes it."""
+    _check(base.equals(0) & (exponent < 0), "ZeroDivisionError", python_words(operator.pow, 0, -1))
+    _check(exponent < 0, "ValueError", POWER_TYPE)
+
+    def step(result: Number, square: Number, rest: Number, wrong: Number) -> tuple[Number, ...]:
+        odd, product, following = (rest & 1).differs(0), result * square, square * square
+        wrong = wrong | (odd & _overflows(result, square, product))
+        wrong = wrong | ((rest > 1) & _overflows(square, square, following))
+        return select(odd, product, result), following, rest >> 1, wrong
+
+    one = base.constant(1)
+    result, _, _, wrong = repeat_while(
+        lambda _, __, rest, ___: rest.differs(0), step, one, base, unsigned(exponent), base.differs(base)
+    )
+    _check_overflow(wrong)
+    return result
+
+
+def _left_shift(x: Number, amount: Number) -> Number:
+    _check(amount < 0, "ValueError", python_words(operator.lshift, 1, -1))
+    shifted = apply("left_shift", x, amount)
+    _check_overflow(apply("right_shift", shifted, amount).differs(x))
+    return shifted
+
+
+def _right_shift(x: Number, amount: Number) -> Number:
+    _check(amount < 0, "ValueError", python_words(operator.rshift, 1, -1))
+    return apply("right_shift", x, amount)
+
+
+# -- floats ----------------------------------------------------------------------------------------
+
+
+def _guarded_division(name: str, function: Callable[..., Any]) -> Callable[..., Number]:
+    def divide(a: Number, b: Number) -> Number:
+        _check(b.equals(0), "ZeroDivisionError", python_words(function, 1.0, 0.0))
+        return apply(name, a, b)
+
+    return divide
+
+
+def _float_power(base: Number, exponent: Number) -> Number:
+    """Python refuses 0.0 ** -1.0 and what overflows, and makes (-8.0) ** 0.5 complex, which no type can foretell."""
+    _check(base.equals(0) & (exponent < 0), "ZeroDivisionError", python_words(operator.pow, 0.0, -1.0))
+    result = apply("power", base, exponent)
+    finite = (abs(base) < math.inf) & (abs(exponent) < math.inf)
+    _check(finite & result.differs(result), "ValueError", POWER_TYPE)
+    _check(finite & abs(result).equals(math.inf), "OverflowError", python_words(operator.pow, 1e300, 2.0))
+    return result
+
+
+_RULES: dict[tuple[str, str], Callable[..., Number]] = {
+    ("add", "integer"): _add,
+    ("subtract", "integer"): _subtract,
+    ("multiply", "integer"): _multiply,
+    ("negative", "integer"): _negative,
+    ("absolute", "integer"): _absolute,
+    ("floor_divide", "integer"): _floor_divide,
+    ("remainder", "integer"): _remainder,
+    ("power", "integer"): _power,
+    ("left_shift", "integer"): _left_shift,
+    ("right_shift", "integer"): _right_shift,
+    ("divide", "float"): _guarded_division("divide", operator.truediv),
+    ("floor_divide", "float"): _guarded_division("floor_divide", operator.floordiv),
+    ("remainder", "float"): _guarded_division("remainder", operator.mod),
+    ("power", "float"): _float_power,
+}

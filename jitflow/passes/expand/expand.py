@@ -1,0 +1,185 @@
+"""Expand: every elementwise op becomes primitives that backends emit; `primitives.py` is the contract.
+
+One forward sweep: an op is expanded where it stands, and what its expansion applies in turn is expanded on the spot,
+so nothing is visited twice. Complex numbers are split into their parts first, where there are any. Python's numbers
+lose their weakness (promotion is over), with their checks made explicit. Scalars beside vectors are splatted.
+
+Before and after, for two lanes::
+
+    %2: i32x2 = floor_divide %0, %1
+
+    %z: i32 = constant 0 ...                      constants first, each once
+    %3: boolx2 = equal %1, %zz
+    ...
+    %9: i32x2 = divide_truncated %0, %8           the divisor %8 is neither 0 nor wrong beside the smallest integer
+    ...
+
+It relies on types that are right, and it does not look at values: an expansion of a constant operand is left to the
+simplifications of the backend.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Function, Op, Value
+from jitflow.ir.dtypes import DType
+from jitflow.ir.types import Scalar, Type, Vector
+from jitflow.passes.expand import EXPANSIONS
+from jitflow.passes.expand.arithmetic import ARITHMETIC, Number
+from jitflow.passes.expand.builder_machine import BuilderMachine
+from jitflow.passes.expand.casts import expand_cast
+from jitflow.passes.expand.checked import expand_checked
+from jitflow.passes.expand.complex import has_complex, split_complex
+from jitflow.passes.expand.primitives import dtype_class, dtype_name, is_primitive
+from jitflow.passes.expand.rewrite import Rewriter
+from jitflow.passes.expand.term import Term
+
+__all__ = ["expand"]
+
+
+def expand(function: Function) -> Function:
+    """A kernel, or a host program and its kernels, in primitives only."""
+    functions = tuple(expand(inner) for inner in function.functions)
+    if has_complex(function):
+        function = split_complex(function)
+    return replace(_Expander().function(function), functions=functions)
+
+
+Expansion = Callable[..., Value]
+
+_PREDICATES = frozenset(
+    "less less_equal greater greater_equal equal not_equal isnan isinf isfinite signbit "
+    "logical_and logical_or logical_xor logical_not".split()
+)
+
+
+class ExpandingMachine(BuilderMachine):
+    """Where `apply` and `convert` go on expanding until primitives are left."""
+
+    def apply(self, name: str, *operands: Value, **attributes: Any) -> Value:
+        if name == "cast":
+            return self.convert(operands[0], attributes["dtype"].name)
+        if name == "bitcast":
+            return self._reinterpret(operands[0], attributes["dtype"])
+        expansion = _expansion(name, dtype_name(operands[-1].type))
+        return expansion(self, *operands)
+
+    def convert(self, x: Value, dtype: str) -> Value:
+        return expand_cast(Term(self, x), dtype).value
+
+    def _reinterpret(self, x: Value, dtype: DType) -> Value:
+        if "bool" in (self.dtype(x), dtype.name):
+            return self.convert(x, dtype.name)
+        return self.bitcast(x, dtype.name)
+
+
+@functools.cache
+def _expansion(name: str, dtype: str) -> Expansion:
+    """How to make the op ``name`` for operands of a dtype, on a machine."""
+    kind = dtype_class(dtype)
+    if name in ARITHMETIC.get(kind, {}):
+        return _on_terms(ARITHMETIC[kind][name])
+    if kind == "float" and name in EXPANSIONS:
+        return EXPANSIONS[name]
+    if is_primitive(name, dtype):
+        return _as_predicate(name) if name in _PREDICATES else _as_primitive(name)
+    if kind == "half":
+        return _through_f32(name)
+    raise CompilerBug(f"expected an op that has an expansion for {dtype}, got {name}", pass_name="expand")
+
+
+def _on_terms(build: Callable[..., Number]) -> Expansion:
+    return lambda machine, *operands: build(*(Term(machine, operand) for operand in operands)).value
+
+
+def _as_primitive(name: str) -> Expansion:
+    return lambda machine, *operands: machine.primitive(name, *operands)
+
+
+def _as_predicate(name: str) -> Expansion:
+    return lambda machine, *operands: machine.predicate(name, *operands)
+
+
+def _through_f32(name: str) -> Expansion:
+    def expand_half(machine: ExpandingMachine, *operands: Value) -> Value:
+        dtype = machine.dtype(operands[0])
+        wide = machine.apply(name, *(machine.convert(operand, "f32") for operand in operands))
+        return wide if machine.dtype(wide) == "bool" else machine.convert(wide, dtype)
+
+    return expand_half
+
+
+class _Expander(Rewriter):
+    """The sweep."""
+
+    def __init__(self) -> None:
+        super().__init__(ExpandingMachine())
+
+    def types(self, type: Type) -> tuple[Type, ...]:
+        return (Scalar(type.dtype),) if isinstance(type, Scalar) and type.weak else (type,)
+
+    def op(self, op: Op) -> None:
+        if "elementwise" in op.definition.traits:
+            self.replaced[op.result] = (self.elementwise(op),)
+        elif op.name == "constant":
+            self.constant(op)
+        elif op.name == "fold_lanes":
+            self.fold_lanes(op)
+        else:
+            self.copy(op)
+
+    def elementwise(self, op: Op) -> Value:
+        machine = self.machine
+        machine.shape_like(op.result.type)
+        operands = tuple(machine.splat(operand) for operand in self.operands(op))
+        if op.name == "copy":
+            return operands[0]
+        if op.name == "select":
+            return machine.primitive("select", *operands)
+        if op.attributes.get("checked"):
+            return expand_checked(op.name, tuple(Term(machine, operand) for operand in operands)).value
+        if op.name in ("cast", "bitcast"):
+            return machine.apply(op.name, *operands, dtype=op.attributes["dtype"])
+        return machine.apply(op.name, *operands)
+
+    def constant(self, op: Op) -> None:
+        (type,) = self.types(op.result.type)
+        if type is not op.result.type:
+            op = replace(op, attributes=MappingProxyType({**op.attributes, "type": type}))
+        self.copy(op)
+
+    def fold_lanes(self, op: Op) -> None:
+        """Folds that a backend has are kept; the others go lane by lane in the same order, halves onto each other."""
+        (vector,) = self.operands(op)
+        assert isinstance(vector.type, Vector)
+        combine, dtype = op.attributes["combine"], vector.type.dtype.name
+        if combine in FOLDS.get(dtype_class(dtype), ()):
+            self.copy(op)
+            return
+        machine = self.machine
+        machine.shape_like(Scalar(vector.type.dtype))
+        lanes = [
+            machine.emit("extract_lane", (vector, machine.constant(lane, "index")), (Scalar(vector.type.dtype),))[0]
+            for lane in range(vector.type.lanes)
+        ]
+        while len(lanes) > 1:
+            half = len(lanes) // 2
+            lanes = [machine.apply(combine, *pair) for pair in zip(lanes[:half], lanes[half:], strict=True)]
+        self.replaced[op.result] = (lanes[0],)
+
+
+FOLDS: dict[str, frozenset[str]] = {
+    "bool": frozenset({"logical_and", "logical_or", "logical_xor"}),
+    "signed": frozenset(
+        {"add", "multiply", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or", "bitwise_xor"}
+    ),
+    "float": frozenset({"add", "multiply", "maximum", "minimum", "fmax", "fmin"}),
+}
+"""The combining ops that backends fold lanes with, by class of dtype."""
+FOLDS["unsigned"] = FOLDS["signed"]
