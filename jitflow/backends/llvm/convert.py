@@ -1,0 +1,217 @@
+"""Conversions between dtypes: casts, bitcasts, and the half formats.
+
+Floats to integers follow what NumPy gives on x86 where that does not depend on the loop that it takes, and are defined
+for every float: 8 and 16 bits are cut off from a 32-bit conversion, u32 from a 64-bit one, and where the conversion
+itself is out of range or NaN it gives the most negative integer. LLVM's own instruction is poison there, so its result
+is selected only where it is in range; the comparison that decides is exact since the bound is a power of two.
+"""
+
+from __future__ import annotations
+
+from jitflow.backends.llvm.emitter import Emitter, intrinsic_suffix
+from jitflow.backends.llvm.types import (
+    Number,
+    lanes_of,
+    literal,
+    memory_type,
+    register_type,
+    splat_literal,
+    vector_of,
+    with_element,
+    with_lanes,
+)
+from jitflow.errors import CompilerBug
+from jitflow.ir.dtypes import BOOL, F16, F32, F64, I32, I64, U32, DType
+from jitflow.ir.types import Vector
+
+__all__ = ["bitcast_number", "cast_number", "narrow_float", "widen_half"]
+
+
+def cast_number(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    """The operand as ``target``, as ``astype`` converts."""
+    source = type.dtype
+    if source == target:
+        return operand
+    if source.is_complex or target.is_complex:
+        return _cast_complex(out, type, operand, target)
+    if source.name in ("f16", "bf16"):
+        wide = with_element(type, F32)
+        operand = widen_half(out, type, operand)
+        return cast_number(out, wide, operand, target)
+    if target.kind == "b":
+        return _as_bool(out, type, operand)
+    if target.is_float:
+        return _to_float(out, type, operand, target)
+    if source.is_float:
+        return _float_to_integer(out, type, operand, target)
+    return _resize_integer(out, type, operand, target)
+
+
+def _convert(out: Emitter, instruction: str, type: Number, operand: str, target: DType) -> str:
+    result = register_type(with_element(type, target))
+    return out.let(f"{instruction} {register_type(type)} {operand} to {result}")
+
+
+def _as_bool(out: Emitter, type: Number, operand: str) -> str:
+    comparison = "fcmp une" if type.dtype.is_float else "icmp ne"
+    zero = splat_literal(type, literal(0, type.dtype))
+    return out.let(f"{comparison} {register_type(type)} {operand}, {zero}")
+
+
+def _to_float(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    source = type.dtype
+    if target.name in ("f16", "bf16"):
+        if not source.is_float:
+            operand, type = _to_float(out, type, operand, F32), with_element(type, F32)
+        return narrow_float(out, type, operand, target)
+    if source.is_float:
+        return _convert(out, "fpext" if target.itemsize > source.itemsize else "fptrunc", type, operand, target)
+    return _convert(out, "sitofp" if source.kind == "i" else "uitofp", type, operand, target)
+
+
+def _resize_integer(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    source = type.dtype
+    if source.kind != "b" and source.itemsize == target.itemsize:
+        return operand
+    if source.kind != "b" and source.itemsize > target.itemsize:
+        return _convert(out, "trunc", type, operand, target)
+    return _convert(out, "sext" if source.kind == "i" else "zext", type, operand, target)
+
+
+def _float_to_integer(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    if target.name == "u64":
+        return _float_to_unsigned(out, type, operand)
+    via = I32 if target.itemsize < 4 or target == I32 else I64
+    whole = _float_to_signed(out, type, operand, via)
+    return _resize_integer(out, with_element(type, via), whole, target)
+
+
+def _float_to_signed(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    text, result = register_type(type), with_element(type, target)
+    magnitude = _magnitude(out, type, operand)
+    bound = splat_literal(type, literal(2.0 ** (target.bits - 1), type.dtype))
+    inside = out.let(f"fcmp olt {text} {magnitude}, {bound}")
+    whole = _convert(out, "fptosi", type, operand, target)
+    least = splat_literal(result, str(-(1 << (target.bits - 1))))
+    mask = vector_of("i1", lanes_of(type))
+    return out.let(f"select {mask} {inside}, {register_type(result)} {whole}, {register_type(result)} {least}")
+
+
+def _float_to_unsigned(out: Emitter, type: Number, operand: str) -> str:
+    """To u64: what is beyond 63 bits is moved down by 2**63 before the conversion, and back after it."""
+    text, mask = register_type(type), vector_of("i1", lanes_of(type))
+    middle = splat_literal(type, literal(2.0**63, type.dtype))
+    large = out.let(f"fcmp oge {text} {operand}, {middle}")
+    lowered = out.let(f"fsub {text} {operand}, {middle}")
+    inside = out.let(f"select {mask} {large}, {text} {lowered}, {text} {operand}")
+    whole = _float_to_signed(out, type, inside, I64)
+    integer = with_element(type, I64)
+    result = register_type(integer)
+    top = out.let(f"zext {mask} {large} to {result}")
+    raised = out.let(f"shl {result} {top}, {splat_literal(integer, '63')}")
+    return out.let(f"xor {result} {whole}, {raised}")
+
+
+def _magnitude(out: Emitter, type: Number, operand: str) -> str:
+    text = register_type(type)
+    return out.call(text, f"llvm.fabs.{intrinsic_suffix(type)}", f"{text} {operand}")
+
+
+# -- half formats
+
+
+def widen_half(out: Emitter, type: Number, operand: str) -> str:
+    """A half, given as its bits, in f32: always exact."""
+    lanes, text = lanes_of(type), register_type(type)
+    if type.dtype == F16:
+        half = out.let(f"bitcast {text} {operand} to {vector_of('half', lanes)}")
+        return out.let(f"fpext {vector_of('half', lanes)} {half} to {vector_of('float', lanes)}")
+    bits, integer = vector_of("i32", lanes), with_lanes(I32, lanes)
+    extended = out.let(f"zext {text} {operand} to {bits}")
+    shifted = out.let(f"shl {bits} {extended}, {splat_literal(integer, '16')}")
+    return out.let(f"bitcast {bits} {shifted} to {vector_of('float', lanes)}")
+
+
+def narrow_float(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    """A float rounded to a half format, as its bits.
+
+    f64 is rounded once to f16, and by way of f32 to bf16, as NumPy and ml_dtypes do.
+    """
+    if type.dtype == target:
+        return operand
+    if type.dtype == F64:
+        operand = _round_to_odd(out, type, operand) if target == F16 else _convert(out, "fptrunc", type, operand, F32)
+    lanes = lanes_of(type)
+    if target != F16:
+        return _narrow_to_bf16(out, operand, lanes)
+    half = out.let(f"fptrunc {vector_of('float', lanes)} {operand} to {vector_of('half', lanes)}")
+    return out.let(f"bitcast {vector_of('half', lanes)} {half} to {vector_of('i16', lanes)}")
+
+
+def _narrow_to_bf16(out: Emitter, operand: str, lanes: int) -> str:
+    """To nearest, ties to even, on the bits; NaN keeps its upper half and becomes quiet."""
+    bits, mask = vector_of("i32", lanes), vector_of("i1", lanes)
+    number = with_lanes(U32, lanes)
+
+    def constant(value: int) -> str:
+        return splat_literal(number, str(value))
+
+    text = vector_of("float", lanes)
+    raw = out.let(f"bitcast {text} {operand} to {bits}")
+    upper = out.let(f"lshr {bits} {raw}, {constant(16)}")
+    odd = out.let(f"and {bits} {upper}, {constant(1)}")
+    bias = out.let(f"add {bits} {odd}, {constant(0x7FFF)}")
+    rounded = out.let(f"lshr {bits} {out.let(f'add {bits} {raw}, {bias}')}, {constant(16)}")
+    quiet = out.let(f"or {bits} {upper}, {constant(0x40)}")
+    is_nan = out.let(f"fcmp uno {text} {operand}, {operand}")
+    chosen = out.let(f"select {mask} {is_nan}, {bits} {quiet}, {bits} {rounded}")
+    return out.let(f"trunc {bits} {chosen} to {vector_of('i16', lanes)}")
+
+
+def _round_to_odd(out: Emitter, type: Number, operand: str) -> str:
+    """f64 to f32 such that a second rounding to f16 gives what a single one would.
+
+    The value is cut off and its last bit set where something was lost (Boldo and Melquiond, "Emulation of FMA and
+    correctly rounded sums: proved algorithms using rounding to odd", 2008).
+    """
+    lanes, text = lanes_of(type), register_type(type)
+    narrow, bits, mask = vector_of("float", lanes), vector_of("i32", lanes), vector_of("i1", lanes)
+    near = out.let(f"fptrunc {text} {operand} to {narrow}")
+    back = out.let(f"fpext {narrow} {near} to {text}")
+    away = out.let(f"fcmp ogt {text} {_magnitude(out, type, back)}, {_magnitude(out, type, operand)}")
+    raw = out.let(f"bitcast {narrow} {near} to {bits}")
+    step = out.let(f"sext {mask} {away} to {bits}")
+    cut = out.let(f"add {bits} {raw}, {step}")
+    lost = out.let(f"fcmp one {text} {back}, {operand}")
+    sticky = out.let(f"zext {mask} {lost} to {bits}")
+    return out.let(f"bitcast {bits} {out.let(f'or {bits} {cut}, {sticky}')} to {narrow}")
+
+
+# -- bits, and complex scalars
+
+
+def bitcast_number(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    """The same bits as another dtype; a bool is the byte that it is in memory."""
+    result = with_element(type, target)
+    if target == BOOL:
+        return out.let(f"trunc {register_type(type)} {operand} to {register_type(result)}")
+    if type.dtype == BOOL:
+        return out.let(f"zext {register_type(type)} {operand} to {memory_type(type)}")
+    if register_type(type) == register_type(result):
+        return operand
+    return out.let(f"bitcast {register_type(type)} {operand} to {register_type(result)}")
+
+
+def _cast_complex(out: Emitter, type: Number, operand: str, target: DType) -> str:
+    """Between complex scalars lane by lane; from a real number with an imaginary part of 0; to one without it."""
+    if isinstance(type, Vector):
+        raise CompilerBug(f"expected complex vectors to be split into parts, got a cast of {type}")
+    if type.dtype.is_complex and target.is_complex:
+        instruction = "fpext" if target.itemsize > type.dtype.itemsize else "fptrunc"
+        return _convert(out, instruction, type, operand, target)
+    if type.dtype.is_complex:
+        real = out.let(f"extractelement {register_type(type)} {operand}, i64 0")
+        return cast_number(out, with_element(type, type.dtype.real), real, target)
+    part, text = target.real, register_type(with_element(type, target))
+    real = cast_number(out, type, operand, part)
+    return out.let(f"insertelement {text} zeroinitializer, {register_type(with_element(type, part))} {real}, i64 0")

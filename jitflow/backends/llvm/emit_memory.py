@@ -1,0 +1,230 @@
+"""Reads and writes.
+
+Offsets are bytes. Without a promise, an address is aligned to its element alone; with the attribute ``alignment`` to
+that many bytes. Masked lanes are not touched and read as 0. A masked number (``lanes`` 0) is a vector of one lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitflow.backends.llvm.emitter import Emission, Emitter, intrinsic_suffix
+from jitflow.backends.llvm.types import Number, lanes_of, memory_type, number_type, vector_of, with_element
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dtypes import U8
+from jitflow.ir.types import Vector
+
+__all__ = ["MEMORY_EMISSION"]
+
+NONTEMPORAL = ", !nontemporal !0"
+LARGEST_ALIGNMENT = 64
+
+
+def _from_memory(out: Emitter, type: Number, raw: str) -> str:
+    """A bool in memory is a byte that is not 0, whatever else it may be."""
+    if type.dtype.kind != "b":
+        return raw
+    zero = "zeroinitializer" if isinstance(type, Vector) else "0"
+    return out.let(f"icmp ne {memory_type(type)} {raw}, {zero}")
+
+
+def _to_memory(out: Emitter, type: Number, operand: str) -> str:
+    if type.dtype.kind != "b":
+        return operand
+    return out.let(f"zext {vector_of('i1', lanes_of(type))} {operand} to {memory_type(type)}")
+
+
+def _alignment(op: Op, type: Number) -> int:
+    alignment: int = op.attributes.get("alignment", type.dtype.real.itemsize)
+    return alignment
+
+
+def _raw(type: Number) -> Number:
+    """The type of the bits that a number has in memory."""
+    return with_element(type, U8) if type.dtype.kind == "b" else type
+
+
+# -- one access, by the form of its addresses
+
+
+def _load(out: Emitter, op: Op, type: Number, pointer: str, mask: str | None) -> str:
+    text, alignment = memory_type(type), _alignment(op, type)
+    if mask is None:
+        return out.let(f"load {text}, ptr {pointer}, align {alignment}")
+    if not isinstance(type, Vector):
+        single = _masked_load(out, f"<1 x {text}>", f"v1{intrinsic_suffix(_raw(type))}", 1, pointer, alignment,
+                              _one_lane(out, "i1", mask))  # fmt: skip
+        return out.let(f"extractelement <1 x {text}> {single}, i64 0")
+    return _masked_load(out, text, intrinsic_suffix(_raw(type)), type.lanes, pointer, alignment, mask)
+
+
+def _masked_load(out: Emitter, text: str, suffix: str, lanes: int, pointer: str, alignment: int, mask: str) -> str:
+    name = f"llvm.masked.load.{suffix}.p0"
+    mask_type = f"<{lanes} x i1>"
+    out.module.declare(name, text, ["ptr", mask_type, text])
+    arguments = f"ptr align {alignment} {pointer}, {mask_type} {mask}, {text} zeroinitializer"
+    return out.let(f"call {text} @{name}({arguments})")
+
+
+def _one_lane(out: Emitter, element: str, operand: str) -> str:
+    return out.let(f"insertelement <1 x {element}> poison, {element} {operand}, i64 0")
+
+
+def _store(out: Emitter, op: Op, type: Number, pointer: str, operand: str, mask: str | None) -> None:
+    text, alignment, hint = memory_type(type), _alignment(op, type), ""
+    if mask is None:
+        if op.attributes.get("streaming") and isinstance(type, Vector):
+            alignment, hint = min(type.lanes * type.dtype.itemsize, LARGEST_ALIGNMENT), NONTEMPORAL
+        out.do(f"store {text} {operand}, ptr {pointer}, align {alignment}{hint}")
+        return
+    lanes, suffix = lanes_of(type), intrinsic_suffix(_raw(type))
+    if not lanes:
+        operand, mask = _one_lane(out, text, operand), _one_lane(out, "i1", mask)
+        text, suffix, lanes = f"<1 x {text}>", f"v1{suffix}", 1
+    name, mask_type = f"llvm.masked.store.{suffix}.p0", f"<{lanes} x i1>"
+    out.module.declare(name, "void", [text, "ptr", mask_type])
+    out.do(f"call void @{name}({text} {operand}, ptr align {alignment} {pointer}, {mask_type} {mask})")
+
+
+def _gather(out: Emitter, op: Op, type: Vector, pointers: str, mask: str | None) -> str:
+    text, lanes = memory_type(type), type.lanes
+    name, mask_type = f"llvm.masked.gather.{intrinsic_suffix(_raw(type))}.v{lanes}p0", f"<{lanes} x i1>"
+    out.module.declare(name, text, [f"<{lanes} x ptr>", mask_type, text])
+    return out.let(f"call {text} @{name}(<{lanes} x ptr> align {_alignment(op, type)} {pointers}, "
+                   f"{mask_type} {mask or 'splat (i1 true)'}, {text} zeroinitializer)")  # fmt: skip
+
+
+def _scatter(out: Emitter, op: Op, type: Vector, pointers: str, operand: str, mask: str | None) -> None:
+    text, lanes = memory_type(type), type.lanes
+    name, mask_type = f"llvm.masked.scatter.{intrinsic_suffix(_raw(type))}.v{lanes}p0", f"<{lanes} x i1>"
+    out.module.declare(name, "void", [text, f"<{lanes} x ptr>", mask_type])
+    out.do(f"call void @{name}({text} {operand}, <{lanes} x ptr> align {_alignment(op, type)} {pointers}, "
+           f"{mask_type} {mask or 'splat (i1 true)'})")  # fmt: skip
+
+
+# -- addresses
+
+
+def _pointer(out: Emitter, buffer: Value, offset: Value) -> str:
+    return out.at(out.operand(buffer), out.operand(offset))
+
+
+def _pointers(out: Emitter, buffer: Value, offsets: str, lanes: int) -> str:
+    return out.let(f"getelementptr i8, ptr {out.operand(buffer)}, <{lanes} x i64> {offsets}")
+
+
+def _strided_pointers(out: Emitter, buffer: Value, offset: Value, stride: Value, lanes: int) -> str:
+    """Pointers that stand a stride apart, multiplied lane by lane from the lanes' numbers."""
+    steps = out.splat("i64", out.operand(stride), lanes)
+    numbers = ", ".join(f"i64 {lane}" for lane in range(lanes))
+    distances = out.let(f"mul <{lanes} x i64> {steps}, <{numbers}>")
+    return out.let(f"getelementptr i8, ptr {_pointer(out, buffer, offset)}, <{lanes} x i64> {distances}")
+
+
+def _mask(out: Emitter, op: Op, position: int) -> str | None:
+    """The mask that may stand behind the other operands."""
+    return out.operand(op.operands[position]) if len(op.operands) > position else None
+
+
+# -- rows
+
+
+def _read(out: Emitter, op: Op) -> Sequence[str]:
+    type = number_type(op.result.type)
+    raw = _load(out, op, type, _pointer(out, op.operands[0], op.operands[1]), _mask(out, op, 2))
+    return [_from_memory(out, type, raw)]
+
+
+def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
+    buffer, offset, stride = op.operands[:3]
+    type, mask = number_type(op.result.type), _mask(out, op, 3)
+    if not isinstance(type, Vector):
+        return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offset), mask))]
+    pointers = _strided_pointers(out, buffer, offset, stride, type.lanes)
+    return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
+
+
+def _read_at(out: Emitter, op: Op) -> Sequence[str]:
+    buffer, offsets = op.operands[:2]
+    type, mask = number_type(op.result.type), _mask(out, op, 2)
+    if not isinstance(type, Vector):
+        return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offsets), mask))]
+    pointers = _pointers(out, buffer, out.operand(offsets), type.lanes)
+    return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
+
+
+def _write(out: Emitter, op: Op) -> Sequence[str]:
+    buffer, offset, value = op.operands[:3]
+    type = number_type(value.type)
+    operand = _to_memory(out, type, out.operand(value))
+    _store(out, op, type, _pointer(out, buffer, offset), operand, _mask(out, op, 3))
+    return ()
+
+
+def _write_strided(out: Emitter, op: Op) -> Sequence[str]:
+    buffer, offset, stride, value = op.operands[:4]
+    type, mask = number_type(value.type), _mask(out, op, 4)
+    operand = _to_memory(out, type, out.operand(value))
+    if isinstance(type, Vector):
+        pointers = _strided_pointers(out, buffer, offset, stride, type.lanes)
+        _scatter(out, op, type, pointers, operand, mask)
+    else:
+        _store(out, op, type, _pointer(out, buffer, offset), operand, mask)
+    return ()
+
+
+# -- pairs: two vectors whose lanes alternate in memory
+
+
+def _pair_type(type: Vector) -> Vector:
+    return Vector(type.dtype, 2 * type.lanes)
+
+
+def _shuffle(out: Emitter, text: str, first: str, second: str, lanes: Sequence[int]) -> str:
+    picked = ", ".join(f"i32 {lane}" for lane in lanes)
+    return out.let(f"shufflevector {text} {first}, {text} {second}, <{len(lanes)} x i32> <{picked}>")
+
+
+def _paired_mask(out: Emitter, type: Vector, mask: str | None) -> str | None:
+    if mask is None:
+        return None
+    twice = [lane // 2 for lane in range(2 * type.lanes)]
+    return _shuffle(out, f"<{type.lanes} x i1>", mask, "poison", twice)
+
+
+def _read_pair(out: Emitter, op: Op) -> Sequence[str]:
+    type, mask = number_type(op.results[0].type), _mask(out, op, 2)
+    pointer = _pointer(out, op.operands[0], op.operands[1])
+    if not isinstance(type, Vector):
+        second = out.at(pointer, str(type.dtype.itemsize))
+        return [_from_memory(out, type, _load(out, op, type, part, mask)) for part in (pointer, second)]
+    both = _pair_type(type)
+    loaded = _load(out, op, both, pointer, _paired_mask(out, type, mask))
+    halves = [_shuffle(out, memory_type(both), loaded, "poison", range(part, both.lanes, 2)) for part in (0, 1)]
+    return [_from_memory(out, type, half) for half in halves]
+
+
+def _write_pair(out: Emitter, op: Op) -> Sequence[str]:
+    buffer, offset, *values = op.operands[:4]
+    type, mask = number_type(values[0].type), _mask(out, op, 4)
+    pointer = _pointer(out, buffer, offset)
+    first, second = (_to_memory(out, type, out.operand(value)) for value in values)
+    if not isinstance(type, Vector):
+        _store(out, op, type, pointer, first, mask)
+        _store(out, op, type, out.at(pointer, str(type.dtype.itemsize)), second, mask)
+        return ()
+    alternating = [lane // 2 + type.lanes * (lane % 2) for lane in range(2 * type.lanes)]
+    both = _shuffle(out, memory_type(type), first, second, alternating)
+    _store(out, op, _pair_type(type), pointer, both, _paired_mask(out, type, mask))
+    return ()
+
+
+MEMORY_EMISSION: dict[str, Emission] = {
+    "read": _read,
+    "read_strided": _read_strided,
+    "read_at": _read_at,
+    "read_pair": _read_pair,
+    "write": _write,
+    "write_strided": _write_strided,
+    "write_pair": _write_pair,
+}

@@ -1,0 +1,240 @@
+"""Writing LLVM text: a module under construction, and one function in it.
+
+An `Emitter` turns the ops of one function into lines. It hands out fresh names, knows the block that it is in (the phis
+of loops and branches ask for it), and keeps three strands apart: what must stand in the entry block (stack slots), the
+straight way, and the cold blocks in which a failed check ends. What an op becomes is not decided here but in the row of
+the op in `table.EMISSION`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from jitflow.backends.llvm.types import Number, lanes_of, register_type
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.types import Vector
+
+if TYPE_CHECKING:
+    from jitflow.backends.llvm.ledger import Ledger
+
+__all__ = ["Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix"]
+
+UNLIKELY = ", !prof !1"
+FAST_MATH = "reassoc arcp contract afn "
+"""What `fast_math` permits. NaN, infinities and signed zeros stay as they are."""
+
+
+class ModuleText:
+    """What the functions of one module share: declarations, library symbols and the sites of errors."""
+
+    def __init__(self, program: Function, symbols: Sequence[str], *, fast_math: bool) -> None:
+        self.kernels: dict[str, Function] = {kernel.name: kernel for kernel in program.functions}
+        self.scalar_kernels = tuple(kernel.name for kernel in program.functions if kernel.attributes.get("scalar"))
+        """Kernels that are the user's own scalar loops, which LLVM's loop passes may improve."""
+        self.symbols: list[str] = list(symbols)
+        self.sites: list[Op] = []
+        self.fast_flags = FAST_MATH if fast_math else ""
+        self.declarations: dict[str, str] = {}
+        """Declared or helper functions by name: the whole text of each."""
+
+    def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
+        """Make an external function or an intrinsic known."""
+        if name not in self.declarations:
+            self.declarations[name] = f"declare {result} @{name}({', '.join(parameters)})"
+
+    def define(self, name: str, text: str) -> None:
+        """Add a helper function once."""
+        self.declarations.setdefault(name, text)
+
+    def site(self, op: Op) -> int:
+        """The number under which a failure of ``op`` is reported."""
+        if not self.sites or self.sites[-1] is not op:
+            self.sites.append(op)
+        return len(self.sites) - 1
+
+    def symbol_slot(self, symbol: str) -> int:
+        """The slot of the context that holds a library symbol's address."""
+        if symbol not in self.symbols:
+            self.symbols.append(symbol)
+        return FIRST_SYMBOL_SLOT + self.symbols.index(symbol)
+
+
+FIRST_SYMBOL_SLOT = 2
+
+
+class Emitter:
+    """One function: values to operands, ops to lines."""
+
+    def __init__(self, module: ModuleText, function: Function, rows: Mapping[str, Emission]) -> None:
+        self.module = module
+        self.function = function
+        self.rows = rows
+        self.operands: dict[Value, str] = {}
+        self.entry: list[str] = []
+        self.lines: list[str] = []
+        self.block = "start"
+        self.failures: list[tuple[str, str]] = []
+        """(status, block) of every way into the block that ends a host program early."""
+        self.ledger: Ledger | None = None
+        """Of a host program: the buffers that it owns."""
+        self._cold: list[str] = []
+        self._numbers = 0
+
+    # -- names and lines
+
+    def fresh(self) -> int:
+        """A number that no other name of this function has."""
+        self._numbers += 1
+        return self._numbers
+
+    def let(self, instruction: str) -> str:
+        """Add an instruction and return the name of its value."""
+        name = f"%v{self.fresh()}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def do(self, instruction: str) -> None:
+        """Add an instruction without a value."""
+        self.lines.append(f"  {instruction}")
+
+    def stack(self, type: str, count: int = 1) -> str:
+        """Room in the frame, reserved in the entry block."""
+        name = f"%s{self.fresh()}"
+        self.entry.append(f"  {name} = alloca {type}, i64 {count}, align 16")
+        return name
+
+    def call(self, result: str, name: str, *arguments: str) -> str:
+        """Declare and call a function; each argument is its type and operand, as in ``"float %v1"``."""
+        self.module.declare(name, result, [_type_of(argument) for argument in arguments])
+        return self.let(f"call {result} @{name}({', '.join(arguments)})")
+
+    def at(self, pointer: str, offset: str) -> str:
+        """The address ``offset`` bytes behind a pointer."""
+        return pointer if offset == "0" else self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    # -- blocks
+
+    def label(self, hint: str) -> str:
+        """A fresh label, to be jumped to and placed once by `begin`."""
+        return f"{hint}{self.fresh()}"
+
+    def begin(self, label: str) -> None:
+        """Start the block of a label; the block before must have ended."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def jump(self, label: str) -> None:
+        """End the block: go to a label."""
+        self.do(f"br label %{label}")
+
+    def branch(self, condition: str, yes: str, no: str, hint: str = "") -> None:
+        """End the block: go to one of two labels."""
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}{hint}")
+
+    def reserve(self) -> int:
+        """Keep a place for a line that is known only later, such as a phi of a loop."""
+        self.lines.append("")
+        return len(self.lines) - 1
+
+    @contextmanager
+    def cold(self, label: str) -> Iterator[None]:
+        """Write a block that is hardly ever entered, out of the straight way."""
+        lines, block, self.lines = self.lines, self.block, self._cold
+        self.begin(label)
+        yield
+        self.lines, self.block = lines, block
+
+    def fail_unless(self, condition: str, fail: Callable[[], None]) -> None:
+        """Go on where the condition holds, else run what ``fail`` writes, which ends the function."""
+        proceed, failed = self.label("ok"), self.label("failed")
+        self.branch(condition, proceed, failed, UNLIKELY)
+        with self.cold(failed):
+            fail()
+        self.begin(proceed)
+
+    def leave(self, status: str) -> None:
+        """End the block and the function with a status that is not zero; a host program frees its buffers first."""
+        if self.function.layer == "host":
+            self.failures.append((status, self.block))
+            self.jump("failure")
+        else:
+            self.do(f"ret i32 {status}")
+
+    # -- values
+
+    def operand(self, value: Value) -> str:
+        """What stands for a value in an instruction: its register, or itself if it is a literal."""
+        try:
+            return self.operands[value]
+        except KeyError:
+            raise CompilerBug(f"expected a value defined before its use, got {value}") from None
+
+    def typed(self, value: Value) -> str:
+        """A value as an argument: its type and what stands for it."""
+        return f"{register_type(value.type)} {self.operand(value)}"
+
+    def shaped(self, value: Value, lanes: int) -> str:
+        """A number in every one of ``lanes`` lanes, as a scalar may stand beside vectors."""
+        if not lanes or isinstance(value.type, Vector):
+            return self.operand(value)
+        return self.splat(register_type(value.type), self.operand(value), lanes)
+
+    def splat(self, element: str, operand: str, lanes: int) -> str:
+        """One element, which may be a literal, in every lane."""
+        if not operand.startswith("%"):
+            return f"splat ({element} {operand})"
+        single = self.let(f"insertelement <{lanes} x {element}> poison, {element} {operand}, i64 0")
+        return self.let(f"shufflevector <{lanes} x {element}> {single}, <{lanes} x {element}> poison, "
+                        f"<{lanes} x i32> zeroinitializer")  # fmt: skip
+
+    # -- ops
+
+    def emit(self, op: Op) -> None:
+        """Write one op."""
+        row = self.rows.get(op.name)
+        if row is None:
+            raise CompilerBug(f"expected an op of kernels and host programs, got {op.name}", location=op.loc)
+        results = row(self, op)
+        for value, operand in zip(op.results, results, strict=True):
+            self.operands[value] = operand
+
+    def emit_region(self, region: Region) -> list[str]:
+        """Write the ops of a region and return the operands that it yields."""
+        for op in region.body:
+            self.emit(op)
+        return [self.operand(value) for value in region.yielded]
+
+    def text(self, signature: str) -> str:
+        """The finished function."""
+        body = [f"define {signature} {{", "start:", *self.entry, *self.lines, *self._cold, "}"]
+        return "\n".join(body)
+
+
+Emission = Callable[[Emitter, Op], Sequence[str]]
+"""A row: writes an op and returns the operands of its results."""
+
+
+def _type_of(argument: str) -> str:
+    """The type in ``"<4 x float> %v1"``: everything before the operand, which may be a literal with blanks in it."""
+    depth = 0
+    for position, character in enumerate(argument):
+        depth += (character in "<({[") - (character in ">)}]")
+        if character == " " and depth == 0:
+            return argument[:position]
+    raise CompilerBug(f"expected a type and an operand, got {argument!r}")
+
+
+def can_fail(function: Function) -> bool:
+    """Whether running a kernel can give a status that is not zero."""
+    return any(op.name in ("check", "broadcast_dims") for op in walk(function.region))
+
+
+def intrinsic_suffix(type: Number) -> str:
+    """How an overloaded intrinsic names its type: ``f32``, ``v16f32``, ``i64``."""
+    dtype = type.dtype
+    element = {"f32": "f32", "f64": "f64", "bool": "i1"}.get(dtype.name, f"i{dtype.bits}")
+    lanes = lanes_of(type)
+    return f"v{lanes}{element}" if lanes else element

@@ -1,0 +1,98 @@
+"""The result of compiling: machine code that can be called, read and timed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from types import MappingProxyType
+
+from jitflow.backends.llvm.emitter import ModuleText
+from jitflow.backends.llvm.engine import ENGINE, Linked
+from jitflow.backends.llvm.module import RUN, emit_module
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Function, Op
+
+__all__ = ["Executable", "compile_program"]
+
+
+class Executable:
+    """One native module. Its code is freed with this object, so whoever may still call it keeps it.
+
+    ``text``: the module in LLVM's language. ``object_code``: what a cache would store; it holds no address.
+    ``symbols``: names of the library functions whose addresses the context must hold from slot 2 on.
+    ``sites``: the ops that can fail, by the site index in error slot 1.
+    ``times``: seconds of each stage: emit, parse, optimise, generate, link.
+    """
+
+    def __init__(
+        self, text: str, object_code: bytes, linked: Linked, module: ModuleText, times: Mapping[str, float]
+    ) -> None:
+        self.text = text
+        self.object_code = object_code
+        self.symbols = tuple(module.symbols)
+        self.sites: tuple[Op, ...] = tuple(module.sites)
+        self._scalar_kernels = module.scalar_kernels
+        self.times = MappingProxyType(dict(times))
+        self._linked = linked
+
+    def address(self, name: str = RUN) -> int:
+        """Where a function of the module starts. Raises KeyError for a name that is not visible from outside."""
+        return self._linked.addresses[name]
+
+    def asm(self) -> str:
+        """The machine code as assembly text, generated anew."""
+        with ENGINE.lock:
+            module = ENGINE.parse(self.text)
+            ENGINE.optimise(module, self._scalar_kernels)
+            return ENGINE.assembly(module)
+
+
+def compile_program(
+    host: Function, *, fast_math: bool = False, extra_text: str = "", extra_symbols: Sequence[str] = ()
+) -> Executable:
+    """Compile a host program and its kernels.
+
+    ``extra_text`` is LLVM text of the same module, such as an entry point; its functions can be asked for by
+    `Executable.address`. ``extra_symbols`` get the slots from 2 on, in their order, before those of the program.
+    Raises `CompilerBug` for a program that machine code cannot be written for.
+    """
+    clock = _Clock()
+    text, module_text = emit_module(
+        host, ENGINE.header, ENGINE.attributes, fast_math=fast_math, extra_text=extra_text, extra_symbols=extra_symbols
+    )
+    clock.stop("emit")
+    names = (RUN, *_DEFINED.findall(extra_text))
+    with ENGINE.lock:
+        clock.restart()
+        try:
+            module = ENGINE.parse(text)
+            clock.stop("parse")
+            ENGINE.optimise(module, module_text.scalar_kernels)
+            clock.stop("optimise")
+            code = ENGINE.generate(module)
+            clock.stop("generate")
+            linked = ENGINE.link(code, names)
+            clock.stop("link")
+        except RuntimeError as error:
+            raise CompilerBug(f"LLVM refused the module: {error}", pass_name="llvm", surrounding=text) from error
+    return Executable(text, code, linked, module_text, clock.times)
+
+
+_DEFINED = re.compile(r"^define (?!internal|private)[^@]*@\"?([\w.$]+)", re.MULTILINE)
+
+
+class _Clock:
+    """Takes the time of one stage after the other."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        self._start = perf_counter()
+
+    def stop(self, stage: str) -> None:
+        now = perf_counter()
+        self.times[stage] = now - self._start
+        self._start = now

@@ -1,0 +1,216 @@
+"""The buffers that a host program owns and would have to give back if it failed now.
+
+An entry is (pointer, bytes), empty where the pointer is null. Entry k in the frame belongs to the k-th allocation
+outside loops, so noting and striking it are plain stores. An allocation inside loops may have several buffers alive, as
+many as the loop carries: these take any empty entry of a second list, which starts in the frame as well and moves to
+the heap, twice as large, when it is full.
+"""
+
+from __future__ import annotations
+
+from jitflow.backends.llvm.emitter import Emitter
+from jitflow.ir.core import Function, Op, Region, Value
+
+__all__ = ["Ledger"]
+
+ENTRY_BYTES = 16
+LOOP_ENTRIES = 8
+
+
+class Ledger:
+    """The entries of one host program."""
+
+    def __init__(self, function: Function) -> None:
+        self._fixed: dict[Value, int] = {}
+        self._in_loops = False
+        self._find(function.region, inside_loop=False)
+
+    def _find(self, region: Region, *, inside_loop: bool) -> None:
+        for op in region.ops:
+            if op.name == "alloc" and inside_loop:
+                self._in_loops = True
+            elif op.name == "alloc":
+                self._fixed[op.result] = len(self._fixed)
+            for inner in op.regions:
+                self._find(inner, inside_loop=inside_loop or op.name in ("for", "while"))
+
+    def open(self, out: Emitter) -> None:
+        """Reserve the entries, all empty."""
+        if self._fixed:
+            out.entry += _empty_entries("%ledger", len(self._fixed))
+        if self._in_loops:
+            out.entry += [
+                *_empty_entries("%loop.entries", LOOP_ENTRIES),
+                "  %loop.ledger = alloca { ptr, i64 }, align 16",
+                "  store ptr %loop.entries, ptr %loop.ledger, align 8",
+                "  %loop.capacity = getelementptr i8, ptr %loop.ledger, i64 8",
+                f"  store i64 {LOOP_ENTRIES}, ptr %loop.capacity, align 8",
+            ]
+            out.module.define("jitflow.ledger.enter", _ENTER)
+            out.module.define("jitflow.ledger.leave", _LEAVE)
+
+    def enter(self, out: Emitter, op: Op, buffer: str, nbytes: str) -> str:
+        """Note what an allocation gave. Returns whether that was possible: ``true``, or a register."""
+        entry = self._fixed.get(op.result)
+        if entry is None:
+            arguments = f"ptr %context, ptr %loop.ledger, ptr {buffer}, i64 {nbytes}"
+            return out.let(f"call i1 @jitflow.ledger.enter({arguments})")
+        place = out.at("%ledger", str(ENTRY_BYTES * entry))
+        out.do(f"store ptr {buffer}, ptr {place}, align 8")
+        out.do(f"store i64 {nbytes}, ptr {out.at(place, '8')}, align 8")
+        return "true"
+
+    def strike(self, out: Emitter, buffer: Value) -> None:
+        """Forget a buffer that is about to be freed; one that was carried may stand anywhere."""
+        entry = self._fixed.get(buffer)
+        if entry is not None:
+            out.do(f"store ptr null, ptr {out.at('%ledger', str(ENTRY_BYTES * entry))}, align 8")
+            return
+        for entries, count in self._lists(out):
+            out.module.define("jitflow.ledger.strike", _STRIKE)
+            out.do(f"call void @jitflow.ledger.strike(ptr {entries}, i64 {count}, ptr {out.operand(buffer)})")
+
+    def release(self, out: Emitter) -> None:
+        """After a failure: give back every buffer."""
+        for entries, count in self._lists(out):
+            out.module.define("jitflow.ledger.release", _RELEASE)
+            out.do(f"call void @jitflow.ledger.release(ptr %context, ptr {entries}, i64 {count})")
+        self.close(out)
+
+    def close(self, out: Emitter) -> None:
+        """At the end of every run: give back a list that has moved to the heap."""
+        if self._in_loops:
+            out.do("call void @jitflow.ledger.leave(ptr %context, ptr %loop.ledger, ptr %loop.entries)")
+
+    def _lists(self, out: Emitter) -> list[tuple[str, str]]:
+        """Address and length of the lists that there are."""
+        lists = [("%ledger", str(len(self._fixed)))] if self._fixed else []
+        if self._in_loops:
+            entries = out.let("load ptr, ptr %loop.ledger, align 8")
+            lists.append((entries, out.let("load i64, ptr %loop.capacity, align 8")))
+        return lists
+
+
+def _empty_entries(name: str, count: int) -> list[str]:
+    lines = [f"  {name} = alloca [{2 * count} x i64], align 16"]
+    for entry in range(count):
+        lines.append(f"  {name}.{entry} = getelementptr i8, ptr {name}, i64 {ENTRY_BYTES * entry}")
+        lines.append(f"  store ptr null, ptr {name}.{entry}, align 8")
+    return lines
+
+
+# The functions of the ledger: short loops over entries of 16 bytes.
+
+_STRIKE = """define internal void @jitflow.ledger.strike(ptr %entries, i64 %count, ptr %buffer) #0 {
+start:
+  %bytes = shl i64 %count, 4
+  br label %next
+next:
+  %offset = phi i64 [ 0, %start ], [ %following, %on ]
+  %entry = getelementptr i8, ptr %entries, i64 %offset
+  %held = load ptr, ptr %entry, align 8
+  %found = icmp eq ptr %held, %buffer
+  br i1 %found, label %forget, label %on
+forget:
+  store ptr null, ptr %entry, align 8
+  br label %on
+on:
+  %following = add i64 %offset, 16
+  %more = icmp ult i64 %following, %bytes
+  br i1 %more, label %next, label %end
+end:
+  ret void
+}"""
+
+_RELEASE = """define internal void @jitflow.ledger.release(ptr %context, ptr %entries, i64 %count) #0 {
+start:
+  %bytes = shl i64 %count, 4
+  %free.slot = getelementptr i8, ptr %context, i64 8
+  %free = load ptr, ptr %free.slot, align 8
+  br label %next
+next:
+  %offset = phi i64 [ 0, %start ], [ %following, %on ]
+  %entry = getelementptr i8, ptr %entries, i64 %offset
+  %held = load ptr, ptr %entry, align 8
+  %empty = icmp eq ptr %held, null
+  br i1 %empty, label %on, label %give.back
+give.back:
+  %size.place = getelementptr i8, ptr %entry, i64 8
+  %size = load i64, ptr %size.place, align 8
+  call void %free(ptr %held, i64 %size)
+  br label %on
+on:
+  %following = add i64 %offset, 16
+  %more = icmp ult i64 %following, %bytes
+  br i1 %more, label %next, label %end
+end:
+  ret void
+}"""
+
+_ENTER = """define internal i1 @jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size) #0 {
+start:
+  %entries = load ptr, ptr %ledger, align 8
+  %capacity.place = getelementptr i8, ptr %ledger, i64 8
+  %capacity = load i64, ptr %capacity.place, align 8
+  %bytes = shl i64 %capacity, 4
+  br label %next
+next:
+  %offset = phi i64 [ 0, %start ], [ %following, %on ]
+  %entry = getelementptr i8, ptr %entries, i64 %offset
+  %held = load ptr, ptr %entry, align 8
+  %empty = icmp eq ptr %held, null
+  br i1 %empty, label %note, label %on
+on:
+  %following = add i64 %offset, 16
+  %more = icmp ult i64 %following, %bytes
+  br i1 %more, label %next, label %grow
+grow:
+  %twice = shl i64 %bytes, 1
+  %allocate = load ptr, ptr %context, align 8
+  %larger = call ptr %allocate(i64 %twice)
+  %none = icmp eq ptr %larger, null
+  br i1 %none, label %full, label %copy
+copy:
+  call void @llvm.memcpy.p0.p0.i64(ptr %larger, ptr %entries, i64 %bytes, i1 false)
+  %rest = getelementptr i8, ptr %larger, i64 %bytes
+  call void @llvm.memset.p0.i64(ptr %rest, i8 0, i64 %bytes, i1 false)
+  store ptr %larger, ptr %ledger, align 8
+  %doubled = shl i64 %capacity, 1
+  store i64 %doubled, ptr %capacity.place, align 8
+  %on.heap = icmp ugt i64 %capacity, FIRST
+  br i1 %on.heap, label %drop, label %append
+drop:
+  %free.slot = getelementptr i8, ptr %context, i64 8
+  %free = load ptr, ptr %free.slot, align 8
+  call void %free(ptr %entries, i64 %bytes)
+  br label %append
+append:
+  br label %note
+note:
+  %place = phi ptr [ %entry, %next ], [ %rest, %append ]
+  store ptr %buffer, ptr %place, align 8
+  %size.place = getelementptr i8, ptr %place, i64 8
+  store i64 %size, ptr %size.place, align 8
+  ret i1 true
+full:
+  ret i1 false
+}
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)""".replace("FIRST", str(LOOP_ENTRIES))
+
+_LEAVE = """define internal void @jitflow.ledger.leave(ptr %context, ptr %ledger, ptr %first) #0 {
+start:
+  %entries = load ptr, ptr %ledger, align 8
+  %in.frame = icmp eq ptr %entries, %first
+  br i1 %in.frame, label %end, label %drop
+drop:
+  %capacity.place = getelementptr i8, ptr %ledger, i64 8
+  %capacity = load i64, ptr %capacity.place, align 8
+  %bytes = shl i64 %capacity, 4
+  %free.slot = getelementptr i8, ptr %context, i64 8
+  %free = load ptr, ptr %free.slot, align 8
+  call void %free(ptr %entries, i64 %bytes)
+  br label %end
+end:
+  ret void
+}"""

@@ -1,0 +1,86 @@
+"""From a host program with its kernels to one LLVM module, as text.
+
+The host program becomes `run`, the only function that is visible from outside; each kernel an internal function that
+takes its operands by value and a pointer to the error slots, and returns a status, 0 for success.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitflow.backends.llvm.emitter import Emitter, ModuleText
+from jitflow.backends.llvm.ledger import Ledger
+from jitflow.backends.llvm.table import EMISSION
+from jitflow.backends.llvm.types import register_type
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Function, walk
+from jitflow.ir.types import Buffer
+
+__all__ = ["RUN", "emit_module"]
+
+RUN = "run"
+_SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #0"
+
+
+def emit_module(
+    program: Function, header: str, attributes: str, *, fast_math: bool, extra_text: str, extra_symbols: Sequence[str]
+) -> tuple[str, ModuleText]:
+    """The module's text, and what was collected while it was written.
+
+    ``header`` names the target, ``attributes`` are those of every function. `extra_symbols` get the first symbol slots,
+    so that ``extra_text`` can count on them.
+    """
+    if program.layer != "host":
+        raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
+    module = ModuleText(program, extra_symbols, fast_math=fast_math)
+    functions = [_kernel(module, kernel) for kernel in program.functions]
+    functions.append(_host(module, program))
+    parts = [
+        header,
+        *module.declarations.values(),
+        *functions,
+        extra_text,
+        f"attributes #0 = {{ {attributes} }}",
+        _METADATA,
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n", module
+
+
+_METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}'
+"""What a streaming store, and a branch that is hardly ever taken, refer to."""
+
+
+def _kernel(module: ModuleText, kernel: Function) -> str:
+    out = Emitter(module, kernel, EMISSION)
+    unaliased = kernel.attributes.get("unaliased", ())
+    parameters = []
+    for position, parameter in enumerate(kernel.parameters):
+        out.operands[parameter] = name = f"%a{position}"
+        promise = " noalias" if position in unaliased and isinstance(parameter.type, Buffer) else ""
+        parameters.append(f"{register_type(parameter.type)}{promise} {name}")
+    out.lines.append("  br label %enter")
+    out.begin("enter")
+    out.emit_region(kernel.region)
+    if any(op.attributes.get("streaming") for op in walk(kernel.region)):
+        # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
+        out.do("fence seq_cst")
+    out.do("ret i32 0")
+    return out.text(f'internal i32 @"{kernel.name}"({", ".join([*parameters, "ptr %error"])}) #0')
+
+
+def _host(module: ModuleText, program: Function) -> str:
+    out = Emitter(module, program, EMISSION)
+    out.ledger = Ledger(program)
+    out.ledger.open(out)
+    out.lines.append("  br label %enter")
+    out.begin("enter")
+    out.emit_region(program.region)
+    out.ledger.close(out)
+    out.do("ret i32 0")
+    if out.failures:
+        out.begin("failure")
+        incoming = ", ".join(f"[ {status}, %{block} ]" for status, block in out.failures)
+        status = out.let(f"phi i32 {incoming}")
+        out.ledger.release(out)
+        out.do(f"ret i32 {status}")
+    return out.text(_SIGNATURE)

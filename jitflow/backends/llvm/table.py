@@ -1,0 +1,29 @@
+"""The table of emission: what each op of kernels and host programs becomes, and which ops never get here."""
+
+from __future__ import annotations
+
+from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
+from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
+from jitflow.backends.llvm.emit_host import HOST_EMISSION
+from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
+from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
+from jitflow.backends.llvm.emitter import Emission
+
+__all__ = ["EMISSION", "REMOVED_BY_EXPANSION", "REMOVED_BY_LOWERING"]
+
+EMISSION: dict[str, Emission] = {
+    **ELEMENTWISE_EMISSION,
+    **MEMORY_EMISSION,
+    **LANE_EMISSION,
+    **CONTROL_EMISSION,
+    **HOST_EMISSION,
+}
+
+REMOVED_BY_EXPANSION = {
+    "floor_divide": "f", "remainder": "f", "power": "iu", "sign": "iuf", "logaddexp": "f", "logaddexp2": "f",
+}  # fmt: skip
+"""Ops that expansions turn into others before machine code is written, by the kinds of dtype for which they do. All
+arithmetic on complex numbers is expanded into arithmetic on their parts, too."""
+
+REMOVED_BY_LOWERING = frozenset({"size", "call", "print", "send", "receive"})
+"""Ops of every layer that lowering, placement or the runtime replace."""
