@@ -34,6 +34,7 @@ _SLOTS = {
     "tp_new": 65,
     "tp_traverse": 71,
     "tp_members": 72,
+    "tp_getset": 73,
 }
 _T_OBJECT = 6
 _T_SSIZE = 19
@@ -47,6 +48,16 @@ class _Member(ctypes.Structure):
         ("offset", ctypes.c_ssize_t),
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
+    )
+
+
+class _Property(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("get", ctypes.c_void_p),
+        ("set", ctypes.c_void_p),
+        ("doc", ctypes.c_char_p),
+        ("closure", ctypes.c_void_p),
     )
 
 
@@ -104,12 +115,25 @@ def _dispatcher() -> _Dispatcher:
 def new_native_type(name: str) -> type[Any]:
     """A new heap type whose instances are native dispatchers."""
     members = _members()
-    slots = {**_dispatcher().slots(), "tp_members": ctypes.addressof(members)}
+    properties = (_Property * 2)(
+        _Property(
+            b"__dict__",
+            python_function("PyObject_GenericGetDict"),
+            python_function("PyObject_GenericSetDict"),
+            None,
+            None,
+        )
+    )
+    slots = {
+        **_dispatcher().slots(),
+        "tp_members": ctypes.addressof(members),
+        "tp_getset": ctypes.addressof(properties),
+    }
     slot_array = (_Slot * (len(slots) + 1))(*[_Slot(_SLOTS[slot], value) for slot, value in slots.items()])
     flags = _HAVE_GC | _HAVE_VECTORCALL | _METHOD_DESCRIPTOR
     full_name = f"jitflow.{name}".encode()
     spec = _Spec(full_name, INSTANCE_SIZE, 0, flags, slot_array)
-    make_immortal((members, full_name))  # the type's member descriptors and name point here
+    make_immortal((members, properties, full_name))  # the type's descriptors and name point here
     prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.POINTER(_Spec))
     made: type[Any] = prototype(("PyType_FromSpec", ctypes.pythonapi))(ctypes.byref(spec))
     return made

@@ -10,6 +10,7 @@ interpreter (the pool frees arrays while Python shuts down) is made immortal.
 from __future__ import annotations
 
 import ctypes
+import weakref
 from functools import cache
 from typing import Any
 
@@ -21,10 +22,13 @@ class NativeCode:
 
     def __init__(self, text: str, *, optimisation: int = 0) -> None:
         _initialise()
-        module = llvm.parse_assembly(text, llvm.create_context())
+        context = llvm.create_context()
+        module = llvm.parse_assembly(text, context)
         machine = llvm.Target.from_default_triple().create_target_machine(opt=optimisation)
         self._engine: Any = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
+        # In a garbage cycle Python would finalise engine and context in any order, and an engine must go first.
+        weakref.finalize(self, _dispose, self._engine, context).atexit = False
 
     def address(self, name: str) -> int:
         """The address of a function or global variable of the module."""
@@ -37,6 +41,11 @@ class NativeCode:
 def make_immortal(thing: object) -> None:
     """Keep an object for ever, through interpreter shutdown too."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+def _dispose(engine: Any, context: Any) -> None:
+    engine.close()
+    context.close()
 
 
 @cache

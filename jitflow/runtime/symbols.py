@@ -1,0 +1,36 @@
+"""The addresses of library functions that compiled programs call.
+
+The BLAS is the one that SciPy ships: `scipy.linalg.cython_blas` exports its functions as capsules whose pointers have
+the plain C convention, with everything passed by pointer. SciPy is imported when a program first needs it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+
+__all__ = ["symbol_address", "symbol_addresses"]
+
+
+@cache
+def symbol_address(name: str) -> int:
+    """Where the library function ``name`` starts. Raises KeyError where SciPy's BLAS has none of that name."""
+    from scipy.linalg import cython_blas
+
+    capsule = cython_blas.__pyx_capi__[name]
+    capsule_name = _capsule_name(capsule)
+    address = _capsule_pointer(capsule, capsule_name)
+    assert address is not None
+    return address
+
+
+def symbol_addresses(names: Sequence[str]) -> tuple[int, ...]:
+    """The addresses in the order in which a context holds them."""
+    return tuple(symbol_address(name) for name in names)
+
+
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
