@@ -1,0 +1,151 @@
+"""Where shapes meet.
+
+Dims that have one normal form are equal, and a dim known to be 1 repeats. What is left is decided as early as the
+sizes allow:
+
+* A size that an argument binds is never 1 (an argument whose size is 1 has the dim 1: that is part of the key of a
+  specialisation). So two of them that meet must be equal: a ``check`` raises NumPy's error otherwise.
+* A computed size (``n - 1``) may be 1 for some calls. The trace decides by the sizes of the first call and records
+  the decision as a fact, so that other calls get another specialisation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitflow.errors import UserValueError
+from jitflow.frontend.numpy import values
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Fact, Value
+from jitflow.ir.dims import Dim, evaluate, product, symbols
+from jitflow.ir.types import Index
+
+__all__ = ["align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
+           "require_equal", "require_equal_sizes", "shape_text", "total_size"]  # fmt: skip
+
+Dims = tuple[Dim, ...]
+_MEET = "operands could not be broadcast together with shapes {shapes} "
+
+
+def common_dims(shapes: Sequence[Dims], message: str = _MEET) -> Dims:
+    """The dims that all shapes broadcast to. ``{shapes}`` in ``message`` stands for the shapes in the error."""
+    shaped = [shape for shape in shapes if shape]
+    if not shaped:
+        return ()
+    rank = max(len(shape) for shape in shaped)
+    result: list[Dim] = []
+    for axis in range(-rank, 0):
+        result.append(_meet([shape[axis] for shape in shaped if len(shape) >= -axis], shapes, message))
+    return tuple(result)
+
+
+def align(operands: Sequence[Value]) -> tuple[list[Value], Dims]:
+    """Operands broadcast to their common dims, which are returned too. Rank-0 operands stay as they are."""
+    target = common_dims([values.dims(operand) for operand in operands])
+    return [broadcast_to(operand, target) if values.rank(operand) else operand for operand in operands], target
+
+
+def broadcast_to(value: Value, target: Dims) -> Value:
+    """The value over ``target``, which its dims are known (or have been checked) to broadcast to."""
+    source = values.dims(value)
+    if source == target:
+        return value
+    if not source:
+        return values.fill(value, target)
+    axes = range(len(target) - len(source), len(target))
+    provable = all(dim in (1, target[axis]) for axis, dim in zip(axes, source, strict=True))
+    return values.broadcast_in(value, target, axes, assumed=not provable)
+
+
+def require_equal(left: Dim, right: Dim, message: str, shapes: Sequence[Dims] = ()) -> None:
+    """Raise ValueError, now or at run time, unless two dims are one size. ``message`` as in `common_dims`.
+
+    Afterwards the trace knows that they are equal, and says ``left`` for ``right``.
+    """
+    if current_trace().known(left, "==", right) is False:
+        raise UserValueError(message.replace("{shapes}", " ".join(shape_text(shape) for shape in shapes)))
+    require_equal_sizes(left, right, *message_shapes(message, shapes))
+
+
+def require_equal_sizes(left: Dim, right: Dim, template: str, sizes: Sequence[Value]) -> None:
+    """`require_equal` with a message in which ``{}`` stands for ``sizes``."""
+    trace = current_trace()
+    known = trace.known(left, "==", right)
+    if known:
+        return
+    if known is False:
+        raise UserValueError(template.format(*(hint_of(size) for size in sizes)))
+    values.check(values.emit("equal", values.size(left), values.size(right)), ValueError, template, *sizes)
+    trace.establish(Fact(right, "==", left))
+
+
+def message_shapes(message: str, shapes: Sequence[Dims]) -> tuple[str, list[Value]]:
+    """``message`` with a placeholder for each run-time size, and those sizes: what a ``check`` formats."""
+    sizes: list[Value] = []
+
+    def place(dim: Dim) -> str:
+        if isinstance(dim, int):
+            return str(dim)
+        sizes.append(values.size(dim))
+        return "{}"
+
+    texts = [_tuple_text([place(dim) for dim in shape]) for shape in shapes]
+    return message.replace("{shapes}", " ".join(texts)), sizes
+
+
+def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str) -> Dim:
+    """The size at which the dims of one axis meet."""
+    resolve = current_trace().resolve
+    distinct = list(dict.fromkeys(dim for dim in map(resolve, dims) if dim != 1))
+    if len(distinct) <= 1:
+        return distinct[0] if distinct else 1
+    long = [dim for dim in distinct if not is_one(dim)]
+    if not long:
+        return 1
+    chosen = next((dim for dim in long if isinstance(dim, int)), long[0])
+    for dim in long:
+        require_equal(chosen, dim, message, shapes)
+    return chosen
+
+
+def is_one(dim: Dim) -> bool:
+    """Whether a dim that meets another one is 1: known, or decided by the first call and recorded as a fact.
+
+    A size that only the running program finds is taken not to be 1: the check of equality covers the rest.
+    """
+    if isinstance(dim, int):
+        return dim == 1
+    if not bound_by_call(dim) or dim.is_symbol:
+        return False
+    return current_trace().decide(dim, "==", 1, "broadcasting")
+
+
+def bound_by_call(dim: Dim) -> bool:
+    """Whether a guard can test facts about the dim: the arguments determine it."""
+    return all(name in current_trace().hints for name in symbols(dim))
+
+
+def hint(dim: Dim) -> int | None:
+    """The size at the first call, None if only the running program finds it."""
+    return evaluate(dim, current_trace().hints) if bound_by_call(dim) else None
+
+
+def hint_of(size: Value) -> int | None:
+    """`hint` of a size that is a value."""
+    assert isinstance(size.type, Index)
+    return None if size.type.dim is None else hint(size.type.dim)
+
+
+def total_size(value: Value) -> Dim:
+    """How many elements an array has."""
+    return product(values.dims(value))
+
+
+def shape_text(shape: Dims) -> str:
+    """A shape as NumPy prints it, with the sizes of the first call where they are known."""
+    sizes = [hint(dim) for dim in shape]
+    return _tuple_text([str(dim if size is None else size) for dim, size in zip(shape, sizes, strict=True)])
+
+
+def _tuple_text(texts: list[str]) -> str:
+    return f"({texts[0]},)" if len(texts) == 1 else f"({','.join(texts)})"

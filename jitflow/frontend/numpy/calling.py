@@ -1,0 +1,202 @@
+"""How a ufunc is called: promotion, broadcasting, the loop, and then ``out=`` and ``where=``.
+
+The methods ``reduce`` and ``accumulate`` are those of `reductions`; ``outer`` is a call on reshaped operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.operands import (
+    Operand,
+    array_operand,
+    as_value,
+    dtype_argument,
+    new,
+    numpy_says,
+    operand,
+    refuse,
+)
+from jitflow.frontend.numpy.promotion import convert, is_python_integer, ufunc_dtypes
+from jitflow.frontend.numpy.ufuncs import loop_of
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, DType, dtype_of
+
+__all__ = ["call_ufunc", "compute", "outer", "store_out"]
+
+_COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
+_ORDERS = frozenset("KACF")
+
+
+def call_ufunc(
+    ufunc: np.ufunc,
+    *inputs: Any,
+    out: Any = None,
+    where: Any = True,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: Any = None,
+    subok: bool = True,
+    signature: Any = None,
+    sig: Any = None,
+) -> Any:
+    """``ufunc(*inputs, ...)`` on tracers: a tracer, or a tuple of them for a ufunc with several results."""
+    if len(inputs) > ufunc.nin and out is None:
+        inputs, out = inputs[: ufunc.nin], inputs[ufunc.nin :]
+    if len(inputs) != ufunc.nin:
+        expected = f"{ufunc.nin} positional arguments" if ufunc.nin == ufunc.nargs - ufunc.nout else f"{ufunc.nin}"
+        raise UserTypeError(f"{ufunc.__name__}() takes {expected} but {len(inputs)} were given")
+    outputs = _outputs(ufunc, out)
+    loop = _signature(ufunc, dtype, signature if signature is not None else sig)
+    results = compute(ufunc, tuple(operand(item) for item in inputs), signature=loop, casting=casting)
+    mask = None if where is True else where_mask(where)
+    finished = tuple(
+        _finish(ufunc, result, output, mask, casting) for result, output in zip(results, outputs, strict=True)
+    )
+    return finished[0] if ufunc.nout == 1 else finished
+
+
+def compute(
+    ufunc: np.ufunc, operands: tuple[Operand, ...], *, signature: Any = None, casting: str = "same_kind"
+) -> tuple[Value, ...]:
+    """The results of a ufunc as values. Rank-0 results are scalars."""
+    known = _shortcut(ufunc, operands) if signature is None else None
+    if known is not None:
+        return known
+    dtypes = ufunc_dtypes(ufunc, operands, signature, casting)
+    converted = [convert(item, dtype) for item, dtype in zip(operands, dtypes, strict=False)]
+    aligned, _ = broadcasting.align([values.as_scalar(item) for item in converted])
+    found = loop_of(ufunc)(*aligned)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "") -> Any:
+    """Make the array ``out`` be ``result``, cast to its dtype, and return it."""
+    if not isinstance(out, tracers.ArrayTracer):
+        if isinstance(out, np.ndarray):
+            raise refuse("out= that is not an array made in the compiled function", "leave out= away")
+        raise UserTypeError("return arrays must be of ArrayType")
+    wanted, found = dtype_argument(out.dtype), values.dtype_of_value(result)
+    if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
+        raise UserTypeError(
+            f"Cannot cast ufunc '{name}' output from {found.numpy!r} to {wanted.numpy!r} with casting rule '{casting}'"
+        )
+    target, source = values.dims(out.value), values.dims(result)
+    message = f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the " \
+              f"broadcast shape {broadcasting.shape_text(source)}"  # fmt: skip
+    if len(source) > len(target) or any(
+        dim == 1 and other != 1 for dim, other in zip(target[len(target) - len(source) :], source, strict=True)
+    ):
+        raise UserValueError(message)
+    broadcasting.common_dims([source, target])
+    return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
+
+
+def where_mask(where: Any) -> Value:
+    """The ``where=`` operand: bools."""
+    mask = as_value(where)
+    if values.dtype_of_value(mask) != BOOL:
+        found = values.dtype_of_value(mask).numpy
+        raise UserTypeError(f"Cannot cast array data from {found!r} to dtype('bool') according to the rule 'safe'")
+    return mask
+
+
+def outer(ufunc: np.ufunc, a: Any, b: Any, **keywords: Any) -> Any:
+    """``ufunc.outer(a, b)``: every element of ``a`` with every element of ``b``."""
+    if ufunc.nin != 2 or ufunc.signature is not None:
+        raise UserValueError("outer product only supported for binary functions")
+    left, right = operand(a), operand(b)
+    if isinstance(left, Value) and isinstance(right, Value) and values.rank(right):
+        left = values.reshape(array_operand(left), values.dims(left) + (1,) * values.rank(right))
+    return call_ufunc(ufunc, left, right, **keywords)
+
+
+def _finish(ufunc: np.ufunc, result: Value, out: Any, mask: Value | None, casting: str) -> Any:
+    if mask is not None:
+        # Where the mask is false NumPy keeps what out= held, and leaves new memory as it is: any value will do.
+        held = out.value if isinstance(out, tracers.ArrayTracer) else result
+        result, held = (values.cast(item, values.dtype_of_value(held)) for item in (result, held))
+        (mask, result, held), _ = broadcasting.align([values.as_scalar(item) for item in (mask, result, held)])
+        result = values.select(mask, result, held)
+    if out is None:
+        return new(values.as_scalar(result))
+    return new(values.as_array(result)) if out is Ellipsis else store_out(result, out, casting, ufunc.__name__)
+
+
+def _outputs(ufunc: np.ufunc, out: Any) -> Sequence[Any]:
+    if out is None or out is Ellipsis:
+        return (out,) * ufunc.nout
+    outputs = out if isinstance(out, tuple) else (out,)
+    if len(outputs) != ufunc.nout:
+        raise UserValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    return outputs
+
+
+def _signature(ufunc: np.ufunc, dtype: Any, signature: Any) -> Any:
+    """The loop that ``dtype=`` or ``signature=`` asks for, as `ufunc.resolve_dtypes` takes it."""
+    if dtype is not None and signature is not None:
+        raise UserTypeError("cannot specify both 'signature' and 'dtype'")
+    if dtype is not None:
+        return (None,) * ufunc.nin + (dtype_argument(dtype).numpy,) * ufunc.nout
+    if isinstance(signature, str):
+        inputs, _, results = signature.partition("->")
+        return tuple(numpy_says(np.dtype, code) for code in inputs + results)
+    if isinstance(signature, tuple):
+        return tuple(None if item is None else dtype_argument(item).numpy for item in signature)
+    return signature
+
+
+def _shortcut(ufunc: np.ufunc, operands: tuple[Operand, ...]) -> tuple[Value, ...] | None:
+    """What NumPy decides before promotion: comparisons with Python integers, powers with simple exponents."""
+    if ufunc in _COMPARISONS:
+        return _compare_python_integer(ufunc, operands[0], operands[1])
+    if ufunc is np.power:
+        return _simple_power(operands[0], operands[1])
+    return None
+
+
+def _compare_python_integer(ufunc: np.ufunc, left: Operand, right: Operand) -> tuple[Value, ...] | None:
+    """A comparison of an integer array with a Python integer is exact, even where that does not fit in the dtype."""
+    for number, other in ((left, right), (right, left)):
+        if not is_python_integer(number) or not isinstance(other, Value):
+            continue
+        dtype = values.dtype_of_value(other)
+        if not dtype.is_integer or values.is_weak(other):
+            continue
+        if isinstance(number, Value):
+            known_range = dtype.name in ("i64", "u64")
+            wide = other if known_range else values.cast(other, values.I64)
+            exact = values.cast(number, values.I64)
+            return compute(ufunc, (exact, wide) if number is left else (wide, exact))
+        if not _fits(number, dtype):
+            zero, beyond = 0, 1 if number > 0 else -1  # type: ignore[operator]
+            answer = bool(ufunc(beyond, zero) if number is left else ufunc(zero, beyond))
+            flag = values.constant(answer, BOOL)
+            return (values.fill(flag, values.dims(other)) if values.rank(other) else flag,)
+    return None
+
+
+def _fits(number: Any, dtype: DType) -> bool:
+    limits = np.iinfo(dtype.numpy)
+    return bool(limits.min <= number <= limits.max)
+
+
+_POWERS = {-1: np.reciprocal, 0.5: np.sqrt, 1: np.positive, 2: np.square}
+
+
+def _simple_power(base: Operand, exponent: Operand) -> tuple[Value, ...] | None:
+    """The exponents that NumPy's loops replace by other ufuncs for floats and complex numbers."""
+    if isinstance(exponent, Value) or not isinstance(base, Value) or exponent not in _POWERS:
+        return None
+    (dtype, *_) = ufunc_dtypes(np.power, (base, exponent))
+    if dtype.kind not in "fc" and exponent != 2:
+        return None
+    if dtype_of(dtype.numpy) is None or not values.rank(base):
+        return None
+    return compute(_POWERS[exponent], (values.cast(base, dtype),))  # type: ignore[index]

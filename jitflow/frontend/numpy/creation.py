@@ -1,0 +1,342 @@
+"""Arrays from sizes and numbers, and from what is an array already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.joining import stack_values
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    as_value,
+    dtype_argument,
+    new,
+    numpy_says,
+    operand,
+    refuse,
+    shape_argument,
+    static_int,
+    view,
+)
+from jitflow.frontend.numpy.promotion import convert
+from jitflow.frontend.numpy.values import emit
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, maximum
+from jitflow.ir.dtypes import BOOL, F64, I64, DType, dtype_of
+
+__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "copied", "size_dim"]
+
+# -- one number everywhere ------------------------------------------------------------------------------
+
+
+def full_value(shape: tuple[Dim, ...], number: Any, dtype: DType) -> Value:
+    """An array of one number."""
+    return values.fill(convert_unchecked(number, dtype), shape)
+
+
+def convert_unchecked(number: Any, dtype: DType) -> Value:
+    """A rank-0 operand in a dtype, as assignment to an array converts it."""
+    given = operand(number)
+    return values.cast(given, dtype) if isinstance(given, Value) else convert(given, dtype)
+
+
+def _filled(number: int) -> Callable[..., Any]:
+    def create(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+        return new(full_value(shape_argument(shape), number, dtype_argument(dtype, F64)))
+
+    return create
+
+
+def _filled_like(number: int) -> Callable[..., Any]:
+    def create(a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+               device: Any = None) -> Any:  # fmt: skip
+        value = array_operand(a)
+        dims = values.dims(value) if shape is None else shape_argument(shape)
+        return new(full_value(dims, number, dtype_argument(dtype, values.dtype_of_value(value))))
+
+    return create
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
+         like: Any = None) -> Any:  # fmt: skip
+    filler = array_operand(fill_value)
+    return _spread(filler, shape_argument(shape), dtype_argument(dtype, values.dtype_of_value(filler)), fill_value)
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+              device: Any = None) -> Any:  # fmt: skip
+    value = array_operand(a)
+    dims = values.dims(value) if shape is None else shape_argument(shape)
+    return _spread(array_operand(fill_value), dims, dtype_argument(dtype, values.dtype_of_value(value)), fill_value)
+
+
+def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -> Any:
+    if not values.rank(filler):
+        return new(full_value(dims, original, dtype))
+    message = f"could not broadcast input array from shape {broadcasting.shape_text(values.dims(filler))} " \
+              f"into shape {broadcasting.shape_text(dims)}"  # fmt: skip
+    target = broadcasting.common_dims([dims, values.dims(filler)], message)
+    if len(target) != len(dims):
+        raise UserValueError(message)
+    return new(broadcasting.broadcast_to(values.cast(filler, dtype), dims))
+
+
+# -- ranges ---------------------------------------------------------------------------------------------
+
+
+def size_dim(item: Any) -> Dim | None:
+    """A number as a dim if it is a whole number that is known or a size, else None."""
+    if isinstance(item, tracers.SizeTracer):
+        return tracers.dim_of(item)
+    if isinstance(item, tracers.Tracer):
+        raise refuse("a range whose bounds are computed at run time", "use sizes, literals or static arguments")
+    return int(item) if float(item) == int(item) else None
+
+
+def arange(*bounds: Any, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None,
+           device: Any = None, like: Any = None) -> Any:  # fmt: skip
+    if len(bounds) == 1:
+        bounds = (bounds[0], stop) if stop is not None else (0 if start is None else start, bounds[0])
+    first, last, pace = [*bounds, *(start, stop, step)[len(bounds) :]][:3]
+    first, pace = 0 if first is None else first, 1 if pace is None else pace
+    if last is None:
+        raise UserTypeError("arange() requires stop to be specified.")
+    kinds = [I64 if isinstance(item, tracers.SizeTracer) else dtype_of(np.asarray(item).dtype)
+             for item in (first, last, pace)]  # fmt: skip
+    found = dtype_argument(np.result_type(*(kind.numpy for kind in kinds if kind)))
+    wanted = dtype_argument(dtype, I64 if found == BOOL else found)
+    return new(_ramp(first, pace, _steps(first, last, pace), wanted))
+
+
+def _steps(first: Any, last: Any, pace: Any) -> Dim:
+    """How many numbers a range has."""
+    dims = [size_dim(item) for item in (first, last, pace)]
+    if any(isinstance(item, tracers.Tracer) for item in (first, last, pace)):
+        start, stop, step = dims
+        if start is None or stop is None or not isinstance(step, int):
+            raise refuse("a range over a size with fractional bounds or step", "multiply np.arange(n) by the step")
+        if step == 0:
+            raise UserTypeError("Maximum allowed size exceeded")
+        span = stop - start if step > 0 else start - stop
+        return maximum((span + (abs(step) - 1)) // abs(step), 0)
+    return len(numpy_says(np.arange, first, last, pace))
+
+
+def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
+    """start + i * delta in ``dtype``, where delta is what rounding leaves of (start + step) - start."""
+    if dtype == BOOL:
+        return values.cast(values.iota(I64, (count,)), BOOL)
+    if dtype.is_integer:
+        index = values.iota(dtype, (count,))
+        if not (isinstance(pace, int) and pace == 1):
+            index = emit("multiply", index, convert_unchecked(pace, dtype))
+        plain = isinstance(first, int) and not isinstance(first, tracers.Tracer) and first == 0
+        return index if plain else emit("add", index, convert_unchecked(first, dtype))
+    wide = DTYPE_OF_RAMP.get(dtype.name, dtype)
+    kind = dtype.numpy.type
+    start, second = kind(first), kind(first + pace)
+    delta = wide.numpy.type(second) - wide.numpy.type(start)
+    index = values.iota(wide, (count,))
+    scaled = emit("multiply", index, convert_unchecked(wide.numpy.type(delta), wide))
+    return values.cast(emit("add", convert_unchecked(wide.numpy.type(start), wide), scaled), dtype)
+
+
+DTYPE_OF_RAMP = {"f16": dtype_argument(np.float32), "bf16": dtype_argument(np.float32)}
+
+
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None,
+             axis: Any = 0, *, device: Any = None) -> Any:  # fmt: skip
+    count = tracers.dim_of(num)
+    if isinstance(count, int) and count < 0:
+        raise UserValueError(f"Number of samples, {count}, must be non-negative.")
+    low, high = array_operand(start), array_operand(stop)
+    loop = dtype_argument(np.result_type(values.dtype_of_value(low).numpy, values.dtype_of_value(high).numpy, 0.0))
+    wanted = dtype_argument(dtype, loop)
+    first, last = new(values.as_scalar(values.cast(low, loop))), new(values.as_scalar(values.cast(high, loop)))
+    delta = np.subtract(last, first)
+    rank = delta.ndim
+    intervals = count - 1 if endpoint else count
+    index = new(values.reshape(values.iota(loop, (count,)), (count,) + (1,) * rank))
+    if intervals == 0 or (isinstance(intervals, int) and intervals < 0):
+        step: Any = np.nan
+        line = index * delta + first
+    else:
+        parts = new(values.cast(_number(intervals), loop.real))
+        step = np.divide(delta, parts)
+        # A step that underflows to 0 would lose the line: NumPy divides first then.
+        vanishes = np.any(np.equal(step, 0))
+        line = np.where(vanishes, index / parts * delta, index * step) + first
+    if endpoint and count != 1:
+        line = np.where(np.equal(index, new(values.cast(_number(count - 1), loop.real))), last, line)
+    if axis != 0:
+        line = np.moveaxis(line, 0, axis)
+    if wanted.is_integer:
+        line = np.floor(line)
+    result = new(values.cast(array_operand(line), wanted))
+    return (result, step) if retstep else result
+
+
+def _number(dim: Dim) -> Value:
+    return values.constant(dim, I64) if isinstance(dim, int) else emit("cast", values.size(dim), dtype=I64)
+
+
+def logspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None,
+             axis: Any = 0) -> Any:  # fmt: skip
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    if np.ndim(base):
+        raise refuse("logspace with an array of bases", "write np.power(base, np.linspace(...))")
+    result = np.power(base, exponents)
+    return result if dtype is None else new(values.cast(array_operand(result), dtype_argument(dtype)))
+
+
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
+    first, last = new(values.as_scalar(array_operand(start))), new(values.as_scalar(array_operand(stop)))
+    kind = np.result_type(first.dtype, last.dtype, 0.0)
+    if kind.kind == "c":
+        raise refuse("geomspace of complex numbers", "use np.exp of np.linspace between the logarithms")
+    first, last = (new(values.cast(as_value(item), dtype_argument(kind))) for item in (first, last))
+    sign = np.sign(first)
+    low, high = first / sign, last / sign
+    result = logspace(np.log10(low), np.log10(high), num, endpoint, 10.0)
+    count = tracers.dim_of(num)
+    index = new(values.reshape(values.iota(I64, (count,)), (count,) + (1,) * (result.ndim - 1)))
+    result = np.where(np.equal(index, 0), low, result)
+    if endpoint and count != 1:
+        result = np.where(np.equal(index, new(_number(count - 1))), high, result)
+    result = np.moveaxis(result * sign, 0, axis) if axis != 0 else result * sign
+    return new(values.cast(array_operand(result), dtype_argument(dtype, dtype_argument(kind))))
+
+
+# -- matrices of zeros and ones, grids ----------------------------------------------------------------
+
+
+def _band(rows: Any, columns: Any, k: Any, dtype: Any, comparison: str) -> Any:
+    """1 where ``row + k`` compares with ``column``."""
+    dims = shape_argument((rows, rows if columns is None else columns))
+    row, column = values.iota(I64, dims, 0), values.iota(I64, dims, 1)
+    shifted = emit("add", row, as_value(k, I64))
+    return new(values.cast(emit(comparison, shifted, column), dtype_argument(dtype, F64)))
+
+
+def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, order: str = "C", *, device: Any = None,  # noqa: N803
+        like: Any = None) -> Any:  # fmt: skip
+    return _band(N, M, k, dtype, "equal")
+
+
+def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return _band(n, None, 0, dtype, "equal")
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Any:  # noqa: N803
+    return _band(N, M, k, dtype, "greater_equal")
+
+
+def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: str = "xy") -> tuple[Any, ...]:
+    if indexing not in ("xy", "ij"):
+        raise UserValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    order = list(range(len(xi)))
+    if indexing == "xy" and len(xi) > 1:
+        order[:2] = [1, 0]
+    lines = [np.reshape(new(array_operand(x)), (1,) * order[place] + (-1,) + (1,) * (len(xi) - 1 - order[place]))
+             for place, x in enumerate(xi)]  # fmt: skip
+    return tuple(lines) if sparse else tuple(np.broadcast_arrays(*lines))
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
+    dims, kind = shape_argument(dimensions), dtype_argument(dtype)
+    if sparse:
+        shapes = [tuple(dim if place == axis else 1 for place, dim in enumerate(dims)) for axis in range(len(dims))]
+        return tuple(new(values.iota(kind, shape, axis)) for axis, shape in enumerate(shapes))
+    return new(stack_values([values.iota(kind, dims, axis) for axis in range(len(dims))], 0))
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    dims, kind = shape_argument(shape), dtype_argument(dtype)
+    return function(*(new(values.iota(kind, dims, axis)) for axis in range(len(dims))), **kwargs)
+
+
+# -- from what is an array already ----------------------------------------------------------------------
+
+
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,  # noqa: A002
+          ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
+    value = array_operand(object)
+    if dtype is not None:
+        value = values.as_array(values.cast(value, dtype_argument(dtype)))
+    missing = static_int(ndmin, "ndmin") - values.rank(value)
+    if missing > 0:
+        value = values.reshape(value, (1,) * missing + values.dims(value))
+    return new(value) if copy else view(value)
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
+            like: Any = None) -> Any:  # fmt: skip
+    same = isinstance(a, tracers.ArrayTracer) and (dtype is None or np.dtype(dtype) == a.dtype)
+    return a if same and not copy else array(a, dtype, copy=True)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    found = asarray(a, dtype)
+    return np.reshape(found, (1,)) if found.ndim == 0 else found
+
+
+def copied(a: Any, order: Any = "K", subok: Any = False) -> Any:
+    return new(array_operand(a))
+
+
+def array_from_sequence(items: Sequence[Any]) -> Value:
+    """What ``np.array`` makes of nested lists in which tracers stand: strong dtypes, promoted, stacked."""
+    if not any(isinstance(item, tracers.Tracer | list | tuple) for item in items):
+        return tracers.lift(numpy_says(np.asarray, items))
+    rows = [array_operand(item) for item in items]
+    ranks = {values.rank(row) for row in rows}
+    shapes = {tuple(dim for dim in values.dims(row) if isinstance(dim, int)) for row in rows}
+    if len(ranks) > 1 or (len(shapes) > 1 and all(isinstance(d, int) for row in rows for d in values.dims(row))):
+        raise UserValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape after 1 "
+            f"dimensions. The detected shape was ({len(rows)},) + inhomogeneous part."
+        )
+    return stack_values(rows, 0)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.zeros_like: _filled_like(0),
+        np.ones_like: _filled_like(1),
+        np.empty_like: _filled_like(0),
+        np.full_like: full_like,
+        np.linspace: linspace,
+        np.logspace: logspace,
+        np.geomspace: geomspace,
+        np.meshgrid: meshgrid,
+        np.copy: copied,
+    }
+)
+"""What dispatches on its arguments."""
+
+REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.zeros: _filled(0),
+        np.ones: _filled(1),
+        np.empty: _filled(0),
+        np.full: full,
+        np.arange: arange,
+        np.eye: eye,
+        np.identity: identity,
+        np.tri: tri,
+        np.indices: indices,
+        np.fromfunction: fromfunction,
+        np.array: array,
+        np.asarray: asarray,
+        np.asanyarray: asarray,
+        np.ascontiguousarray: ascontiguousarray,
+        np.asfortranarray: asarray,
+    }
+)
+"""What does not dispatch: sizes and nested lists are no arrays. Runs in place of the function while tracing."""

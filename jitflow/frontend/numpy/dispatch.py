@@ -1,0 +1,111 @@
+"""The one door between tracers and NumPy's surface: everything that a tracer delegates arrives here.
+
+Each NumPy function has one row, in the table ``FUNCTIONS`` of the module whose idea it belongs to; the rows meet
+here. Errors leave located at the user's line.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
+from jitflow.frontend.numpy import calling, creation, indexing, joining, methods, reductions, shape, statistics
+from jitflow.frontend.numpy.operands import refuse
+from jitflow.frontend.trace import current_trace
+
+__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item"]
+
+Handler = Callable[..., Any]
+
+FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
+    {
+        **reductions.FUNCTIONS,
+        **statistics.FUNCTIONS,
+        **creation.FUNCTIONS,
+        **shape.FUNCTIONS,
+        **joining.FUNCTIONS,
+    }
+)
+"""From a function of NumPy to what runs in its place on tracers. Ufuncs are in `ufuncs.LOOPS`."""
+
+
+def _located(handler: Handler) -> Handler:
+    """The handler with its user errors placed at the user's line, and Python's own words for wrong arguments."""
+
+    @wraps(handler)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return handler(*args, **kwargs)
+        except UserError as error:
+            raise current_trace().locate(error) from None
+        except TypeError:
+            misfit = _misfit(handler, args, kwargs)
+            if misfit is None:
+                raise
+            raise current_trace().locate(misfit) from None
+
+    return run
+
+
+def _misfit(handler: Handler, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> UserTypeError | None:
+    """The error for arguments that the handler's signature does not take, if that is what went wrong."""
+    try:
+        inspect.signature(handler).bind(*args, **kwargs)
+    except TypeError as error:
+        name = handler.__name__.rstrip("_")
+        return UserTypeError(f"{name}() {error}", mend="leave out arguments that jitflow does not support")
+    return None
+
+
+@_located
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``ufunc(...)`` or ``ufunc.method(...)`` on tracers."""
+    if method == "__call__":
+        special = FUNCTIONS.get(ufunc)
+        return special(*inputs, **kwargs) if special else calling.call_ufunc(ufunc, *inputs, **kwargs)
+    handler = _UFUNC_METHODS.get(method)
+    if handler is None:
+        raise refuse(f"{ufunc.__name__}.{method}", "the methods reduce, accumulate and outer are compiled")
+    return handler(ufunc, *inputs, **kwargs)
+
+
+_UFUNC_METHODS: Mapping[str, Handler] = MappingProxyType(
+    {"reduce": reductions.reduce_ufunc, "accumulate": reductions.accumulate, "outer": calling.outer}
+)
+
+
+@_located
+def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """A function of NumPy on tracers."""
+    handler = FUNCTIONS.get(function)
+    if handler is None:
+        name = f"{function.__module__}.{function.__name__}"
+        raise UserNotImplementedError(
+            f"{name} is not compiled", mend="write it with other NumPy functions, or call it outside"
+        )
+    return handler(*args, **kwargs)
+
+
+get_item = _located(indexing.get_item)
+"""``array[index]``."""
+
+METHODS: Mapping[str, Handler] = MappingProxyType(
+    {name: _located(handler) for name, handler in methods.METHODS.items()}
+)
+"""From a method of an array to ``handler(array, ...)``."""
+
+ATTRIBUTES: Mapping[str, Handler] = MappingProxyType(
+    {name: _located(handler) for name, handler in methods.ATTRIBUTES.items()}
+)
+"""From an attribute of an array to ``handler(array)``. What a tracer knows by itself is not here."""
+
+REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
+    {function: _located(handler) for function, handler in creation.REPLACEMENTS.items()}
+)
+"""From a NumPy function that does not dispatch on its arguments to what runs in its place while tracing."""

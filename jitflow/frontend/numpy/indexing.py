@@ -1,0 +1,271 @@
+"""Reading ``array[index]``: the basic part as slices and a reshape, the integer arrays as one gather.
+
+An index is first laid out as a list of `Entry`, one for every axis of the result of the basic part: an axis that is
+kept (sliced), a new one, or one at which positions are looked up. NumPy's rule places the looked-up axes: where the
+first one stood if they were all neighbours, else in front.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserIndexError, UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.operands import array_operand, new, operand, refuse, view
+from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dtypes import I64
+
+__all__ = ["get_item", "slice_bounds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """An index that is one number, known or a size."""
+
+    dim: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Integer positions as a value: an array, or a number that only the running program knows."""
+
+    positions: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One axis after the basic part. ``lookup`` is None for an axis that stays."""
+
+    size: Dim
+    lookup: Lookup | Position | None = None
+
+
+def get_item(array: Any, index: Any) -> Any:
+    """``array[index]``."""
+    value = array_operand(array)
+    items = _expanded([_item(item) for item in (index if isinstance(index, tuple) else (index,))], values.rank(value))
+    looks = any(isinstance(item, Lookup) and values.rank(item.positions) for item in items)
+    if not looks:
+        return _basic(value, items, index)
+    basic, entries = _sliced(value, items, keep_positions=True)
+    return new(values.as_scalar(_look_up(basic, entries, _neighbours(items))))
+
+
+def _basic(value: Value, items: Sequence[Any], index: Any) -> Any:
+    """No arrays in the index. A number that only the running program knows is a gather of rank 0."""
+    basic, entries = _sliced(value, items, keep_positions=False)
+    looked_up = False
+    for axis in reversed(range(len(entries))):
+        lookup = entries[axis].lookup
+        if isinstance(lookup, Lookup):
+            basic, looked_up = emit("gather", basic, lookup.positions, axis=axis), True
+    if not values.rank(basic) and not _has_ellipsis(index):
+        return new(values.as_scalar(basic))
+    return (new if looked_up else view)(values.as_array(basic))
+
+
+def _has_ellipsis(index: Any) -> bool:
+    """An ellipsis in the index makes a result of rank 0 an array, where it would be a scalar."""
+    return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
+
+
+# -- from Python's index to entries --------------------------------------------------------------------
+
+
+def _item(item: Any) -> Any:
+    """An item of an index as one of: slice, None, Ellipsis, `Position`, `Lookup`."""
+    if item is None or item is Ellipsis or isinstance(item, slice):
+        return item
+    if isinstance(item, tracers.SizeTracer):
+        return Position(tracers.dim_of(item))
+    if isinstance(item, bool | np.bool_) and not isinstance(item, tracers.Tracer):
+        raise _masks()
+    if not isinstance(item, tracers.Tracer | np.ndarray | list | tuple):
+        try:
+            return Position(operator.index(item))
+        except TypeError:
+            raise UserIndexError(
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+                "are valid indices",
+                found=type(item).__name__,
+            ) from None
+    return Lookup(_positions(item))
+
+
+def _positions(item: Any) -> Value:
+    if isinstance(item, list | tuple) and not item:
+        item = np.zeros(0, np.int64)
+    given = operand(item)
+    assert isinstance(given, Value)
+    dtype = values.dtype_of_value(given)
+    if dtype.kind == "b":
+        raise _masks()
+    if not dtype.is_integer:
+        raise UserIndexError("arrays used as indices must be of integer (or boolean) type", found=dtype.numpy.name)
+    return values.as_scalar(values.as_strong(given))
+
+
+def _masks() -> Exception:
+    return refuse("indexing with a boolean mask", "use np.where(mask, x, 0), or where= of a reduction")
+
+
+def _expanded(items: list[Any], rank: int) -> list[Any]:
+    """The items with the ellipsis written out, so that every axis has one. The ellipsis itself stays as a mark."""
+    ellipses = [place for place, item in enumerate(items) if item is Ellipsis]
+    if len(ellipses) > 1:
+        raise UserIndexError("an index can only have a single ellipsis ('...')")
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    if used > rank:
+        raise UserIndexError(f"too many indices for array: array is {rank}-dimensional, but {used} were indexed")
+    if not ellipses:
+        items, ellipses = [*items, Ellipsis], [len(items)]
+    place = ellipses[0]
+    mark = [Ellipsis] if place < len(items) - 1 else []
+    return items[:place] + mark + [slice(None)] * (rank - used) + items[place + 1 :]
+
+
+def _neighbours(items: Sequence[Any]) -> bool:
+    """Whether the looked-up axes stand side by side in the index."""
+    places = [place for place, item in enumerate(items) if isinstance(item, Position | Lookup)]
+    return places[-1] - places[0] + 1 == len(places)
+
+
+def _sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Value, list[Entry]]:
+    """The array after its slices and new axes, with an entry for each of its axes.
+
+    ``keep_positions``: numbers count among the looked-up axes, as they do for NumPy beside an array; else they are
+    slices of one element, whose axis is dropped.
+    """
+    dims, axis = values.dims(value), 0
+    starts: list[Dim] = []
+    sizes: list[Dim] = []
+    steps: list[int] = []
+    entries: list[Entry] = []
+    for item in items:
+        if item is Ellipsis:
+            continue
+        if item is None:
+            entries.append(Entry(1))
+            continue
+        start, size, step = 0, dims[axis], 1
+        if isinstance(item, slice):
+            start, size, step = slice_bounds(item, dims[axis])
+            entries.append(Entry(size))
+        elif isinstance(item, Position) and not keep_positions:
+            start, size = checked_position(item.dim, dims[axis], axis), 1
+        else:
+            entries.append(Entry(size, item))
+        starts.append(start)
+        sizes.append(size)
+        steps.append(step)
+        axis += 1
+    sliced = values.slice_axes(value, starts, sizes, steps)
+    return values.reshape(sliced, tuple(entry.size for entry in entries)), entries
+
+
+def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> Value:
+    places = [axis for axis, entry in enumerate(entries) if entry.lookup]
+    rest = [axis for axis in range(len(entries)) if axis not in places]
+    before = places[0] if neighbours else 0
+    moved = values.transpose(basic, rest[:before] + places + rest[before:])
+    indices = [_as_positions(entries[axis].lookup, entries[axis].size, axis) for axis in places]
+    shapes = [values.dims(index) for index in indices]
+    try:
+        target = broadcasting.common_dims(shapes)
+    except UserValueError:
+        listed = " ".join(broadcasting.shape_text(shape) for shape in shapes if shape)
+        raise UserIndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {listed} "
+        ) from None
+    aligned = [broadcasting.broadcast_to(index, target) if values.rank(index) else index for index in indices]
+    return emit("gather", moved, *aligned, axis=before)
+
+
+def _as_positions(lookup: Lookup | Position | None, size: Dim, axis: int) -> Value:
+    if isinstance(lookup, Lookup):
+        return lookup.positions
+    assert lookup is not None
+    dim = checked_position(lookup.dim, size, axis)
+    return values.constant(dim, I64) if isinstance(dim, int) else emit("cast", values.size(dim), dtype=I64)
+
+
+# -- numbers and slices ---------------------------------------------------------------------------------
+
+
+def checked_position(position: Dim, size: Dim, axis: int) -> Dim:
+    """A position counted from the front. Raises IndexError, now or at run time, if the axis is too short for it."""
+    trace = current_trace()
+    back = not trace.decide(position, ">=", 0, "an index")
+    front = size + position if back else position
+    needed = -position if back else position + 1
+    holds = trace.known(size, ">=", needed)
+    message = f"index {{position}} is out of bounds for axis {axis} with size {{size}}"
+    if holds is False:
+        raise UserIndexError(message.format(position=broadcasting.hint(position), size=broadcasting.hint(size)))
+    if holds is None:
+        left, right = values.size(size), values.size(needed)
+        values.check(
+            emit("greater_equal", left, right), IndexError, message.format(position="{}", size="{}"),
+            values.size(position), left,
+        )  # fmt: skip
+    return front
+
+
+def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
+    """Start, size and step of a slice of an axis.
+
+    Bounds are kept as the alternatives that clamping chooses from: ``stop`` is the least of some dims, ``start`` the
+    greatest of some (the other way round for negative steps). So the size is the least difference of any two, and
+    comes out as plainly as it can: ``x[1:-1]`` has ``max(n - 2, 0)`` elements. A start beyond the end stays as it is;
+    the size is 0 then.
+    """
+    step = 1 if item.step is None else _known_step(item.step)
+    start, stop = _bound(item.start), _bound(item.stop)
+    trace = current_trace()
+
+    def from_end(bound: Dim) -> bool:
+        return not trace.decide(bound, ">=", 0, "a bound of a slice")
+
+    if step > 0:
+        starts = [0] if start is None else [size + start, 0] if from_end(start) else [start]
+        stops = [size] if stop is None else [size + stop] if from_end(stop) else [stop, size]
+        span = minimum(*(last - first for last in stops for first in starts))
+        first = maximum(*starts)
+    else:
+        starts = [size - 1] if start is None else [size + start] if from_end(start) else [start, size - 1]
+        stops = [-1] if stop is None else [size + stop, -1] if from_end(stop) else [stop]
+        span = minimum(*(first - last for last in stops for first in starts))
+        first = minimum(*starts)
+    stride = abs(step)
+    count = trace.not_negative(span)
+    return first, count if stride == 1 else (count + (stride - 1)) // stride, step
+
+
+def _bound(bound: Any) -> Dim | None:
+    if bound is None:
+        return None
+    if isinstance(bound, tracers.ArrayTracer | tracers.ScalarTracer):
+        raise refuse(
+            "a slice whose bounds are computed at run time",
+            "use bounds made of shapes and constants, np.take with np.arange, or make the argument static",
+        )
+    try:
+        return tracers.dim_of(bound)
+    except TypeError:
+        raise UserTypeError("slice indices must be integers or None or have an __index__ method") from None
+
+
+def _known_step(step: Any) -> int:
+    known = operator.index(step)
+    if known == 0:
+        raise UserValueError("slice step cannot be zero")
+    return known

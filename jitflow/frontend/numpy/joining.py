@@ -1,0 +1,215 @@
+"""Several arrays in one, and one in several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, normalized_axis, static_int, view
+from jitflow.frontend.numpy.promotion import result_dtype
+from jitflow.frontend.numpy.values import emit
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dtypes import DType
+
+__all__ = ["FUNCTIONS", "concatenate_values", "stack_values"]
+
+
+def concatenate_values(operands: Sequence[Value], axis: int, dtype: DType | None = None) -> Value:
+    """Arrays of one rank, promoted, one after the other."""
+    kind = dtype or result_dtype(*operands)
+    first = values.dims(operands[0])
+    for place, item in enumerate(operands):
+        if values.rank(item) != len(first):
+            raise UserValueError(
+                "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                f"dimension 0, the array at index 0 has {len(first)} dimension(s) and the array at index {place} has "
+                f"{values.rank(item)} dimension(s)"
+            )
+    matched = [_matched(item, place, operands[0], axis) for place, item in enumerate(operands)]
+    converted = [values.cast(item, kind) for item in matched]
+    return converted[0] if len(converted) == 1 else emit("concatenate", *converted, axis=axis)
+
+
+def _matched(item: Value, place: int, first: Value, axis: int) -> Value:
+    """The array with the dims of the first one beside ``axis``, checked."""
+    dims, wanted = list(values.dims(item)), values.dims(first)
+    for other in range(len(dims)):
+        if other != axis and dims[other] != wanted[other]:
+            left, right = (broadcasting.message_shapes("{shapes}", [(dim,)]) for dim in (wanted[other], dims[other]))
+            texts = [text[1:-2] for text, _ in (left, right)]
+            message = (
+                "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                f"dimension {other}, the array at index 0 has size {texts[0]} and the array at index {place} has size "
+                f"{texts[1]}"
+            )
+            broadcasting.require_equal_sizes(wanted[other], dims[other], message, [*left[1], *right[1]])
+            dims[other] = wanted[other]
+    return values.reshape(item, tuple(dims), assumed=True)
+
+
+def stack_values(operands: Sequence[Value], axis: int) -> Value:
+    """Arrays of one shape, promoted, along a new axis."""
+    raised = []
+    for item in operands:
+        dims = values.dims(item)
+        raised.append(values.reshape(item, (*dims[:axis], 1, *dims[axis:])))
+    return concatenate_values(raised, axis)
+
+
+def _arrays(arrays: Any) -> list[Value]:
+    if isinstance(arrays, tracers.ArrayTracer):
+        return [array_operand(item) for item in arrays]
+    if not isinstance(arrays, list | tuple):
+        raise UserTypeError(f"expected a list or tuple of arrays, got {type(arrays).__name__}")
+    found = [array_operand(item) for item in arrays]
+    if not found:
+        raise UserValueError("need at least one array to concatenate")
+    return found
+
+
+def _finish(result: Value, out: Any) -> Any:
+    return new(result) if out is None else store_out(result, out)
+
+
+def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None,
+                casting: str = "same_kind") -> Any:  # fmt: skip
+    found = _arrays(arrays)
+    kind = None if dtype is None else dtype_argument(dtype)
+    if axis is None:
+        flat = [values.reshape(item, (broadcasting.total_size(item),)) for item in found]
+        return _finish(concatenate_values(flat, 0, kind), out)
+    if any(not values.rank(item) for item in found):
+        raise UserValueError("zero-dimensional arrays cannot be concatenated")
+    return _finish(concatenate_values(found, normalized_axis(axis, values.rank(found[0])), kind), out)
+
+
+def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+    found = _arrays(arrays)
+    if len({values.rank(item) for item in found}) > 1:
+        raise UserValueError("all input arrays must have the same shape")
+    first = values.dims(found[0])
+    for item in found[1:]:
+        for dim, other in zip(first, values.dims(item), strict=True):
+            broadcasting.require_equal(dim, other, "all input arrays must have the same shape")
+    place = normalized_axis(axis, len(first) + 1)
+    aligned = [values.reshape(item, first, assumed=True) for item in found]
+    kind = result_dtype(*aligned) if dtype is None else dtype_argument(dtype)
+    return _finish(stack_values([values.as_array(values.cast(item, kind)) for item in aligned], place), out)
+
+
+def _joined(widen: Any, axis: int, axis_of_lines: int | None = None) -> Any:
+    def handler(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+        found = [array_operand(widen(new(item))) for item in _arrays(tup)]
+        place = axis_of_lines if axis_of_lines is not None and values.rank(found[0]) == 1 else axis
+        return new(concatenate_values(found, place, None if dtype is None else dtype_argument(dtype)))
+
+    return handler
+
+
+def column_stack(tup: Any) -> Any:
+    def column(value: Value) -> Value:
+        if values.rank(value) < 2:
+            flat = values.reshape(value, (broadcasting.total_size(value),))
+            return values.reshape(flat, (*values.dims(flat), 1))
+        return value
+
+    return new(concatenate_values([column(item) for item in _arrays(tup)], 1))
+
+
+# -- one in several ---------------------------------------------------------------------------------------
+
+
+def _pieces(value: Value, cuts: Sequence[tuple[Dim, Dim]], axis: int) -> list[Any]:
+    """Slices along an axis, each given by start and size."""
+    dims = values.dims(value)
+    pieces = []
+    for start, size in cuts:
+        starts = [start if place == axis else 0 for place in range(len(dims))]
+        sizes = [size if place == axis else dim for place, dim in enumerate(dims)]
+        pieces.append(view(values.slice_axes(value, starts, sizes, [1] * len(dims))))
+    return pieces
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    value = array_operand(ary)
+    place = normalized_axis(axis, values.rank(value))
+    size = values.dims(value)[place]
+    if isinstance(indices_or_sections, list | tuple | np.ndarray):
+        from jitflow.frontend.numpy.indexing import slice_bounds
+
+        marks = [None, *indices_or_sections, None]
+        bounds = [slice_bounds(slice(start, stop), size) for start, stop in zip(marks, marks[1:], strict=False)]
+        return _pieces(value, [(start, count) for start, count, _ in bounds], place)
+    sections = static_int(indices_or_sections, "the number of sections")
+    if sections <= 0:
+        raise UserValueError("number sections must be larger than 0.")
+    each, extra = size // sections, size % sections
+    cuts: list[tuple[Dim, Dim]] = []
+    for section in range(sections):
+        longer = minimum(extra, section + 1) - minimum(extra, section) if not isinstance(extra, int) else (
+            int(section < extra)
+        )  # fmt: skip
+        before = section * each + (min(extra, section) if isinstance(extra, int) else minimum(extra, section))
+        cuts.append((before, each + longer))
+    return _pieces(value, cuts, place)
+
+
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
+    if not isinstance(indices_or_sections, list | tuple | np.ndarray):
+        value = array_operand(ary)
+        place = normalized_axis(axis, values.rank(value))
+        sections = static_int(indices_or_sections, "the number of sections")
+        size = values.dims(value)[place]
+        rest = size % sections
+        broadcasting.require_equal(rest, 0, "array split does not result in an equal division")
+        each = size // sections
+        return _pieces(value, [(section * each, each) for section in range(sections)], place)
+    return array_split(ary, indices_or_sections, axis)
+
+
+def _split_along(name: str, axis: int, least: int) -> Any:
+    def handler(ary: Any, indices_or_sections: Any) -> list[Any]:
+        rank = values.rank(array_operand(ary))
+        if rank < least:
+            raise UserValueError(f"{name} only works on arrays of {least} or more dimensions")
+        return split(ary, indices_or_sections, 0 if name == "hsplit" and rank == 1 else axis)
+
+    return handler
+
+
+def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Any, ...]:
+    value = array_operand(x)
+    if not values.rank(value):
+        raise UserValueError("Input array must be at least 1-d.")
+    place = normalized_axis(axis, values.rank(value))
+    count = static_int(tracers.size_of(values.dims(value)[place]), "the number of arrays")
+    pieces = _pieces(value, [(start, 1) for start in range(count)], place)
+    rest = values.dims(value)[:place] + values.dims(value)[place + 1 :]
+    return tuple(view(values.reshape(piece.value, rest)) for piece in pieces)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.concatenate: concatenate,
+        np.concat: concatenate,
+        np.stack: stack,
+        np.hstack: _joined(np.atleast_1d, 1, 0),
+        np.vstack: _joined(np.atleast_2d, 0),
+        np.dstack: _joined(np.atleast_3d, 2),
+        np.column_stack: column_stack,
+        np.array_split: array_split,
+        np.split: split,
+        np.hsplit: _split_along("hsplit", 1, 1),
+        np.vsplit: _split_along("vsplit", 0, 2),
+        np.dsplit: _split_along("dsplit", 2, 3),
+        np.unstack: unstack,
+    }
+)

@@ -1,0 +1,159 @@
+"""From what the user passes to what NumPy's functions mean by it: operands, dtypes, axes, shapes, static numbers.
+
+An *operand* is a value or a Python number that is known now. The number stays a Python number until its dtype is
+decided, so that NumPy itself can convert it, with its own OverflowError.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, Union
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
+from jitflow.frontend.numpy import values
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
+
+__all__ = ["Operand", "PythonNumber", "array_operand", "as_value", "dtype_argument", "is_traced", "normalized_axes",
+           "normalized_axis", "numpy_says", "operand", "new", "refuse", "shape_argument", "static_bool", "static_int", "view"]  # fmt: skip
+
+PythonNumber = Union[bool, int, float, complex]
+Operand = Union[Value, PythonNumber]
+PYTHON_DTYPES: dict[type, DType] = {bool: BOOL, int: I64, float: F64, complex: C128}
+
+Answer = TypeVar("Answer")
+
+
+def numpy_says(function: Callable[..., Answer], *arguments: Any, **keywords: Any) -> Answer:
+    """What NumPy answers, its exceptions turned into user errors of the same class and message.
+
+    This is how NumPy is asked about everything that is known while tracing: promotion, axes, conversions.
+    """
+    try:
+        return function(*arguments, **keywords)
+    except UserError:
+        raise
+    except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
+        raise as_user_error(error) from None
+
+
+def refuse(found: str, mend: str) -> UserNotImplementedError:
+    """The error for a part of NumPy that is not compiled."""
+    return UserNotImplementedError(f"{found} is not supported", mend=mend)
+
+
+def is_traced(item: Any) -> bool:
+    """Whether ``item`` is a tracer: an array, scalar or size that exists only at run time."""
+    return isinstance(item, tracers.Tracer)
+
+
+def operand(item: Any) -> Operand:
+    """A tracer's value, a captured array or NumPy scalar as a value, a Python number as itself, a list as an array."""
+    if isinstance(item, Value):
+        return item
+    if isinstance(item, tracers.Tracer) or isinstance(item, np.ndarray | np.generic):
+        return tracers.lift(item)
+    if isinstance(item, bool | int | float | complex):
+        python_type = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
+        return python_type(item)
+    if isinstance(item, list | tuple):
+        from jitflow.frontend.numpy.creation import array_from_sequence
+
+        return array_from_sequence(item)
+    raise UserTypeError(
+        f"expected an array or a number, got {type(item).__name__}",
+        found=repr(item)[:80],
+        mend="convert it to an array of numbers before the compiled function",
+    )
+
+
+def as_value(item: Any, dtype: DType | None = None) -> Value:
+    """The operand as a value, a Python number as a strong scalar of ``dtype`` (its own type's by default)."""
+    given = operand(item)
+    if isinstance(given, Value):
+        return given if dtype is None else values.cast(given, dtype)
+    return number_constant(given, dtype or PYTHON_DTYPES[type(given)])
+
+
+def array_operand(item: Any) -> Value:
+    """What ``np.asarray`` makes of the item: a strong array value, 0-d for scalars."""
+    return values.as_array(as_value(item))
+
+
+def number_constant(number: PythonNumber, dtype: DType) -> Value:
+    """A Python number as a constant of ``dtype``, converted by NumPy."""
+    with np.errstate(all="ignore"):
+        converted = numpy_says(np.asarray, number, dtype.numpy)
+    return values.constant(converted.item() if dtype.name != "bf16" else float(converted), dtype)
+
+
+def dtype_argument(dtype: Any, default: DType | None = None) -> DType:
+    """The element type that a ``dtype=`` argument names."""
+    if dtype is None:
+        assert default is not None
+        return default
+    if isinstance(dtype, DType):
+        return dtype
+    found = numpy_says(np.dtype, dtype)
+    known = dtype_of(found)
+    if known is None:
+        raise UserTypeError(
+            f"expected a dtype of numbers, got {found}",
+            mend="use bool, an integer, float16 to float64, ml_dtypes.bfloat16, complex64 or complex128",
+        )
+    return known
+
+
+def normalized_axis(axis: Any, rank: int) -> int:
+    """A single axis, counted from the front. Raises AxisError as NumPy does."""
+    return int(numpy_says(normalize_axis_index, static_int(axis, "axis"), rank))
+
+
+def normalized_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """The axes that an ``axis`` argument names, in its order; None means all of them."""
+    if axis is None:
+        return tuple(range(rank))
+    items = axis if isinstance(axis, tuple | list) else (axis,)
+    return tuple(numpy_says(normalize_axis_tuple, tuple(static_int(item, "axis") for item in items), rank))
+
+
+def static_int(item: Any, name: str) -> int:
+    """An integer that must be known while tracing: an axis, a number of dimensions. A size is fixed to its number."""
+    if isinstance(item, tracers.ArrayTracer | tracers.ScalarTracer):
+        raise UserTypeError(
+            f"expected {name} to be known while tracing, got a run-time number",
+            mend="write it as a literal or make the argument static: jitflow.function(static=(...))",
+        )
+    return numpy_says(operator.index, item)
+
+
+def static_bool(item: Any, name: str) -> bool:
+    """A flag that must be known while tracing."""
+    if isinstance(item, tracers.Tracer):
+        static_int(item, name)
+    return bool(item)
+
+
+def shape_argument(shape: Any) -> tuple[Dim, ...]:
+    """The dims that a ``shape`` argument names: a size or a sequence of them."""
+    items: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
+    found = tuple(tracers.dim_of(item) for item in items)
+    if any(isinstance(dim, int) and dim < 0 for dim in found):
+        raise UserValueError("negative dimensions are not allowed")
+    return found
+
+
+def new(value: Value) -> Any:
+    """The tracer of an array that the program holds alone, or of a number."""
+    return tracers.wrap(value, owned=True)
+
+
+def view(value: Value) -> Any:
+    """The tracer of an array that shows another one's elements."""
+    return tracers.wrap(value, owned=False)

@@ -1,0 +1,321 @@
+"""Reductions: one engine for ``ufunc.reduce`` and for the functions that are one, and running accumulations.
+
+The engine follows NumPy's order: promote, put the identity where ``where=`` is false, fold, combine with ``initial=``,
+keep the axes, store into ``out=``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.calling import compute, store_out, where_mask
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    as_value,
+    dtype_argument,
+    new,
+    normalized_axes,
+    normalized_axis,
+    operand,
+    refuse,
+)
+from jitflow.frontend.numpy.promotion import convert, ufunc_dtypes
+from jitflow.frontend.numpy.values import emit
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL, I64, DType
+
+__all__ = ["ABSENT", "FUNCTIONS", "accumulate", "fold", "keep_axes", "reduce_ufunc", "reduction_axes"]
+
+ABSENT: Any = np._NoValue
+"""What NumPy's signatures have where an argument is left out and None would mean something."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A ufunc's reduction: the IR op, the one for bools if that differs, and the identity (None: there is none)."""
+
+    op: str
+    identity: Any = None
+    of_bools: str = ""
+
+    def op_for(self, dtype: DType) -> str:
+        return self.of_bools if dtype == BOOL and self.of_bools else self.op
+
+
+_FOLDS: Mapping[np.ufunc, Fold] = MappingProxyType(
+    {
+        np.add: Fold("reduce_add", 0, "reduce_logical_or"),
+        np.multiply: Fold("reduce_multiply", 1, "reduce_logical_and"),
+        np.maximum: Fold("reduce_maximum"),
+        np.minimum: Fold("reduce_minimum"),
+        np.fmax: Fold("reduce_fmax"),
+        np.fmin: Fold("reduce_fmin"),
+        np.logical_and: Fold("reduce_logical_and", True),
+        np.logical_or: Fold("reduce_logical_or", False),
+        np.logical_xor: Fold("reduce_logical_xor", False),
+        np.bitwise_and: Fold("reduce_bitwise_and", -1, "reduce_logical_and"),
+        np.bitwise_or: Fold("reduce_bitwise_or", 0, "reduce_logical_or"),
+        np.bitwise_xor: Fold("reduce_bitwise_xor", 0, "reduce_logical_xor"),
+    }
+)
+
+_ACCUMULATIONS: Mapping[np.ufunc, str] = MappingProxyType(
+    {
+        np.add: "accumulate_add",
+        np.multiply: "accumulate_multiply",
+        np.maximum: "accumulate_maximum",
+        np.minimum: "accumulate_minimum",
+    }
+)
+
+
+def reduction_axes(axis: Any, rank: int) -> tuple[int, ...]:
+    """The axes that a reduction folds, in increasing order. On a 0-d array the axes 0 and -1 mean none."""
+    if rank == 0 and axis is not None:
+        normalized_axes(axis, 1)
+        return ()
+    return tuple(sorted(normalized_axes(axis, rank)))
+
+
+def keep_axes(result: Value, source: tuple[Dim, ...], axes: tuple[int, ...]) -> Value:
+    """A reduction's result with its axes back, of size 1."""
+    return values.reshape(result, tuple(1 if axis in axes else dim for axis, dim in enumerate(source)))
+
+
+def fold(name: str, value: Value, axes: tuple[int, ...]) -> Value:
+    """The IR reduction ``name``; no op where there is nothing to fold. Rank-0 results are scalars."""
+    return emit(name, value, axes=axes) if axes else values.as_scalar(value)
+
+
+def reduce_ufunc(
+    ufunc: np.ufunc,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = ABSENT,
+    where: Any = True,
+) -> Any:
+    """``ufunc.reduce``."""
+    if isinstance(out, tuple):
+        (out,) = out
+    result = reduce_value(ufunc, array_operand(array), axis, dtype, bool(keepdims and keepdims is not ABSENT),
+                          initial, where)  # fmt: skip
+    return new(result) if out is None else store_out(result, out, name=ufunc.__name__)
+
+
+def reduce_value(
+    ufunc: np.ufunc,
+    value: Value,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = ABSENT,
+    where: Any = True,
+) -> Value:
+    """`reduce_ufunc` on a value."""
+    rule = _FOLDS.get(ufunc)
+    if rule is None:
+        raise refuse(f"{ufunc.__name__}.reduce", "write the reduction with sum, prod, max, min, any or all")
+    loop = _reduction_dtype(ufunc, value, dtype)
+    axes = reduction_axes(axis, values.rank(value))
+    value = values.cast(value, loop)
+    identity = None if rule.identity is None else rule.identity
+    if initial is not ABSENT and initial is not None:
+        identity = initial
+    if where is not True:
+        value = _masked(ufunc, value, where, identity)
+    result = fold(rule.op_for(loop), _shaped(value), axes)
+    if initial is not ABSENT and initial is not None:
+        combined = compute(ufunc, (result, convert(operand(initial), loop)))[0]
+        result = values.cast(combined, loop)
+    return keep_axes(result, values.dims(value), axes) if keepdims and values.rank(value) else result
+
+
+def _shaped(value: Value) -> Value:
+    """Casting a 0-d array gives a scalar; reductions want the array."""
+    return values.as_array(value)
+
+
+def _reduction_dtype(ufunc: np.ufunc, value: Value, dtype: Any) -> DType:
+    """The dtype in which a ufunc folds; NumPy says that small integers are summed in 64 bits."""
+    if ufunc in (np.logical_and, np.logical_or, np.logical_xor):
+        return BOOL
+    if dtype is not None:
+        signature = (dtype_argument(dtype).numpy, None, None)
+        return ufunc_dtypes(ufunc, (value,), signature, "unsafe", reduction=True)[-1]
+    return ufunc_dtypes(ufunc, (value,), reduction=True)[-1]
+
+
+def _masked(ufunc: np.ufunc, value: Value, where: Any, identity: Any) -> Value:
+    if identity is None:
+        raise UserValueError(
+            f"reduction operation '{ufunc.__name__}' does not have an identity, "
+            "so to use a where mask one has to specify 'initial'"
+        )
+    mask = where_mask(where)
+    filler = convert(operand(identity), values.dtype_of_value(value))
+    source = values.dims(value)
+    (mask, aligned), target = broadcasting.align([mask, value])
+    if len(target) != len(source):
+        raise UserValueError("where= must broadcast to the array that is reduced")
+    return values.select(mask, aligned, filler)
+
+
+def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """``ufunc.accumulate``."""
+    name = _ACCUMULATIONS.get(ufunc)
+    if name is None:
+        raise refuse(f"{ufunc.__name__}.accumulate", "cumsum, cumprod, maximum.accumulate and minimum.accumulate work")
+    value = array_operand(array)
+    if values.rank(value) == 0:
+        raise UserTypeError("cannot accumulate on a scalar")
+    loop = _reduction_dtype(ufunc, value, dtype)
+    if loop == BOOL and ufunc in (np.add, np.multiply):
+        name = _ACCUMULATIONS[np.maximum if ufunc is np.add else np.minimum]
+    result = emit(name, values.cast(value, loop), axis=normalized_axis(axis, values.rank(value)))
+    if isinstance(out, tuple):
+        (out,) = out
+    return new(result) if out is None else store_out(result, out, name=ufunc.__name__)
+
+
+# -- the functions that are a ufunc's reduction ----------------------------------------------------------
+
+
+def sum_(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = ABSENT,
+         where: Any = True) -> Any:  # fmt: skip
+    return reduce_ufunc(np.add, a, axis, dtype, out, keepdims, initial, where)
+
+
+def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = ABSENT,
+         where: Any = True) -> Any:  # fmt: skip
+    return reduce_ufunc(np.multiply, a, axis, dtype, out, keepdims, initial, where)
+
+
+def max_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = ABSENT,
+         where: Any = True) -> Any:  # fmt: skip
+    return reduce_ufunc(np.maximum, a, axis, None, out, keepdims, initial, where)
+
+
+def min_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = ABSENT,
+         where: Any = True) -> Any:  # fmt: skip
+    return reduce_ufunc(np.minimum, a, axis, None, out, keepdims, initial, where)
+
+
+def all_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    return reduce_ufunc(np.logical_and, a, axis, None, out, keepdims, ABSENT, where)
+
+
+def any_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+    return reduce_ufunc(np.logical_or, a, axis, None, out, keepdims, ABSENT, where)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    flags = values.cast(values.cast(array_operand(a), BOOL), I64)
+    return reduce_ufunc(np.add, flags, axis, None, None, keepdims)
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    value = array_operand(a)
+    keep = bool(keepdims and keepdims is not ABSENT)
+    high, low = (reduce_value(ufunc, value, axis, None, keep) for ufunc in (np.maximum, np.minimum))
+    (result,) = compute(np.subtract, (high, low))
+    return new(result) if out is None else store_out(result, out)
+
+
+def _argument(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    value = array_operand(a)
+    if values.dtype_of_value(value).is_complex:
+        raise refuse(f"{name.removeprefix('reduce_')} of complex numbers", "take it of np.abs(x) or of one part")
+    axes = reduction_axes(axis, values.rank(value))
+    result = fold(name, value, axes) if axes else values.fill(values.constant(0, I64), values.dims(value))
+    if keepdims and keepdims is not ABSENT:
+        result = keep_axes(result, values.dims(value), axes)
+    return new(values.as_scalar(result)) if out is None else store_out(result, out)
+
+
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _argument("reduce_argmax", a, axis, out, keepdims)
+
+
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _argument("reduce_argmin", a, axis, out, keepdims)
+
+
+def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    value = array_operand(a)
+    if axis is None or values.rank(value) == 0:
+        if axis is not None:
+            normalized_axis(axis, 1)
+        from jitflow.ir.dims import product
+
+        value, axis = values.reshape(value, (product(values.dims(value)),)), 0
+    return accumulate(ufunc, value, axis, dtype, out)
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _cumulative(np.add, a, axis, dtype, out)
+
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _cumulative(np.multiply, a, axis, dtype, out)
+
+
+def _cumulative_array_api(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
+    value = array_operand(x)
+    if values.rank(value) == 0:
+        raise UserValueError("At least one dimension is required")
+    if axis is None:
+        if values.rank(value) != 1:
+            raise UserValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    result = accumulate(ufunc, value, axis, dtype)
+    if include_initial:
+        running = as_value(result)
+        position = normalized_axis(axis, values.rank(value))
+        first = list(values.dims(running))
+        first[position] = 1
+        start = values.fill(values.constant_like(0 if ufunc is np.add else 1, running), tuple(first))
+        result = new(emit("concatenate", start, running, axis=position))
+    return result if out is None else store_out(as_value(result), out)
+
+
+def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,
+                   include_initial: bool = False) -> Any:  # fmt: skip
+    return _cumulative_array_api(np.add, x, axis, dtype, out, include_initial)
+
+
+def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,
+                    include_initial: bool = False) -> Any:  # fmt: skip
+    return _cumulative_array_api(np.multiply, x, axis, dtype, out, include_initial)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.sum: sum_,
+        np.prod: prod,
+        np.max: max_,
+        np.amax: max_,
+        np.min: min_,
+        np.amin: min_,
+        np.all: all_,
+        np.any: any_,
+        np.count_nonzero: count_nonzero,
+        np.ptp: ptp,
+        np.argmax: argmax,
+        np.argmin: argmin,
+        np.cumsum: cumsum,
+        np.cumprod: cumprod,
+        np.cumulative_sum: cumulative_sum,
+        np.cumulative_prod: cumulative_prod,
+    }
+)

@@ -1,0 +1,276 @@
+"""The same elements in another shape: reshape, axes in another order, axes that come and go, broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    new,
+    normalized_axes,
+    normalized_axis,
+    refuse,
+    shape_argument,
+    static_int,
+    view,
+)
+from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, product
+
+__all__ = ["FUNCTIONS", "moved_axis", "reshape", "reshape_value", "squeeze", "swapaxes", "transpose"]
+
+
+def reshape_value(value: Value, shape: Any, order: str = "C") -> Value:
+    """The elements in C order (or F) with other dims, one of which may be -1."""
+    if order not in ("C", "F"):
+        if order not in ("A", "K"):
+            raise UserValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        if values.rank(value) > 1:
+            raise refuse(f"order={order!r}, which depends on the array's layout", "use order='C' or order='F'")
+    dims = _complete(_requested(shape), product(values.dims(value)))
+    if order == "F":
+        turned = values.transpose(value, range(values.rank(value))[::-1])
+        filled = values.reshape(turned, dims[::-1], assumed=True)
+        return values.transpose(filled, range(len(dims))[::-1])
+    return values.reshape(value, dims, assumed=True)
+
+
+def _requested(shape: Any) -> tuple[Dim, ...]:
+    items: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
+    return tuple(tracers.dim_of(item) for item in items)
+
+
+def _complete(requested: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
+    """The requested dims with -1 replaced, after checking, now or at run time, that the sizes fit."""
+    unknown = [axis for axis, dim in enumerate(requested) if isinstance(dim, int) and dim < 0]
+    if len(unknown) > 1:
+        raise UserValueError("can only specify one unknown dimension")
+    if not unknown:
+        _require_size(product(requested), total, requested)
+        return requested
+    rest = product([dim for axis, dim in enumerate(requested) if axis not in unknown])
+    _require_divides(rest, total, requested)
+    missing = total // rest
+    return tuple(missing if axis in unknown else dim for axis, dim in enumerate(requested))
+
+
+def _message(total: Dim, requested: tuple[Dim, ...]) -> tuple[str, list[Value]]:
+    marks = tuple(dim if not (isinstance(dim, int) and dim < 0) else -1 for dim in requested)
+    text, sizes = broadcasting.message_shapes("{shapes}", [marks])
+    text = text.replace("-1", "newaxis")
+    return f"cannot reshape array of size {{}} into shape {text}", [values.size(total), *sizes]
+
+
+def _now(total: Dim, requested: tuple[Dim, ...]) -> UserValueError:
+    shape = broadcasting.shape_text(requested).replace("-1", "newaxis")
+    return UserValueError(f"cannot reshape array of size {broadcasting.hint(total)} into shape {shape}")
+
+
+def _require_size(size: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
+    known = current_trace().known(size, "==", total)
+    if known is False:
+        raise _now(total, requested)
+    if known is None:
+        message, sizes = _message(total, requested)
+        values.check(emit("equal", values.size(size), values.size(total)), ValueError, message, *sizes)
+
+
+def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
+    """An axis of unknown size: the others must divide the total, and none of them may be 0."""
+    if isinstance(rest, int) and (rest == 0 or (isinstance(total, int) and total % rest)):
+        raise _now(total, requested)
+    if current_trace().known(rest, ">=", 1) is not True:
+        message, sizes = _message(total, requested)
+        values.check(emit("not_equal", values.size(rest), values.size(0)), ValueError, message, *sizes)
+    if total % rest != 0:
+        message, sizes = _message(total, requested)
+        values.check(emit("equal", values.size(total % rest), values.size(0)), ValueError, message, *sizes)
+
+
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
+    found = reshape_value(array_operand(a), shape, order)
+    return new(found) if copy else view(found)
+
+
+def reshape_method(a: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+    return reshape(a, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+def ravel(a: Any, order: str = "C") -> Any:
+    return view(flat_value(array_operand(a), order))
+
+
+def flatten(a: Any, order: str = "C") -> Any:
+    return new(flat_value(array_operand(a), order))
+
+
+def flat_value(value: Value, order: str = "C") -> Value:
+    """All elements as one axis."""
+    return reshape_value(value, (product(values.dims(value)),), order)
+
+
+# -- axes in another order --------------------------------------------------------------------------------
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    value = array_operand(a)
+    rank = values.rank(value)
+    if axes is None:
+        return view(values.transpose(value, range(rank)[::-1]))
+    wanted = axes if isinstance(axes, tuple | list) else (axes,)
+    if len(wanted) != rank:
+        raise UserValueError("axes don't match array")
+    order = [normalized_axis(axis, rank) for axis in wanted]
+    if len(set(order)) != rank:
+        raise UserValueError("repeated axis in transpose")
+    return view(values.transpose(value, order))
+
+
+def transpose_method(a: Any, *axes: Any) -> Any:
+    return transpose(a, None if not axes or axes == (None,) else axes[0] if len(axes) == 1 else axes)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    value = array_operand(x)
+    if values.rank(value) < 2:
+        raise UserValueError(f"Input array must be at least 2-dimensional, but it is {values.rank(value)}")
+    order = list(range(values.rank(value)))
+    return view(values.transpose(value, [*order[:-2], order[-1], order[-2]]))
+
+
+def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
+    value = array_operand(a)
+    order = list(range(values.rank(value)))
+    first, second = normalized_axis(axis1, len(order)), normalized_axis(axis2, len(order))
+    order[first], order[second] = order[second], order[first]
+    return view(values.transpose(value, order))
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    value = array_operand(a)
+    rank = values.rank(value)
+    origins, targets = normalized_axes(source, rank), normalized_axes(destination, rank)
+    if len(origins) != len(targets):
+        raise UserValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [axis for axis in range(rank) if axis not in origins]
+    for target, origin in sorted(zip(targets, origins, strict=True)):
+        order.insert(target, origin)
+    return view(values.transpose(value, order))
+
+
+def moved_axis(value: Value, source: int, destination: int) -> Value:
+    """One axis elsewhere, the others in their order."""
+    order = [axis for axis in range(values.rank(value)) if axis != source]
+    order.insert(destination, source)
+    return values.transpose(value, order)
+
+
+def rollaxis(a: Any, axis: Any, start: Any = 0) -> Any:
+    value = array_operand(a)
+    rank = values.rank(value)
+    source, target = normalized_axis(axis, rank), normalized_axis(static_int(start, "start"), rank + 1)
+    return view(moved_axis(value, source, target - (source < target)))
+
+
+# -- axes that come and go ----------------------------------------------------------------------------------
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    value = array_operand(a)
+    count = len(axis) if isinstance(axis, tuple | list) else 1
+    added = normalized_axes(axis, values.rank(value) + count)
+    rest = iter(values.dims(value))
+    return view(values.reshape(value, tuple(1 if place in added else next(rest)
+                                            for place in range(values.rank(value) + count))))  # fmt: skip
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    value = array_operand(a)
+    dims = values.dims(value)
+    if axis is None:
+        dropped = [place for place, dim in enumerate(dims) if broadcasting.is_one(dim)]
+    else:
+        dropped = list(normalized_axes(axis, len(dims)))
+        if not all(broadcasting.is_one(dims[place]) for place in dropped):
+            raise UserValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return view(values.reshape(value, tuple(dim for place, dim in enumerate(dims) if place not in dropped),
+                               assumed=True))  # fmt: skip
+
+
+def at_least(rank: int) -> Any:
+    """``atleast_1d`` and its like: where the new axes go is NumPy's choice."""
+
+    def widen(value: Value) -> Value:
+        dims = values.dims(value)
+        if len(dims) >= rank:
+            return value
+        padded = {0: (1,) * rank, 1: (1, *dims, 1)[:rank] if rank == 3 else (1, *dims), 2: (*dims, 1)}[len(dims)]
+        return values.reshape(value, padded)
+
+    def handler(*arrays: Any) -> Any:
+        widened = tuple(view(widen(array_operand(array))) for array in arrays)
+        return widened[0] if len(widened) == 1 else widened
+
+    return handler
+
+
+# -- broadcasting ---------------------------------------------------------------------------------------------
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
+    value, target = array_operand(array), shape_argument(shape)
+    source = values.dims(value)
+    if len(source) > len(target):
+        raise UserValueError("input operand has more dimensions than allowed by the axis remapping")
+    message = f"operands could not be broadcast together with remapped shapes [original->remapped]: " \
+              f"{broadcasting.shape_text(source)}  and requested shape {broadcasting.shape_text(target)}"  # fmt: skip
+    for dim, wanted in zip(source[::-1], target[::-1], strict=False):
+        if dim != wanted and not broadcasting.is_one(dim):
+            broadcasting.require_equal(dim, wanted, message)
+    return view(broadcasting.broadcast_to(value, target))
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    operands = [array_operand(item) for item in args]
+    target = broadcasting.common_dims([values.dims(item) for item in operands], _MISMATCH)
+    return tuple(view(broadcasting.broadcast_to(item, target)) for item in operands)
+
+
+_MISMATCH = "shape mismatch: objects cannot be broadcast to a single shape: {shapes}"
+
+
+def broadcast_shapes(*args: Any) -> tuple[Any, ...]:
+    """Shapes as the program has them, of ints and sizes."""
+    dims = broadcasting.common_dims([shape_argument(shape) for shape in args], _MISMATCH)
+    return tuple(tracers.size_of(dim) for dim in dims)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.reshape: reshape,
+        np.ravel: ravel,
+        np.transpose: transpose,
+        np.permute_dims: transpose,
+        np.matrix_transpose: matrix_transpose,
+        np.swapaxes: swapaxes,
+        np.moveaxis: moveaxis,
+        np.rollaxis: rollaxis,
+        np.expand_dims: expand_dims,
+        np.squeeze: squeeze,
+        np.atleast_1d: at_least(1),
+        np.atleast_2d: at_least(2),
+        np.atleast_3d: at_least(3),
+        np.broadcast_to: broadcast_to,
+        np.broadcast_arrays: broadcast_arrays,
+        np.broadcast_shapes: broadcast_shapes,
+    }
+)
