@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 import numpy as np
 
@@ -37,20 +37,26 @@ class Locator:
         self._places: dict[tuple[int, int], Loc] = {}
         self._codes: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
 
-    def here(self) -> Loc:
-        """The place of the innermost user frame; `NOWHERE` if there is none."""
-        frame = self._user_frame(sys._getframe(1))
+    def here(self, stop: FrameType | None = None) -> Loc:
+        """The place of the innermost user frame above ``stop``; `NOWHERE` if there is none."""
+        frame = self._user_frame(sys._getframe(1), stop)
         return NOWHERE if frame is None else self._place(frame)
 
     def callers(self, stop: FrameType | None = None) -> tuple[Loc, ...]:
-        """The places that led to `here`, innermost first, up to the frame ``stop``, which made the compiled call."""
+        """The places that led to `here`, innermost first."""
         places: list[Loc] = []
-        frame = self._user_frame(sys._getframe(1))
+        frame = self._user_frame(sys._getframe(1), stop)
         while frame is not None:
             frame = self._user_frame(frame.f_back, stop)
             if frame is not None:
                 places.append(self._place(frame))
         return tuple(places)
+
+    def place_in_traceback(self, entry: TracebackType) -> Loc | None:
+        """The place of a traceback entry, None if it is not in the user's code."""
+        if self._user_frame(entry.tb_frame) is not entry.tb_frame:
+            return None
+        return self._decode(entry.tb_frame.f_code, entry.tb_lasti, entry.tb_lineno)
 
     def _user_frame(self, frame: FrameType | None, stop: FrameType | None = None) -> FrameType | None:
         while frame is not None and frame is not stop:

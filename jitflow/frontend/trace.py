@@ -39,10 +39,11 @@ class Trace:
     """The state of one tracing.
 
     ``hints`` maps the names of sizes to the numbers that they have at this call. ``at_least`` maps them to a number
-    that the guards or the decisions establish as a lower bound.
+    that the guards or the decisions establish as a lower bound. ``bottom`` is the frame that traces: the user's lines
+    are above it.
     """
 
-    def __init__(self, name: str = "function", caller: FrameType | None = None) -> None:
+    def __init__(self, name: str = "function", bottom: FrameType | None = None) -> None:
         self.name = name
         self.builder = Builder()
         self.parameters: list[Value] = []
@@ -55,7 +56,7 @@ class Trace:
         self._equal: dict[str, Dim] = {}
         self._unbound: set[str] = set()
         self._locator = Locator()
-        self._caller = caller
+        self._bottom = bottom
 
     # -- ops --------------------------------------------------------------------------------------
 
@@ -70,7 +71,7 @@ class Trace:
     ) -> tuple[Value, ...]:
         """Append an op at the user's line and return its results."""
         builder = self.builder
-        builder.loc = self._locator.here()
+        builder.loc = self._locator.here(self._bottom)
         try:
             results = builder.add(name, *operands, types=types, regions=regions, names=names, **attributes)
         except TypeRuleError as error:
@@ -95,11 +96,11 @@ class Trace:
 
     def here(self) -> Loc:
         """The user's line that is running."""
-        return self._locator.here()
+        return self._locator.here(self._bottom)
 
     def locate(self, error: UserError) -> UserError:
         """``error`` at the user's line that is running, with the calls that led there."""
-        return error.at(self._locator.here(), self._locator.callers(self._caller))
+        return error.at(self._locator.here(self._bottom), self._locator.callers(self._bottom))
 
     # -- sizes ------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ What `jitflow.frontend.numpy.dispatch` provides:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, NoReturn, SupportsIndex
 
@@ -317,9 +318,45 @@ class ScalarTracer(Tracer):
 
 
 class NumberTracer(ScalarTracer):
-    """A Python number: weak in NumPy's promotion, and Python's own arithmetic with its likes."""
+    """A Python number: weak in NumPy's promotion, and Python's own arithmetic with its likes.
 
-    __slots__ = ()
+    An int or bool that was read from a global, a cell or an attribute may be *pinned*: where Python needs the number
+    itself (an axis, a flag), it gets it, and a guard on its value is added. Arguments stay run-time values.
+    """
+
+    __slots__ = ("_number", "_pin")
+
+    def __init__(self, value: Value, trace: Trace | None = None) -> None:
+        super().__init__(value, trace)
+        self._number: Any = None
+        self._pin: Callable[[], None] | None = None
+
+    def allow_pinning(self, number: Any, pin: Callable[[], None]) -> None:
+        """``number`` is the value now; ``pin`` guards that it stays."""
+        self._number, self._pin = number, pin
+
+    def pinned(self) -> Any:
+        """The number itself, None if it may not be pinned."""
+        if self._pin is None or active_trace() is not self._trace:
+            return None
+        self._pin()
+        return self._number
+
+    def __bool__(self) -> bool:
+        number = self.pinned()
+        return super().__bool__() if number is None else bool(number)
+
+    def __index__(self) -> int:
+        number = self.pinned()
+        return super().__index__() if number is None else int(number)
+
+    def __int__(self) -> int:
+        number = self.pinned()
+        return super().__int__() if number is None else int(number)
+
+    def __hash__(self) -> int:
+        number = self.pinned()
+        return super().__hash__() if number is None else hash(number)
 
     @property
     def __class__(self) -> type:  # type: ignore[override]

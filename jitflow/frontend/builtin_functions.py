@@ -1,0 +1,100 @@
+"""Builtins and functions of ``math`` that must know tracers, in the place of those that would ask for the numbers."""
+
+from __future__ import annotations
+
+import builtins
+import cmath
+import math
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
+
+__all__ = ["BUILTIN_FUNCTIONS", "replacement"]
+
+
+def traced_len(thing: Any) -> Any:
+    """`len`: of an array, its first size, which stays open."""
+    if isinstance(thing, ArrayTracer):
+        if not thing.ndim:
+            raise located(UserTypeError("len() of unsized object"))
+        return size_of(thing.type.dims[0])
+    if isinstance(thing, Tracer):
+        raise located(UserTypeError(f"object of type '{thing.__class__.__name__}' has no len()"))
+    return len(thing)
+
+
+def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
+    """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    items = list(args[0]) if len(args) == 1 else list(args)
+    if not any(isinstance(item, Tracer) for item in items) or keywords.get("key") is not None:
+        return getattr(builtins, name)(*args, **keywords)
+    if any(isinstance(item, ArrayTracer) for item in items) or any(
+        isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items
+    ):
+        return _numpy_extremum(name, items)
+    from jitflow.frontend.math_functions import extremum
+
+    return extremum(name, items)
+
+
+def _numpy_extremum(name: str, items: list[Any]) -> Any:
+    if any(isinstance(item, ArrayTracer) and item.ndim for item in items):
+        raise located(
+            UserNotImplementedError(
+                f"{name}() of arrays decides on their elements",
+                mend=f"use np.{name}imum for the larger of each pair, or .{name}() for the largest element"
+                if name == "max"
+                else f"use np.{name}imum for the smaller of each pair, or .{name}() for the smallest element",
+            )
+        )
+    import numpy as np
+
+    from jitflow.frontend.numpy import dispatch
+
+    # Python keeps the first operand when the comparison with it is false, as it is with nan.
+    compare = np.greater if name == "max" else np.less
+    best = items[0]
+    for item in items[1:]:
+        better = dispatch.apply_ufunc(compare, "__call__", (item, best), {})
+        best = dispatch.apply_function(np.where, (better, item, best), {})[()]
+    return best
+
+
+def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
+    if not any(isinstance(argument, Tracer) for argument in args):
+        return getattr(math if module == "math" else cmath, name)(*args, **keywords)
+    from jitflow.frontend.math_functions import math_function
+
+    return math_function(module, name, args)
+
+
+BUILTIN_FUNCTIONS: dict[str, Any] = {
+    "len": traced_len,
+    "max": partial(_extremum, "max"),
+    "min": partial(_extremum, "min"),
+}
+
+
+@cache
+def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
+    from jitflow.frontend.numpy import dispatch
+
+    table: dict[int, tuple[Any, Callable[..., Any]]] = {}
+    for module in (math, cmath):
+        for name, member in vars(module).items():
+            if callable(member) and not name.startswith("_"):
+                table[id(member)] = (member, partial(_math, module.__name__, name))
+    for name, function in BUILTIN_FUNCTIONS.items():
+        table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
+    for original, function in dispatch.REPLACEMENTS.items():
+        table[id(original)] = (original, function)
+    return table
+
+
+def replacement(thing: Any) -> Any:
+    """What runs in the place of ``thing`` while tracing, or None if it may run itself. By identity."""
+    found = _replacements().get(id(thing))
+    return None if found is None else found[1]

@@ -1,0 +1,160 @@
+"""Tracing: run the user's function once on tracers, and keep what it did.
+
+`trace` is the door of the frontend: a Python function and the arguments of one call in, a `TracedFunction` out, which
+holds all that the compiler and the runtime need and no trace of the arguments' data.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from types import CodeType, FunctionType, TracebackType
+from typing import Any
+
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserTypeError, as_user_error
+from jitflow.frontend.inputs import Inputs
+from jitflow.frontend.locate import Locator
+from jitflow.frontend.reads import Recorder
+from jitflow.frontend.results import Results, ResultTree
+from jitflow.frontend.trace import Decision, Trace, active_trace, recording
+from jitflow.ir.core import Function
+from jitflow.ir.location import Loc
+from jitflow.runtime.plan import Argument, Check, Leaf, Read
+
+__all__ = ["TracedFunction", "refuse_function_kind", "trace"]
+
+_GENERATORS = {
+    0x20: "a generator function",
+    0x80: "a coroutine function",
+    0x200: "an asynchronous generator function",
+}  # the flags CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
+
+
+@dataclass(frozen=True, eq=False)
+class TracedFunction:
+    """One traced function.
+
+    ``leaves[k]`` says where the k-th parameter of ``function`` comes from and in which slots it lies. A dim of a
+    parameter that is a number other than 1, or a size that occurs twice, holds by the caller's word (`Spec`), and so
+    the guard must test it, as it must test ``function.facts``.
+    """
+
+    function: Function
+    parameter_names: tuple[str, ...]
+    reads: tuple[Read, ...]
+    paths: tuple[str, ...]
+    checks: tuple[Check, ...]
+    leaves: tuple[Leaf, ...]
+    argument_slots: int
+    results: ResultTree
+    decisions: tuple[Decision, ...]
+
+
+def refuse_function_kind(function: FunctionType) -> None:
+    """Raise `UserTypeError` for functions that do not compute a result when they are called."""
+    for flag, name in _GENERATORS.items():
+        if function.__code__.co_flags & flag:
+            raise UserTypeError(
+                f"{function.__name__} is {name}, which jitflow does not compile",
+                expected="a function that returns its result",
+                mend="return a list, or compile the function that does the arithmetic",
+                location=Loc(function.__code__.co_filename, function.__code__.co_firstlineno, function.__name__),
+            )
+
+
+def trace(
+    function: FunctionType, names: Sequence[str], arguments: Sequence[Any], *, static: Collection[str] = ()
+) -> TracedFunction:
+    """Trace ``function`` at the flat ``arguments``, whose parameters are called ``names`` (``*args`` and ``**kwargs``
+    hold their tuple and dict).
+
+    Raises `UserError` at the user's line for programs that cannot be compiled, and what the program itself raises
+    while it is traced, also as a `UserError` of that class.
+    """
+    if active_trace() is not None:
+        raise CompilerBug("a trace was started inside a trace", pass_name="trace")
+    state = Trace(function.__name__, bottom=sys._getframe())
+    with recording(state):
+        try:
+            return _trace(state, function, tuple(names), arguments, frozenset(static))
+        except UserError as error:
+            raise _placed(error, error.__traceback__, function.__code__) from error.__cause__
+        except CompilerBug:
+            raise
+        except Exception as error:
+            raise _placed(_user_error(error), error.__traceback__, function.__code__) from error
+
+
+def _trace(
+    state: Trace, function: FunctionType, names: tuple[str, ...], arguments: Sequence[Any], static: frozenset[str]
+) -> TracedFunction:
+    inputs = Inputs(state)
+    recorder = Recorder(inputs)
+    recorded = recorder.root(function, function.__name__)
+    taken = []
+    for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
+        take = recorder.constant if name in static else recorder.take
+        taken.append(take(argument, Argument(index), name))
+    result = _call(recorded, taken)
+    collected = Results(recorder.origins)
+    tree = collected.tree(result)
+    region = state.builder.region(state.parameters, collected.values)
+    return TracedFunction(
+        Function(_ir_name(function), region, state.facts),
+        names,
+        tuple(inputs.reads),
+        tuple(inputs.path(register) for register in range(len(inputs.reads))),
+        tuple(inputs.checks),
+        tuple(inputs.leaves),
+        inputs.slots,
+        tree,
+        tuple(state.decisions),
+    )
+
+
+def _call(recorded: FunctionType, taken: list[Any]) -> Any:
+    """Call the function with one object for each of its parameters, ``*args`` and ``**kwargs`` included."""
+    code = recorded.__code__
+    positional, keyword_only = code.co_argcount, code.co_kwonlyargcount
+    rest = taken[positional + keyword_only :]
+    names = code.co_varnames[positional : positional + keyword_only]
+    keywords = dict(zip(names, taken[positional:], strict=False))
+    extra = tuple(rest.pop(0)) if code.co_flags & 0x04 else ()  # CO_VARARGS
+    more = dict(rest.pop(0)) if code.co_flags & 0x08 else {}  # CO_VARKEYWORDS
+    return recorded(*taken[:positional], *extra, **keywords, **more)
+
+
+def _ir_name(function: FunctionType) -> str:
+    name = function.__name__
+    return name if name.isidentifier() else "function"
+
+
+def _user_error(error: Exception) -> UserError:
+    """What the program raised while it was traced, as a user error of the same class."""
+    if isinstance(error, RecursionError):
+        return UserNotImplementedError(
+            "recursion deeper than Python allows while tracing",
+            mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
+        )
+    return as_user_error(error)
+
+
+def _placed(error: UserError, traceback: TracebackType | None, root: CodeType) -> UserError:
+    """The error at the innermost user line of its traceback, unless it knows its place already."""
+    if error.location is not None:
+        return error
+    locator = Locator()
+    places: list[Loc] = []
+    inside = False
+    while traceback is not None:
+        # The recorded code is a copy of the root's: equal to it, though not the same.
+        inside = inside or traceback.tb_frame.f_code == root
+        if inside:
+            place = locator.place_in_traceback(traceback)
+            if place is not None:
+                places.append(place)
+        traceback = traceback.tb_next
+    if places:
+        return error.at(places[-1], places[-2::-1])
+    return error.at(Loc(root.co_filename, root.co_firstlineno, root.co_name))

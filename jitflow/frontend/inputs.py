@@ -1,0 +1,125 @@
+"""The inputs of one trace: which objects are read, what is checked of them, and which become parameters.
+
+Everything that the program reads from outside goes through here, whether it is an argument, a global, a closure cell,
+an item or an attribute. Each read gets a register of the plan; reading the same path again gives the same register.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jitflow.frontend.arguments import ArrayClass, NumberClass, check_rank
+from jitflow.frontend.trace import Trace
+from jitflow.frontend.tracers import wrap
+from jitflow.ir.core import Fact, Value
+from jitflow.ir.dims import Dim, symbol
+from jitflow.ir.types import Scalar, Tensor
+from jitflow.runtime.dtypes import slot_count
+from jitflow.runtime.plan import (
+    Argument,
+    ArrayLeaf,
+    Attribute,
+    Cell,
+    Check,
+    EqualsConstant,
+    Global,
+    Guard,
+    Item,
+    Leaf,
+    Read,
+    ScalarLeaf,
+)
+
+__all__ = ["Inputs"]
+
+_SIZE_NAMES = "nmkpqrstuvwabcdefgh"
+
+
+class Inputs:
+    """Reads, checks and leaves in the order in which the program made them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.reads: list[Read] = []
+        self.checks: list[Check] = []
+        self.leaves: list[Leaf] = []
+        self.slots = 0
+        self.keep_alive: list[Any] = []
+        self._registers: dict[tuple[Any, ...], int] = {}
+        self._paths: list[str] = []
+        self._guarded: set[tuple[Any, ...]] = set()
+
+    def register(self, read: Read, path: str) -> int:
+        """The register of a read. ``path`` is how the program spells it, for errors and `explain`."""
+        key = _read_key(read)
+        if key not in self._registers:
+            self._registers[key] = len(self.reads)
+            self.reads.append(read)
+            self._paths.append(path)
+        return self._registers[key]
+
+    def path(self, register: int) -> str:
+        """How the program spells what a register holds."""
+        return self._paths[register]
+
+    def guard(self, guard: Guard) -> None:
+        """Check this at every call. The same guard again costs nothing."""
+        key = (type(guard), guard.register)
+        if key not in self._guarded:
+            self._guarded.add(key)
+            self.checks.append(guard)
+
+    def array(self, register: int, kind: ArrayClass) -> Any:
+        """The tracer of an array that a register holds."""
+        path = self.path(register)
+        check_rank(kind.rank, path)
+        dims = tuple(self._dim(size, kind.fixed) for size in kind.shape)
+        ones = tuple(dim == 1 for dim in dims)
+        self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
+        self.slots += 1 + 2 * kind.rank
+        return wrap(self._parameter(Tensor(kind.dtype, dims), path), owned=False)
+
+    def number(self, register: int, kind: NumberClass) -> Any:
+        """The tracer of a number that a register holds."""
+        self._leaf(ScalarLeaf(register, kind.dtype.name, kind.kind, self.slots))
+        self.slots += slot_count(kind.dtype.name)
+        return wrap(self._parameter(Scalar(kind.dtype, kind.kind == "python"), self.path(register)))
+
+    def pin(self, register: int, number: Any) -> None:
+        """Guard that a number that became a parameter keeps its value, because Python needed the number itself."""
+        self.guard(EqualsConstant(register, number, type(number)))
+
+    def _leaf(self, leaf: Leaf) -> None:
+        self.leaves.append(leaf)
+        self.checks.append(leaf)
+
+    def _parameter(self, kind: Tensor | Scalar, path: str) -> Value:
+        return self.trace.parameter(kind, "".join(c if c.isalnum() else "_" for c in path).strip("_"))
+
+    def _dim(self, size: int | str, fixed: bool) -> Dim:
+        trace = self.trace
+        if isinstance(size, str):
+            return symbol(size) if size in trace.hints else self._new_size(size, 1024 + 16 * len(trace.hints))
+        if size == 1 or fixed:
+            return size
+        count = len(trace.hints)
+        return self._new_size(_SIZE_NAMES[count % len(_SIZE_NAMES)], size)
+
+    def _new_size(self, name: str, hint: int) -> Dim:
+        dim = self.trace.size(name, hint, bound_by_call=True)
+        self.trace.establish(Fact(dim, "!=", 1))
+        return dim
+
+
+def _read_key(read: Read) -> tuple[Any, ...]:
+    match read:
+        case Argument(index):
+            return ("argument", index)
+        case Global(namespace, name):
+            return ("global", id(namespace), name)
+        case Cell(cell):
+            return ("cell", id(cell))
+        case Item(parent, key):
+            return ("item", parent, type(key), key)
+        case Attribute(parent, name):
+            return ("attribute", parent, name)

@@ -1,0 +1,171 @@
+"""What may run while tracing: a known set of modules whose functions depend on nothing but their arguments.
+
+Everything else is either Python code, which is traced through, or refused (DESIGN: *never stale*): a call to
+``time.time()`` would be answered once, by the tracing, and never again.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from types import ModuleType
+from typing import Any, NoReturn
+
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.tracers import located
+
+__all__ = ["Impure", "impure_builtins", "impure_call", "is_foreign_impure", "is_pure_module"]
+
+PURE_MODULES = frozenset(
+    [
+        "__future__",
+        "abc",
+        "builtins",
+        "cmath",
+        "collections",
+        "copy",
+        "dataclasses",
+        "enum",
+        "fractions",
+        "functools",
+        "itertools",
+        "math",
+        "ml_dtypes",
+        "numbers",
+        "numpy",
+        "operator",
+        "string",
+        "types",
+        "typing",
+        "typing_extensions",
+        "jitflow",
+        "scipy.special",
+        "scipy.constants",
+        "_operator",
+        "_collections",
+        "_functools",
+        "itertools",
+        "collections.abc",
+    ]
+)
+
+_IMPURE_NUMPY = frozenset(
+    [
+        "random",
+        "load",
+        "save",
+        "savez",
+        "savez_compressed",
+        "savetxt",
+        "loadtxt",
+        "genfromtxt",
+        "fromfile",
+        "fromregex",
+        "memmap",
+        "seterr",
+        "seterrcall",
+        "setbufsize",
+        "set_printoptions",
+        "show_config",
+        "show_runtime",
+        "test",
+        "info",
+        "ctypeslib",
+        "testing",
+        "f2py",
+        "distutils",
+    ]
+)
+
+_IMPURE_BUILTINS = frozenset(
+    [
+        "breakpoint",
+        "compile",
+        "copyright",
+        "credits",
+        "delattr",
+        "eval",
+        "exec",
+        "exit",
+        "globals",
+        "help",
+        "id",
+        "input",
+        "license",
+        "locals",
+        "open",
+        "print",
+        "quit",
+        "vars",
+        "__import__",
+    ]
+)
+
+ADVICE = "do it outside the compiled function and pass the result as an argument"
+
+
+def is_pure_module(name: str) -> bool:
+    """Whether functions of this module may be called while tracing."""
+    parts = name.split(".")
+    if parts[0] == "numpy" and len(parts) > 1 and parts[1] in _IMPURE_NUMPY:
+        return False
+    return parts[0] in PURE_MODULES or name in PURE_MODULES
+
+
+def is_foreign_impure(name: str) -> bool:
+    """Whether a module belongs to Python's own library and is not known to be pure."""
+    return name.split(".")[0] in sys.stdlib_module_names and not is_pure_module(name)
+
+
+def is_impure_member(module: ModuleType, name: str) -> bool:
+    """Whether this member of a pure module is one of its impure ones."""
+    return module.__name__ == "numpy" and name in _IMPURE_NUMPY
+
+
+def impure_builtins() -> dict[str, Any]:
+    """What stands for the builtins that do more than compute."""
+    return {name: Impure(name) for name in _IMPURE_BUILTINS if hasattr(builtins, name)}
+
+
+def impure_call(what: str) -> UserError:
+    """The error for something that would happen once, while tracing, and never again."""
+    if what == "print":
+        return located(
+            UserNotImplementedError(
+                "print while tracing: it would print once, and never again",
+                mend="return what you want to see, or print outside the compiled function",
+            )
+        )
+    return located(
+        UserNotImplementedError(
+            f"{what} is not known to be pure: it would be answered once, while tracing, and never again",
+            expected="calls of functions of numpy, math and the like, and of Python functions, which are traced",
+            mend=f"{ADVICE}, or name an argument that holds it in static=",
+        )
+    )
+
+
+class Impure:
+    """Stands for an object that may be named, but neither called nor looked into, while tracing."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "_name", name)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise impure_call(self._name if self._name == "print" else f"{self._name}()")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Impure(f"{self._name}.{name}")
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise impure_call(self._name)
+
+    __setattr__ = __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = __bool__ = _refuse
+    __enter__ = __exit__ = __next__ = _refuse
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, not callable while tracing>"

@@ -1,0 +1,296 @@
+"""Arithmetic of Python numbers: weak scalars among themselves.
+
+Python's rules, not NumPy's: ``7 / 2`` is a float, a division by zero raises, an int never wraps (an overflow of 64 bits
+raises), and comparisons of ints with floats are exact. Where the *type* of Python's result would depend on a value, as
+in ``2 ** n`` with a negative ``n``, the compiled code raises and says so.
+
+Not as Python: the quotient of two ints of more than 53 bits is rounded twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from jitflow.errors import (
+    UserAttributeError,
+    UserNotImplementedError,
+    UserTypeError,
+    UserZeroDivisionError,
+)
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import Tracer, lift, located, wrap
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
+from jitflow.ir.types import Scalar
+
+__all__ = ["apply", "as_weak", "check", "dtype_of_value", "emit", "number_attribute"]
+
+_ORDER = (BOOL, I64, F64, C128)
+_NAMES = {BOOL: "bool", I64: "int", F64: "float", C128: "complex"}
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "divmod": "divmod()",
+    "pow": "** or pow()", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^", "matmul": "@", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=", "neg": "-", "pos": "+", "invert": "~", "abs": "abs()",
+}  # fmt: skip
+_ARITHMETIC = {"add": "add", "sub": "subtract", "mul": "multiply"}
+_COMPARISONS = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+_BITS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+
+
+def apply(name: str, *operands: Any) -> Any:
+    """The result of the operator or rounding function ``name`` on weak numbers, as a tracer."""
+    if len(operands) == 1 or name == "round":
+        return _unary(name, *operands)
+    left, right = operands
+    if name in _COMPARISONS:
+        return _compare(name, lift(left), lift(right))
+    if name == "divmod":
+        return _quotient("floordiv", left, right), _quotient("mod", left, right)
+    if name in _ARITHMETIC:
+        first, second, dtype = _promote(lift(left), lift(right))
+        return wrap(_overflowing(_ARITHMETIC[name], dtype, first, second))
+    if name in ("truediv", "floordiv", "mod"):
+        return _quotient(name, left, right)
+    if name == "pow":
+        return _power(left, right)
+    if name in _BITS:
+        return _bitwise(name, lift(left), lift(right))
+    if name in ("lshift", "rshift"):
+        return _shift(name, left, right)
+    raise _unsupported(name, lift(left), lift(right))
+
+
+# -- the words of this module ----------------------------------------------------------------------
+
+
+def emit(name: str, *operands: Value, **attributes: Any) -> Value:
+    """Append an op with one result."""
+    return current_trace().make(name, *operands, **attributes)
+
+
+def as_weak(value: Value, dtype: DType) -> Value:
+    """The value as a Python number of ``dtype``."""
+    if isinstance(value.type, Scalar) and value.type.weak and value.type.dtype == dtype:
+        return value
+    return emit("cast", value, dtype=dtype, weak=True)
+
+
+def check(condition: Value, error: type[Exception], message: str) -> None:
+    """Raise ``error`` at run time unless ``condition`` holds."""
+    current_trace().add("check", condition, error=error.__name__, message=message)
+
+
+def dtype_of_value(value: Value) -> DType:
+    """The element type of a scalar."""
+    assert isinstance(value.type, Scalar)
+    return value.type.dtype
+
+
+def number(constant: float | complex, dtype: DType) -> Value:
+    """A constant Python number."""
+    return emit("constant", value=constant, type=Scalar(dtype, True))
+
+
+def _promote(left: Value, right: Value, lowest: DType = I64) -> tuple[Value, Value, DType]:
+    kinds = (dtype_of_value(left), dtype_of_value(right), lowest)
+    dtype = max(kinds, key=_ORDER.index)
+    return as_weak(left, dtype), as_weak(right, dtype), dtype
+
+
+def _overflowing(op: str, dtype: DType, *operands: Value) -> Value:
+    """An op that raises OverflowError on ints that would wrap."""
+    return emit(op, *operands, checked=True) if dtype == I64 else emit(op, *operands)
+
+
+def _no(condition: Value) -> Value:
+    return emit("logical_not", condition)
+
+
+def _unsupported(name: str, *operands: Value) -> UserTypeError:
+    kinds = [f"'{_NAMES[dtype_of_value(operand)]}'" for operand in operands]
+    if len(kinds) == 1:
+        found = UserTypeError(f"bad operand type for unary {_SYMBOLS[name]}: {kinds[0]}")
+    elif name in _COMPARISONS:
+        found = UserTypeError(f"'{_SYMBOLS[name]}' not supported between instances of {kinds[0]} and {kinds[1]}")
+    else:
+        found = UserTypeError(f"unsupported operand type(s) for {_SYMBOLS[name]}: {kinds[0]} and {kinds[1]}")
+    located(found)
+    return found
+
+
+# -- operators with two operands -------------------------------------------------------------------
+
+
+def _quotient(name: str, left: Any, right: Any) -> Any:
+    first, second, dtype = _promote(lift(left), lift(right), F64 if name == "truediv" else I64)
+    if dtype == C128 and name != "truediv":
+        raise _unsupported(name, lift(left), lift(right))
+    message = _zero_message(name, dtype)
+    if isinstance(right, Tracer):
+        check(emit("not_equal", second, number(0, dtype)), ZeroDivisionError, message)
+    elif right == 0:
+        raise located(UserZeroDivisionError(message))
+    if name == "truediv":
+        return wrap(emit("divide", first, second))
+    # The smallest int divided by -1 is the one quotient that does not fit.
+    op = "floor_divide" if name == "floordiv" else "remainder"
+    return wrap(_overflowing(op, dtype, first, second) if name == "floordiv" else emit(op, first, second))
+
+
+def _zero_message(name: str, dtype: DType) -> str:
+    if dtype == C128:
+        return "complex division by zero"
+    if name == "truediv":
+        return "division by zero"
+    if dtype == F64:
+        return "float floor division by zero" if name == "floordiv" else "float modulo"
+    return "integer division or modulo by zero" if name == "floordiv" else "integer modulo by zero"
+
+
+def _power(left: Any, right: Any) -> Any:
+    first, second, dtype = _promote(lift(left), lift(right))
+    if dtype == I64:
+        if not isinstance(right, Tracer) and right < 0:
+            return _float_power(as_weak(first, F64), as_weak(second, F64), left, right)
+        if isinstance(right, Tracer):
+            check(
+                emit("greater_equal", second, number(0, I64)), ValueError,
+                "an int to a negative power is a float in Python, and compiled code needs one type: "
+                "make the base a float",
+            )  # fmt: skip
+        return wrap(emit("power", first, second, checked=True))
+    if dtype == F64:
+        return _float_power(first, second, left, right)
+    return wrap(emit("power", first, second))
+
+
+def _float_power(first: Value, second: Value, left: Any, right: Any) -> Any:
+    zero = number(0.0, F64)
+    if isinstance(left, Tracer) or left <= 0:
+        whole = not isinstance(right, Tracer) and right == int(right)
+        if not whole:
+            negative = emit("logical_and", emit("less", first, zero), emit("isfinite", first))
+            fraction = emit("logical_and", emit("not_equal", emit("floor", second), second), emit("isfinite", second))
+            check(
+                _no(emit("logical_and", negative, fraction)), ValueError,
+                "a negative float to a fractional power is complex in Python, and compiled code needs one type: "
+                "make the base complex",
+            )  # fmt: skip
+        if isinstance(right, Tracer) or right < 0:
+            vanishes = emit("logical_and", emit("equal", first, zero), emit("less", second, zero))
+            check(_no(vanishes), ZeroDivisionError, "0.0 cannot be raised to a negative power")
+    result = emit("power", first, second)
+    finite = emit("logical_and", emit("isfinite", first), emit("isfinite", second))
+    overflow = emit("logical_and", finite, emit("isinf", result))
+    check(_no(overflow), OverflowError, "(34, 'Numerical result out of range')")
+    return wrap(result)
+
+
+def _bitwise(name: str, left: Value, right: Value) -> Any:
+    lowest = I64 if {dtype_of_value(left), dtype_of_value(right)} != {BOOL} else BOOL
+    first, second, dtype = _promote(left, right, lowest)
+    if dtype not in (BOOL, I64):
+        raise _unsupported(name, left, right)
+    return wrap(emit(_BITS[name], first, second))
+
+
+def _shift(name: str, left: Any, right: Any) -> Any:
+    first, second, dtype = _promote(lift(left), lift(right))
+    if dtype != I64:
+        raise _unsupported(name, lift(left), lift(right))
+    check(emit("greater_equal", second, number(0, I64)), ValueError, "negative shift count")
+    if name == "rshift":
+        return wrap(emit("right_shift", first, second))
+    result = emit("left_shift", first, second)
+    check(emit("equal", emit("right_shift", result, second), first), OverflowError, "int too large for 64 bits")
+    return wrap(result)
+
+
+def _compare(name: str, left: Value, right: Value) -> Any:
+    kinds = {dtype_of_value(left), dtype_of_value(right)}
+    if C128 in kinds and name not in ("eq", "ne"):
+        raise _unsupported(name, left, right)
+    op = _COMPARISONS[name]
+    if kinds == {I64, F64}:
+        return wrap(_compare_exactly(op, left, right))
+    first, second, _ = _promote(left, right, BOOL)
+    return wrap(emit(op, first, second))
+
+
+def _compare_exactly(op: str, left: Value, right: Value) -> Value:
+    """An int against a float: rounding the int is harmless unless it meets the float, and then the float is whole."""
+    rounded = emit(op, as_weak(left, F64), as_weak(right, F64))
+    meet = emit("equal", as_weak(left, F64), as_weak(right, F64))
+    return emit("select", meet, emit(op, as_weak(left, I64), as_weak(right, I64)), rounded)
+
+
+# -- one operand -----------------------------------------------------------------------------------
+
+
+def _unary(name: str, operand: Any, digits: int | None = None) -> Any:
+    value = lift(operand)
+    dtype = dtype_of_value(value)
+    if name in ("round", "floor", "ceil", "trunc"):
+        return _round(name, operand, value, digits)
+    if dtype == BOOL:
+        value, dtype = as_weak(value, I64), I64
+    if name == "pos":
+        return wrap(value)
+    if name == "neg":
+        return wrap(_overflowing("negative", dtype, value))
+    if name == "abs":
+        return wrap(_overflowing("absolute", dtype, value))
+    if name == "invert" and dtype == I64:
+        return wrap(emit("bitwise_not", value))
+    raise _unsupported(name, value)
+
+
+def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
+    dtype = dtype_of_value(value)
+    if digits is not None and not (dtype in (BOOL, I64) and isinstance(digits, int) and digits >= 0):
+        raise located(
+            UserNotImplementedError("round() to digits of a traced number is not compiled", mend="use np.round")
+        )
+    if dtype in (BOOL, I64):
+        return wrap(as_weak(value, I64))
+    if dtype == C128:
+        raise located(UserTypeError(f"type complex doesn't define __{name}__ method"))
+    check(_no(emit("isnan", value)), ValueError, "cannot convert float NaN to integer")
+    check(_no(emit("isinf", value)), OverflowError, "cannot convert float infinity to integer")
+    rounded = emit("rint" if name == "round" else name, value)
+    fits = emit("less", emit("absolute", rounded), number(2.0**63, F64))
+    check(fits, OverflowError, "the int does not fit in 64 bits")
+    return wrap(as_weak(rounded, I64))
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+def number_attribute(operand: Any, name: str) -> Any:
+    """An attribute of a Python number. Raises `UserAttributeError` as Python does."""
+    value = lift(operand)
+    dtype = dtype_of_value(value)
+    attributes: dict[str, Callable[[], Any]] = {
+        "real": lambda: wrap(emit("real", value)) if dtype == C128 else apply("pos", operand),
+        "imag": lambda: wrap(emit("imag", value)) if dtype == C128 else wrap(number(0, dtype if dtype == F64 else I64)),
+        "conjugate": lambda: lambda: wrap(emit("conjugate", value)) if dtype == C128 else apply("pos", operand),
+    }
+    if dtype == F64:
+        attributes["is_integer"] = lambda: lambda: _is_integer(value)
+    if dtype in (BOOL, I64):
+        attributes["numerator"] = lambda: apply("pos", operand)
+        attributes["denominator"] = lambda: 1
+    if name in attributes:
+        return attributes[name]()
+    kind = {BOOL: bool, I64: int, F64: float, C128: complex}[dtype]
+    if hasattr(kind, name):
+        raise located(UserNotImplementedError(f"{kind.__name__}.{name} of a traced number is not compiled"))
+    raise located(UserAttributeError(f"'{kind.__name__}' object has no attribute '{name}'"))
+
+
+def _is_integer(value: Value) -> Any:
+    whole = emit("equal", emit("floor", value), value)
+    return wrap(emit("logical_and", whole, emit("isfinite", value)))

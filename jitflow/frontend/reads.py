@@ -1,0 +1,365 @@
+"""Never stale: the user's function runs with globals, cells and objects that record what is read from them.
+
+What the program reads decides what it computes, so each read becomes an access path that the entry walks again at
+every call. Arrays and numbers found at its end are inputs of the compiled code; everything else is guarded:
+
+====================================  ===================================================================
+found                                 what the program gets, and what is guarded
+====================================  ===================================================================
+array, number                         a tracer; its class (a number that Python needs itself: its value)
+tuple, list, dict, named tuple        the same, of what is inside; type, length or keys
+Python function, method, partial      the function with recording globals and cells; code, defaults, cells
+function compiled by jitflow          the function that it wraps: it is inlined
+module of the pure set                a view that replaces functions that must know tracers; identity
+other module, object, class           a proxy that records attribute reads; identity or type
+string, bytes, slice, range, dtype    itself; its value
+None, class, function in C            itself; identity
+====================================  ===================================================================
+"""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import sys
+from functools import partial
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserTypeError
+from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, unsupported
+from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS, replacement
+from jitflow.frontend.inputs import Inputs
+from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.purity import Impure, impure_builtins, is_foreign_impure, is_pure_module
+from jitflow.frontend.stores import refuse_stores
+from jitflow.frontend.tracers import NumberTracer, Tracer, located
+from jitflow.runtime.plan import (
+    Argument,
+    Attribute,
+    Cell,
+    EqualsConstant,
+    FunctionIs,
+    Global,
+    HasLength,
+    IsObject,
+    IsType,
+    Item,
+    KeysAre,
+    Read,
+)
+
+__all__ = ["Recorder"]
+
+_BY_IDENTITY = (type(None), type(...), type(NotImplemented))
+_BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
+_MISSING = object()
+
+
+class Recorder:
+    """Gives the program a counterpart of every object that it reads, the same one for the same path."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self._taken: dict[int, Any] = {}
+        self._globals: dict[int, RecordingGlobals] = {}
+        self._cells: dict[int, CellType] = {}
+        self._builtins = self._make_builtins()
+        self.origins: dict[int, int] = {}
+        """From the id of the tracer of an array or number that was read to its register."""
+
+    # -- what the program gets --------------------------------------------------------------------
+
+    def take(self, thing: Any, read: Read, path: str) -> Any:
+        """The counterpart of ``thing``, which ``read`` finds and the program spells ``path``."""
+        register = self.inputs.register(read, path)
+        if register not in self._taken:
+            taken = self._taken[register] = self._adopt(thing, register)
+            if isinstance(taken, Tracer):
+                self.origins[id(taken)] = register
+        return self._taken[register]
+
+    def constant(self, thing: Any, read: Read, path: str) -> Any:
+        """``thing`` itself, guarded by its value: an argument named in ``static=``."""
+        register = self.inputs.register(read, path)
+        try:
+            hash(thing)
+        except TypeError:
+            raise UserTypeError(
+                f"the static argument {path} is {type(thing).__name__}, which has no hash",
+                expected="values that cannot change: numbers, strings, tuples, functions",
+                mend="pass a tuple in place of a list, and arrays without static=",
+            ) from None
+        if isinstance(thing, FunctionType | MethodType | partial) or _is_compiled(thing):
+            return self._adopt(thing, register)
+        if isinstance(thing, type | ModuleType) or thing is None:
+            self.inputs.guard(IsObject(register, thing))
+        else:
+            self.inputs.guard(EqualsConstant(register, thing, type(thing)))
+        return thing
+
+    def _adopt(self, thing: Any, register: int) -> Any:
+        inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
+        if isinstance(thing, Spec):
+            described = array_class if thing.kind == "array" else number_class
+            return (inputs.array if thing.kind == "array" else inputs.number)(register, described(thing, path))
+        if kind in PYTHON_NUMBERS:
+            return self._number(thing, register)
+        if isinstance(thing, np.ndarray):
+            return inputs.array(register, array_class(thing, path))
+        if isinstance(thing, np.bool_ | np.number | np.datetime64 | np.timedelta64 | np.void):
+            return inputs.number(register, number_class(thing, path))
+        if kind in _BY_IDENTITY:
+            inputs.guard(IsObject(register, thing))
+            return thing
+        if isinstance(thing, _BY_VALUE) and not isinstance(thing, enum.Enum):
+            inputs.guard(EqualsConstant(register, thing, kind))
+            return thing
+        if isinstance(thing, tuple | list | dict):
+            return self._container(thing, register)
+        return self._adopt_object(thing, register)
+
+    def _adopt_object(self, thing: Any, register: int) -> Any:
+        inputs, path = self.inputs, self.inputs.path(register)
+        if _is_compiled(thing):
+            inputs.guard(IsObject(register, thing))
+            return self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
+        if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
+            return self._function(thing, register)
+        if isinstance(thing, MethodType):
+            return self._method(thing, register)
+        if isinstance(thing, partial):
+            inputs.guard(IsType(register, partial))
+            parts = [self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
+                     for name in ("func", "args", "keywords")]  # fmt: skip
+            return partial(parts[0], *parts[1], **parts[2])
+        if isinstance(thing, ModuleType):
+            return self._module(thing, register)
+        if isinstance(thing, enum.Enum | np.ufunc) or (isinstance(thing, type) and _is_plain_class(thing)):
+            inputs.guard(IsObject(register, thing))
+            return self.replace(thing)
+        if isinstance(thing, type):
+            inputs.guard(IsObject(register, thing))
+            return ClassProxy(thing, register, path, partial(self._attribute, thing, register))
+        if callable(thing) and (isinstance(thing, FunctionType | BuiltinFunctionType) or _is_numpy_function(thing)):
+            inputs.guard(IsObject(register, thing))
+            return self.replace(thing)
+        if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
+            raise located(unsupported(thing, path))
+        inputs.guard(IsType(register, type(thing)))
+        return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
+
+    def _number(self, thing: Any, register: int) -> Any:
+        tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)))
+        if type(thing) in (bool, int) and not isinstance(self.inputs.reads[register], Argument):
+            assert isinstance(tracer, NumberTracer)
+            tracer.allow_pinning(thing, partial(self.inputs.pin, register, thing))
+        return tracer
+
+    def _container(self, thing: Any, register: int) -> Any:
+        inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
+        inputs.guard(IsType(register, kind))
+        if isinstance(thing, dict):
+            if kind is not dict:
+                raise located(unsupported(thing, path))
+            inputs.guard(KeysAre(register, tuple(thing)))
+            items = {key: self.take(item, Item(register, key), f"{path}[{key!r}]") for key, item in thing.items()}
+            return OutsideDict(items, register, path)
+        if hasattr(kind, "_fields"):
+            fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
+                      for name in kind._fields)  # fmt: skip
+            return tuple.__new__(kind, fields)
+        if kind not in (tuple, list):
+            raise located(unsupported(thing, path))
+        inputs.guard(HasLength(register, len(thing)))
+        taken = [self.take(item, Item(register, index), f"{path}[{index}]") for index, item in enumerate(thing)]
+        return OutsideList(taken, register, path) if kind is list else tuple(taken)
+
+    def _module(self, thing: ModuleType, register: int) -> Any:
+        self.inputs.guard(IsObject(register, thing))
+        if is_foreign_impure(thing.__name__) or thing.__name__.startswith("numpy.random"):
+            return Impure(thing.__name__)
+        if is_pure_module(thing.__name__):
+            return self.replace(thing)
+        path = self.inputs.path(register)
+        return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
+
+    def replace(self, thing: Any) -> Any:
+        """What stands for a member of a pure module: most stand for themselves."""
+        if isinstance(thing, ModuleType):
+            pure = is_pure_module(thing.__name__)
+            return ModuleView(thing, self.replace) if pure else Impure(thing.__name__)
+        found = replacement(thing)
+        if found is not None:
+            return found
+        if isinstance(thing, BuiltinFunctionType | type):
+            owner = getattr(thing, "__self__", None)
+            module = thing.__module__ or (type(owner).__module__ if owner is not None else "builtins")
+            if not is_pure_module(module) and not (isinstance(thing, type) and issubclass(thing, BaseException)):
+                return Impure(f"{module}.{thing.__qualname__}")
+        return thing
+
+    def _attribute(self, thing: Any, register: int, name: str) -> Any:
+        found = getattr(thing, name, _MISSING)
+        if found is _MISSING:
+            self._guard_absence(thing, register)
+            return getattr(thing, name)  # raises as Python does
+        path = f"{self.inputs.path(register)}.{name}"
+        if isinstance(thing, ModuleType) and thing.__name__ == "builtins":
+            return self.replace(found)
+        return self.take(found, Attribute(register, name), path)
+
+    def _guard_absence(self, thing: Any, register: int) -> None:
+        """A program that asks whether an attribute is there depends on the names that are."""
+        if type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, ModuleType):
+            names = self.inputs.register(Attribute(register, "__dict__"), f"{self.inputs.path(register)}.__dict__")
+            self.inputs.guard(KeysAre(names, tuple(thing.__dict__)))
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def root(self, function: FunctionType, path: str) -> FunctionType:
+        """The user's function with recording globals and cells. Its defaults are arguments of each call."""
+        register = self.inputs.register(Cell(CellType(function)), path)
+        self.inputs.guard(_function_guard(function, register))
+        return self._recording(function, register, defaults=False)
+
+    def _function(self, function: FunctionType, register: int) -> FunctionType:
+        self.inputs.guard(_function_guard(function, register))
+        return self._recording(function, register, defaults=True)
+
+    def _method(self, method: MethodType, register: int) -> Any:
+        path = self.inputs.path(register)
+        self.inputs.guard(IsType(register, MethodType))
+        function = self.take(method.__func__, Attribute(register, "__func__"), path)
+        owner = self.take(method.__self__, Attribute(register, "__self__"), path.rpartition(".")[0] or path)
+        return MethodType(function, owner) if callable(function) else partial(function, owner)
+
+    def _recording(self, function: FunctionType, register: int, *, defaults: bool) -> FunctionType:
+        code, path = function.__code__, self.inputs.path(register)
+        refuse_stores(code)
+        cells = tuple(
+            self._cell(cell, name)
+            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
+        )  # fmt: skip
+        # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
+        recorded = FunctionType(code.replace(), self._globals_of(function), function.__name__, None, cells or None)
+        recorded.__qualname__, recorded.__module__ = function.__qualname__, function.__module__
+        if defaults:
+            recorded.__defaults__ = self._defaults(function.__defaults__, register, "__defaults__", path)
+            recorded.__kwdefaults__ = self._defaults(function.__kwdefaults__, register, "__kwdefaults__", path)
+        return recorded
+
+    def _defaults(self, values: Any, register: int, name: str, path: str) -> Any:
+        """A helper's defaults: numbers are constants, because the guard holds the very objects; arrays are read."""
+        if not values:
+            return values
+        items = values.items() if isinstance(values, dict) else enumerate(values)
+        parent = self.inputs.register(Attribute(register, name), f"{path}.{name}")
+        taken = {
+            key: value if _is_frozen(value) else self.take(value, Item(parent, key), f"{path}.{name}[{key!r}]")
+            for key, value in items
+        }
+        return taken if isinstance(values, dict) else tuple(taken.values())
+
+    def _cell(self, cell: CellType, name: str) -> CellType:
+        if id(cell) not in self._cells:
+            self._cells[id(cell)] = fresh = CellType()  # before it is filled: a function may close over itself
+            try:
+                contents = cell.cell_contents
+            except ValueError:
+                return fresh  # still unbound, and stays so for the program
+            if name == "__class__":
+                fresh.cell_contents = contents
+            else:
+                fresh.cell_contents = self.take(contents, Cell(cell), name)
+        return self._cells[id(cell)]
+
+    # -- globals ----------------------------------------------------------------------------------
+
+    def _globals_of(self, function: FunctionType) -> RecordingGlobals:
+        namespace = function.__globals__
+        if id(namespace) not in self._globals:
+            self._globals[id(namespace)] = RecordingGlobals(namespace, self)
+        return self._globals[id(namespace)]
+
+    def read_global(self, namespace: dict[str, Any], name: str) -> Any:
+        """What a global name means to the program. Raises KeyError where Python would go on to raise NameError."""
+        if name in namespace:
+            return self.take(namespace[name], Global(namespace, name), name)
+        found = self._builtins[name]
+        if hasattr(builtins, name):  # the read guards that no global comes to hide it
+            register = self.inputs.register(Global(namespace, name), name)
+            self.inputs.guard(IsObject(register, getattr(builtins, name)))
+        return found
+
+    def _make_builtins(self) -> dict[str, Any]:
+        return {**vars(builtins), **impure_builtins(), **BUILTIN_FUNCTIONS, "__import__": self._import}
+
+    def _import(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """``import`` inside the program: modules are read from `sys.modules`."""
+        module = builtins.__import__(name, *args, **kwargs)
+        from_list = args[2] if len(args) > 2 else kwargs.get("fromlist")
+        found = self.take(module, Global(sys.modules, module.__name__), module.__name__)
+        return _Namespace(found, from_list) if from_list else found
+
+
+class RecordingGlobals(dict[str, Any]):
+    """The globals of a function while it is traced.
+
+    The interpreter asks a dict *subclass* through ``__getitem__``, and so every read of a global comes by here. What it
+    stores goes to the dict itself, where nobody looks; `refuse_stores` has seen to it that there are no stores.
+    """
+
+    def __init__(self, namespace: dict[str, Any], recorder: Recorder) -> None:
+        super().__init__({"__builtins__": recorder._builtins, "__name__": namespace.get("__name__", "")})
+        self._namespace = namespace
+        self._recorder = recorder
+
+    def __getitem__(self, name: str) -> Any:
+        return self._recorder.read_global(self._namespace, name)
+
+
+class _Namespace:
+    """What ``from module import names`` reads its names from."""
+
+    def __init__(self, module: Any, names: Any) -> None:
+        for name in names:
+            if name != "*":
+                setattr(self, name, getattr(module, name))
+
+
+def _function_guard(function: FunctionType, register: int) -> FunctionIs:
+    keyword_defaults = tuple((function.__kwdefaults__ or {}).items()) or None
+    return FunctionIs(register, function.__code__, function.__defaults__, keyword_defaults, function.__closure__)
+
+
+def _is_compiled(thing: Any) -> bool:
+    """Whether this is a function that `jitflow.function` made."""
+    return getattr(type(thing), "__jitflow_compiled__", False) is True
+
+
+def _is_plain_class(kind: type) -> bool:
+    """A class that may be used as it is: Python's, NumPy's, exceptions and enumerations."""
+    return (
+        is_pure_module(kind.__module__)
+        or is_foreign_impure(kind.__module__)
+        or issubclass(kind, BaseException | enum.Enum)
+    )
+
+
+def _is_numpy_function(thing: Any) -> bool:
+    return type(thing).__module__.startswith(("numpy", "scipy.special"))
+
+
+def _is_frozen(value: Any) -> bool:
+    """A value that cannot change as long as it is the same object."""
+    if isinstance(value, tuple):
+        return type(value) is tuple and all(map(_is_frozen, value))
+    return (
+        value is None
+        or type(value) in (bool, int, float, complex, str, bytes, slice, range)
+        or isinstance(value, np.number | np.bool_ | np.dtype | enum.Enum)
+        or (isinstance(value, type) and _is_plain_class(value))
+    )

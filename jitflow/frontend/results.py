@@ -1,0 +1,156 @@
+"""What a traced function returns: a tree whose leaves are computed, passed on unchanged, or known already.
+
+The same tracer twice is the same result twice, as Python's identity asks. Which computed arrays become views of which
+others is decided after lowering; `Computed.copy` says where the program asked for memory of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
+from typing import Any, Union
+
+import numpy as np
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.proxies import outside_register
+from jitflow.frontend.tracers import ArrayTracer, Tracer, lift, type_of
+from jitflow.ir.core import Value
+from jitflow.ir.types import Scalar, Tensor
+from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
+
+__all__ = ["Computed", "Group", "ResultTree", "Results", "leaves_of", "rebuild"]
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """Result ``index`` of the IR function; the same number twice is the same object twice.
+
+    ``copy``: an array that shares memory with nothing else, although its value may be an argument's or a view's.
+    """
+
+    index: int
+    type: Tensor | Scalar
+    copy: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A container; ``make`` turns the plan's results of its children into the plan's result of itself."""
+
+    make: Callable[[tuple[Result, ...]], Result]
+    children: tuple[ResultTree, ...]
+
+
+ResultTree = Union[Computed, SameObject, ConstantObject, Group]
+
+
+def leaves_of(tree: ResultTree) -> Iterator[ResultTree]:
+    """The leaves, depth first."""
+    if isinstance(tree, Group):
+        for child in tree.children:
+            yield from leaves_of(child)
+    else:
+        yield tree
+
+
+def rebuild(tree: ResultTree, leaf: Callable[[Computed], Result]) -> Result:
+    """The plan's tree of results, with ``leaf`` deciding what each computed result becomes."""
+    if isinstance(tree, Group):
+        return tree.make(tuple(rebuild(child, leaf) for child in tree.children))
+    return leaf(tree) if isinstance(tree, Computed) else tree
+
+
+class Results:
+    """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register."""
+
+    def __init__(self, origins: dict[int, int]) -> None:
+        self.values: list[Value] = []
+        self._origins = origins
+        self._indices: dict[int, Computed] = {}
+        self._kept: list[Any] = []
+
+    def tree(self, result: Any, path: str = "the result") -> ResultTree:
+        """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
+        register = outside_register(result)
+        if register is not None:
+            return SameObject(register)
+        if isinstance(result, Tracer):
+            return self._computed(result)
+        kind = type(result)
+        if kind is np.ndarray:
+            return self._computed(result)
+        if kind in (tuple, list):
+            children = tuple(self.tree(item, f"{path}[{index}]") for index, item in enumerate(result))
+            return Group(TupleOf if kind is tuple else ListOf, children)
+        if kind is dict:
+            children = tuple(self.tree(item, f"{path}[{key!r}]") for key, item in result.items())
+            return Group(partial(DictOf, tuple(self._key(key) for key in result)), children)
+        if isinstance(result, tuple) and hasattr(kind, "_fields"):
+            names = kind._fields
+            return Group(partial(StructOf, kind), self._fields(result, names, path))
+        if dataclasses.is_dataclass(result) and not isinstance(result, type):
+            return self._dataclass(result, path)
+        if _is_constant(result):
+            return ConstantObject(result)
+        raise _unreturnable(result, path)
+
+    def _computed(self, result: Any) -> ResultTree:
+        if id(result) in self._origins:
+            return SameObject(self._origins[id(result)])
+        if id(result) not in self._indices:
+            copy = result.owned if isinstance(result, ArrayTracer) else True
+            self._indices[id(result)] = Computed(len(self.values), type_of(result), copy)
+            self.values.append(lift(result))
+            self._kept.append(result)
+        return self._indices[id(result)]
+
+    def _fields(self, result: Any, names: tuple[str, ...], path: str) -> tuple[ResultTree, ...]:
+        return tuple(self.tree(getattr(result, name), f"{path}.{name}") for name in names)
+
+    def _dataclass(self, result: Any, path: str) -> ResultTree:
+        fields = dataclasses.fields(result)
+        hidden = [field.name for field in fields if not field.init]
+        if hidden:
+            raise UserNotImplementedError(
+                f"{path} is a dataclass whose field {hidden[0]!r} is no argument of its constructor",
+                mend="return the fields, and make the object outside the compiled function",
+            )
+        names = tuple(field.name for field in fields)
+        return Group(lambda children: StructOf(type(result), children, names), self._fields(result, names, path))
+
+    def _key(self, key: Any) -> Any:
+        if isinstance(key, Tracer):
+            hash(key)  # raises, or fixes a size
+            return int(key)
+        return key
+
+
+def _is_constant(thing: Any) -> bool:
+    return (
+        thing is None
+        or thing is Ellipsis
+        or thing is NotImplemented
+        or type(thing) in (bool, int, float, complex, str, bytes, slice, range)
+        or isinstance(thing, np.generic | np.dtype | type | enum.Enum)
+    )
+
+
+def _unreturnable(result: Any, path: str) -> UserTypeError:
+    name = type(result).__name__
+    if isinstance(result, FunctionType):
+        found, mend = "a function made while tracing", "return what it computes"
+    elif hasattr(result, "__next__"):
+        found, mend = f"a {name}, which would yield traced values", "return list(...) of it"
+    else:
+        found, mend = f"an object of type {name}", "return the arrays and numbers in it"
+    return UserTypeError(
+        f"{path} cannot be returned from a compiled function",
+        found=found,
+        expected="arrays, numbers, strings, None, and tuples, lists, dicts, named tuples and dataclasses of them",
+        mend=mend,
+    )
