@@ -1,0 +1,179 @@
+"""Scopes of a kernel under construction: open loops, each with its own list of ops.
+
+Code is emitted into the outermost scope where its operands are known. Because a loop's op is appended only when the
+loop is closed, appending to an outer scope while an inner one is open puts code before the inner loop: everything that
+does not vary along a loop stands outside of it, with no pass to move it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jitflow.ir.core import Builder, Region, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import I64, DType
+from jitflow.ir.location import Loc
+from jitflow.ir.types import Index, Scalar, Type, Vector
+from jitflow.passes.lower.nest import Loop
+
+__all__ = ["Emitter", "Scope"]
+
+
+@dataclass(eq=False)
+class Scope:
+    """An open loop (or the kernel's body): its ops, its position along ``loop``, and what it has computed."""
+
+    builder: Builder
+    depth: int
+    loop: Loop | None = None
+    index: Value | None = None
+    mask: Value | None = None
+    lanes: int = 0
+    cache: dict[Any, Value] = field(default_factory=dict)
+
+
+class Emitter:
+    """Emits ops into a stack of scopes. Sizes become kernel parameters, collected in ``sizes``."""
+
+    def __init__(self) -> None:
+        self.scopes = [Scope(Builder(), 0)]
+        self.depth_of: dict[Value, int] = {}
+        self.sizes: dict[Dim, Value] = {}
+        self.loc: Loc | None = None
+
+    @property
+    def scope(self) -> Scope:
+        return self.scopes[-1]
+
+    def cached(self, key: Any) -> Value | None:
+        """What an open scope has stored under ``key``."""
+        for scope in reversed(self.scopes):
+            if key in scope.cache:
+                return scope.cache[key]
+        return None
+
+    def store_cached(self, key: Any, value: Value) -> None:
+        """Remember ``value`` for as long as the scope in which it was computed is open."""
+        self.scopes[self.depth_of.get(value, 0)].cache[key] = value
+
+    # Emission
+
+    def emit(self, name: str, *operands: Value, depth: int | None = None, **keywords: Any) -> Value:
+        """One op with one result, in the outermost scope that knows its operands (or at ``depth``)."""
+        (result,) = self.emit_all(name, *operands, depth=depth, **keywords)
+        return result
+
+    def emit_all(self, name: str, *operands: Value, depth: int | None = None, **keywords: Any) -> tuple[Value, ...]:
+        if depth is None:
+            depth = max((self.depth_of.get(operand, 0) for operand in operands), default=0)
+        builder = self.scopes[depth].builder
+        if self.loc is not None:
+            builder.loc = self.loc
+        results = builder.add(name, *operands, **keywords)
+        for result in results:
+            self.depth_of[result] = depth
+        return results
+
+    def here(self, name: str, *operands: Value, **keywords: Any) -> tuple[Value, ...]:
+        """An op with an effect: it stays in the innermost scope."""
+        return self.emit_all(name, *operands, depth=len(self.scopes) - 1, **keywords)
+
+    def number(self, value: object, dtype: DType, lanes: int = 0) -> Value:
+        """A constant, in every lane if ``lanes``."""
+        key = ("number", repr(value), dtype, lanes)
+        found = self.cached(key)
+        if found is None:
+            found = self.emit("constant", value=value, type=Scalar(dtype))
+            if lanes:
+                found = self.emit("splat", found, lanes=lanes)
+            self.store_cached(key, found)
+        return found
+
+    def size(self, dim: Dim) -> Value:
+        """A dim as an index: a constant, or a parameter of the kernel that the host computes."""
+        if dim not in self.sizes:
+            if isinstance(dim, int):
+                self.sizes[dim] = self.emit("size", depth=0, dim=dim)
+            else:
+                self.sizes[dim] = Value(Index(), "size")
+                self.depth_of[self.sizes[dim]] = 0
+        return self.sizes[dim]
+
+    def arithmetic(self, name: str, left: Value, right: Value) -> Value:
+        """Index arithmetic, with the trivial cases left out."""
+        if name == "add" and right is self.sizes.get(0):
+            return left
+        if name == "add" and left is self.sizes.get(0):
+            return right
+        if name == "multiply" and right is self.sizes.get(1):
+            return left
+        return self.emit(name, left, right)
+
+    def splat(self, value: Value, lanes: int) -> Value:
+        """A scalar in every lane; a vector as it is."""
+        if isinstance(value.type, Vector):
+            return value
+        key = ("splat", value, lanes)
+        found = self.cached(key)
+        if found is None:
+            found = self.emit("splat", value, lanes=lanes)
+            self.store_cached(key, found)
+        return found
+
+    def elementwise(self, name: str, *operands: Value, **attributes: Any) -> Value:
+        """Arithmetic; scalars are splat where they meet vectors."""
+        lanes = max((operand.type.lanes for operand in operands if isinstance(operand.type, Vector)), default=0)
+        if lanes:
+            operands = tuple(self.splat(operand, lanes) for operand in operands)
+        return self.emit(name, *operands, **attributes)
+
+    def index_scalar(self, index: Value) -> Value:
+        """An index as an i64 number."""
+        return self.emit("cast", index, dtype=I64)
+
+    # Loops
+
+    def loop(
+        self,
+        start: Value,
+        stop: Value,
+        step: Value,
+        carried: Sequence[Value],
+        body: Callable[[Sequence[Value]], Sequence[Value]],
+        loop: Loop | None = None,
+        lanes: int = 0,
+        masked: bool = False,
+    ) -> list[Value]:
+        """A ``for`` whose body is emitted by ``body(carried) -> next carried`` in a scope of its own.
+
+        With ``masked``, the scope's mask covers the lanes that lie before ``stop``.
+        """
+        index = Value(Index(), "i")
+        parameters = [Value(value.type) for value in carried]
+        depth = len(self.scopes)
+        scope = Scope(Builder(), depth, loop, index, None, lanes)
+        self.scopes.append(scope)
+        for value in (index, *parameters):
+            self.depth_of[value] = depth
+        if masked:
+            left = self.emit("subtract", stop, index)
+            scope.mask = self.emit("lanes_below", left, lanes=lanes)
+        following = body(parameters)
+        region = self.close([index, *parameters], following)
+        types: list[Type] = [value.type for value in carried]
+        return list(self.here("for", start, stop, step, *carried, types=types, regions=(region,)))
+
+    def branch(self, condition: Value, body: Callable[[], None]) -> None:
+        """Run ``body`` where the condition holds."""
+        self.scopes.append(Scope(Builder(), len(self.scopes)))
+        body()
+        then = self.close([], [])
+        self.scopes.append(Scope(Builder(), len(self.scopes)))
+        otherwise = self.close([], [])
+        self.here("if", condition, types=(), regions=(then, otherwise))
+
+    def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
+        """Close the innermost scope as a region."""
+        return self.scopes.pop().builder.region(parameters, yielded)

@@ -1,0 +1,458 @@
+"""The host program: one straight native function that takes the arguments, runs the kernels and hands out results.
+
+It walks the fused function once. Views become layouts, sizes become index arithmetic, scalar arithmetic stays as it
+is, a ``fusion`` becomes the allocation of its results and a launch. Memory is given back after its last use; the
+entry point makes arrays of what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
+from jitflow.ir.dims import Call, Dim, Expression, Symbol, product
+from jitflow.ir.dtypes import BOOL, C128, DType
+from jitflow.ir.types import Buffer, Index, Scalar, Tensor, dims_of
+from jitflow.passes.axes import is_axis_view
+from jitflow.passes.lower.kernel import Kernel, lower_nest
+from jitflow.passes.layout import Layout, contiguous, parameter_layout, stride_name, view_layout
+from jitflow.passes.lower.library import lower_matmul
+from jitflow.passes.lower.scan import lower_accumulation
+
+__all__ = ["Lowered", "ResultPlace", "lower"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPlace:
+    """How a result of the function comes out of `run`.
+
+    ``kind``: ``new`` array, ``argument`` (a view of parameter ``source``), ``result`` (a view of place ``source``), or
+    ``scalar``. ``slot`` is its first result slot. Places behind the function's own results are new arrays that only
+    own the memory of a view.
+    """
+
+    kind: Literal["new", "argument", "result", "scalar"]
+    slot: int
+    dtype: DType
+    rank: int
+    source: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The host program with its kernels, and where its results come out."""
+
+    host: Function
+    places: tuple[ResultPlace, ...]
+    result_slots: int
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """A block of memory: an argument's (``parameter`` is its position) or an allocation."""
+
+    buffer: Value
+    bytes: Value | None = None
+    parameter: int = -1
+    dtype: DType = BOOL
+    dims: tuple[Dim, ...] = ()
+    layout: Layout = field(default_factory=lambda: Layout(0, ()))
+    returned: bool = False
+
+
+def lower(function: Function, vector_bytes: int = 64) -> Lowered:
+    """Lower a fused tensor function to loops and a host program.
+
+    The attribute ``layouts`` holds the layout class of each parameter (``C F unit general``); arrays are expected in
+    argument slots in parameter order, 1 + 2 * rank slots each, scalars in one slot, c128 in two.
+    """
+    return HostLowering(function, vector_bytes).run()
+
+
+class HostLowering:
+    """State of one lowering; `library.py` and `scan.py` add their ops through it."""
+
+    def __init__(self, function: Function, vector_bytes: int) -> None:
+        self.function = function
+        self.vector_bytes = vector_bytes
+        self.builder = Builder()
+        self.kernels: list[Function] = []
+        self.sizes: dict[str, Value] = {}
+        self.dim_values: dict[Dim, Value] = {}
+        self.scalars: dict[Value, Value] = {}
+        self.storage: dict[Value, Storage] = {}
+        self.layouts: dict[Value, Layout] = {}
+        self.number_views: dict[Value, Value] = {}
+        self.last_use = self._find_last_uses()
+
+    def run(self) -> Lowered:
+        self._take_arguments()
+        for number, op in enumerate(self.function.region.body):
+            self.builder.loc = op.loc
+            self._lower(op)
+            self._free_after(number)
+        places, slots = self._give_results()
+        self.builder.add("yield")
+        host = Function(
+            self.function.name, Region((), tuple(self.builder.ops)), (), "host",
+            MappingProxyType({}), tuple(self.kernels),
+        )  # fmt: skip
+        return Lowered(host, places, slots)
+
+    # Sizes
+
+    def dim(self, dim: Dim) -> Value:
+        """A dim as an index value of the host program."""
+        if dim not in self.dim_values:
+            self.dim_values[dim] = self._compute_dim(dim)
+        return self.dim_values[dim]
+
+    def _compute_dim(self, dim: Dim) -> Value:
+        if isinstance(dim, int):
+            return self.builder.make("size", dim=dim)
+        total: Value | None = None
+        for monomial, coefficient in dim.terms:
+            term: Value | None = None if coefficient == 1 and monomial else self.dim(coefficient)
+            for atom in monomial:
+                factor = self.sizes[atom.name] if isinstance(atom, Symbol) else self._call(atom)
+                term = factor if term is None else self.builder.make("multiply", term, factor)
+            assert term is not None
+            total = term if total is None else self.builder.make("add", total, term)
+        assert total is not None
+        return total
+
+    def _call(self, call: Call) -> Value:
+        names = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}
+        first, *rest = [self.dim(operand) for operand in call.operands]
+        for other in rest:
+            first = self.builder.make(names[call.operator], first, other)
+        return first
+
+    # Arguments
+
+    def _take_arguments(self) -> None:
+        kinds = self.function.attributes.get("layouts", ("C",) * len(self.function.parameters))
+        slot = 0
+        for position, (parameter, kind) in enumerate(zip(self.function.parameters, kinds, strict=True)):
+            type = parameter.type
+            if isinstance(type, Tensor):
+                buffer = self.builder.make(
+                    "argument", types=(Buffer(type.dtype),), names=(parameter.name,), slot=slot
+                )  # fmt: skip
+                self._bind_sizes(position, type, slot + 1)
+                layout = parameter_layout(position, type, kind)
+                self.storage[parameter] = Storage(buffer, None, position, type.dtype, type.dims, layout)
+                self.layouts[parameter] = layout
+                slot += 1 + 2 * type.rank
+            else:
+                self.scalars[parameter] = self.builder.make(
+                    "argument", types=(type,), names=(parameter.name,), slot=slot
+                )  # fmt: skip
+                slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
+
+    def _bind_sizes(self, position: int, type: Tensor, slot: int) -> None:
+        for axis, dim in enumerate(type.dims):
+            if isinstance(dim, Expression) and dim.is_symbol:
+                name = str(dim)
+                if name not in self.sizes:
+                    self.sizes[name] = self._index_argument(slot + axis, name)
+            stride = slot + type.rank + axis
+            name = stride_name(position, axis)
+            if dim != 1 and any(name == str(s) for s in self._parameter_strides(position, type)):
+                self.sizes[name] = self._index_argument(stride, name)
+
+    def _parameter_strides(self, position: int, type: Tensor) -> tuple[Dim, ...]:
+        kinds = self.function.attributes.get("layouts", ("C",) * len(self.function.parameters))
+        return parameter_layout(position, type, kinds[position]).strides
+
+    def _index_argument(self, slot: int, name: str) -> Value:
+        return self.builder.make("argument", types=(Index(),), names=(name,), slot=slot)
+
+    # Ops
+
+    def _lower(self, op: Op) -> None:
+        if op.name == "fusion":
+            self._fusion(op)
+        elif "view" in op.definition.traits:
+            self._view(op)
+        elif op.name == "matmul":
+            lower_matmul(self, op)
+        elif op.name == "concatenate":
+            self._concatenate(op)
+        elif "accumulation" in op.definition.traits:
+            lower_accumulation(self, op)
+        elif op.name == "constant" and isinstance(op.result.type, Tensor):
+            self._constant(op)
+        elif op.name == "size":
+            self.scalars[op.result] = self.dim(op.attributes["dim"])
+        elif op.name == "broadcast_dims":
+            self._broadcast_dims(op)
+        else:
+            self._scalar(op)
+
+    def _scalar(self, op: Op) -> None:
+        """Arithmetic on numbers and checks: the host program does it itself."""
+        operands = [self.scalar(operand) for operand in op.operands]
+        types = [result.type for result in op.results]
+        name = "cast" if op.name == "copy" else op.name
+        attributes = dict(op.attributes)
+        if op.name == "copy":
+            (type,) = types
+            assert isinstance(type, Scalar)
+            attributes["dtype"] = type.dtype
+        results = self.builder.add(name, *operands, types=types, **attributes)
+        self.scalars.update(zip(op.results, results, strict=True))
+
+    def scalar(self, value: Value) -> Value:
+        """A number on the host: a scalar value, or the element of a 0-d array."""
+        if value in self.scalars:
+            return self.scalars[value]
+        if value in self.number_views:
+            return self.scalar(self.number_views[value])
+        assert isinstance(value.type, Tensor) and all(dim == 1 for dim in value.type.dims), str(value.type)
+        read = self.builder.make("read", self.storage[value].buffer, self.dim(self.layouts[value].offset), lanes=0)
+        self.scalars[value] = read
+        return read
+
+    def _view(self, op: Op) -> None:
+        operand = op.operands[0]
+        if operand in self.storage:
+            assert isinstance(operand.type, Tensor)
+            layout = view_layout(op, self.layouts[operand], operand.type.dtype.itemsize)
+            assert layout is not None, f"{op.name} of {operand.type} needs a copy"
+            self.storage[op.result] = self.storage[operand]
+            self.layouts[op.result] = layout
+        else:
+            self.number_views[op.result] = operand
+
+    def _broadcast_dims(self, op: Op) -> None:
+        """Fold the sizes: 1 gives way, otherwise they must be equal."""
+        build = self.builder.make
+        sizes = [self.scalar(operand) for operand in op.operands]
+        one = self.dim(1)
+        common, *rest = sizes
+        message = op.attributes.get("message") or "operands could not be broadcast together with sizes {} and {}"
+        for size in rest:
+            fits = build("logical_or", build("equal", common, size), build("equal", size, one))
+            fits = build("logical_or", fits, build("equal", common, one))
+            shown = sizes if message.count("{}") == len(sizes) else [common, size]
+            self.builder.add("check", fits, *shown, error="ValueError", message=message)
+            common = build("select", build("equal", common, one), size, common)
+        self.scalars[op.result] = common
+        self.sizes[op.attributes["binds"]] = common
+
+    # Memory
+
+    def allocate(self, dtype: DType, dims: tuple[Dim, ...], layout: Layout | None = None) -> Storage:
+        """New memory for an array, in C order if no layout is given."""
+        layout = contiguous(dims, dtype.itemsize) if layout is None else layout
+        nbytes = self.dim(product(dims) * dtype.itemsize)
+        buffer = self.builder.make("alloc", nbytes, dtype=dtype)
+        return Storage(buffer, nbytes, -1, dtype, dims, layout)
+
+    def give(self, value: Value, storage: Storage) -> None:
+        """``value`` is what this memory holds."""
+        self.storage[value], self.layouts[value] = storage, storage.layout
+
+    def free(self, storage: Storage) -> None:
+        assert storage.bytes is not None
+        self.builder.add("free", storage.buffer, storage.bytes)
+
+    def _find_last_uses(self) -> dict[int, list[Value]]:
+        """For each op the values that nothing reads after it, views followed to what they show."""
+        root: dict[Value, Value] = {}
+        last: dict[Value, int] = {}
+        for number, op in enumerate(self.function.region.body):
+            reads = [*op.operands, *(operand for region in op.regions for o in walk(region) for operand in o.operands)]
+            for operand in reads:
+                last[root.get(operand, operand)] = number
+            for result in op.results:
+                if "view" in op.definition.traits:
+                    root[result] = root.get(op.operands[0], op.operands[0])
+                else:
+                    last.setdefault(result, number)
+        for value in self.function.results:
+            last.pop(root.get(value, value), None)
+        by_op: dict[int, list[Value]] = {}
+        for value, number in last.items():
+            by_op.setdefault(number, []).append(value)
+        return by_op
+
+    def _free_after(self, number: int) -> None:
+        for value in self.last_use.get(number, ()):
+            storage = self.storage.get(value)
+            if storage is not None and storage.parameter < 0:
+                self.free(storage)
+
+    # Kernels
+
+    def _fusion(self, op: Op) -> None:
+        reshaped = any(
+            use.name == "reshape" and not is_axis_view(use) and operand in op.results
+            for use in self.function.region.body
+            for operand in use.operands
+        )
+        layouts = [
+            self.layouts[operand] if isinstance(operand.type, Tensor) else None for operand in op.operands
+        ]  # fmt: skip
+        self._check_not_empty(op)
+        kernel = lower_nest(op, layouts, self.vector_bytes, keep_order=reshaped)
+        outputs = [
+            self.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
+            for result, layout in zip(op.results, kernel.layouts, strict=True)
+        ]
+        self.launch(kernel, op.operands, outputs)
+        for result, storage in zip(op.results, outputs, strict=True):
+            if isinstance(result.type, Scalar):
+                self.scalars[result] = self.builder.make("read", storage.buffer, self.dim(0), lanes=0)
+                self.free(storage)
+            else:
+                self.give(result, storage)
+
+    def launch(self, kernel: Kernel, operands: Sequence[Value], outputs: Sequence[Storage]) -> None:
+        """Call a kernel, with scratch memory for the time of the call."""
+        arguments: list[Value] = []
+        scratch: list[tuple[Value, Value]] = []
+        for argument in kernel.arguments:
+            if argument.kind == "operand":
+                arguments.append(self.storage[operands[argument.position]].buffer)
+            elif argument.kind == "scalar":
+                arguments.append(self.scalar(operands[argument.position]))
+            elif argument.kind == "output":
+                arguments.append(outputs[argument.position].buffer)
+            elif argument.kind == "size":
+                arguments.append(self.dim(argument.dim))
+            else:
+                nbytes = self.dim(argument.dim)
+                buffer = self.builder.make("alloc", nbytes, dtype=argument.dtype)
+                scratch.append((buffer, nbytes))
+                arguments.append(buffer)
+        self.kernels.append(kernel.function)
+        self.builder.add("launch", *arguments, kernel=kernel.function.name)
+        for buffer, nbytes in scratch:
+            self.builder.add("free", buffer, nbytes)
+
+    def _check_not_empty(self, op: Op) -> None:
+        """A maximum of nothing is an error, unless there is no result to hold it."""
+        for inner in op.regions[0].body:
+            if not inner.definition.traits & {"reduction"} or not inner.own_effects:
+                continue
+            operand = inner.operands[0]
+            folded = product([dims_of(operand.type)[axis] for axis in inner.attributes["axes"]])
+            if isinstance(folded, int) and folded > 0:
+                continue
+            kept = product(dims_of(inner.result.type))
+            name = inner.name.removeprefix("reduce_")
+            message = (
+                f"attempt to get {name} of an empty sequence"
+                if name.startswith("arg")
+                else f"zero-size array to reduction operation {name} which has no identity"
+            )
+            self.builder.loc = inner.loc
+            zero = self.dim(0)
+            holds = self.builder.make("greater", self.dim(folded), zero)
+            if kept != 1:
+                holds = self.builder.make("logical_or", holds, self.builder.make("equal", self.dim(kept), zero))
+            self.builder.add("check", holds, error="ValueError", message=message)
+            self.builder.loc = op.loc
+
+    def copy_into(self, source: Value, storage: Storage, layout: Layout) -> None:
+        """Copy the elements of ``source`` to ``layout`` in existing memory."""
+        assert isinstance(source.type, Tensor)
+        inner = Builder(loc=self.builder.loc)
+        parameter = Value(source.type, source.name)
+        copied = inner.make("copy", parameter)
+        region = inner.region((parameter,), (copied,))
+        outer = Builder(loc=self.builder.loc)
+        name = f"copy_{len(self.kernels)}"
+        outer.add("fusion", source, types=(source.type,), regions=(region,), kernel=name)
+        (op,) = outer.ops
+        kernel = lower_nest(op, [self.layouts[source]], self.vector_bytes, into=layout)
+        self.launch(kernel, (source,), (storage,))
+
+    def contiguous_copy(self, value: Value) -> Storage:
+        """The elements of ``value`` in C order, in memory that the caller frees."""
+        assert isinstance(value.type, Tensor)
+        storage = self.allocate(value.type.dtype, value.type.dims)
+        self.copy_into(value, storage, storage.layout)
+        return storage
+
+    def _concatenate(self, op: Op) -> None:
+        type, axis = op.result.type, op.attributes["axis"]
+        assert isinstance(type, Tensor)
+        storage = self.allocate(type.dtype, type.dims)
+        position: Dim = 0
+        for operand in op.operands:
+            strides = storage.layout.strides
+            self.copy_into(operand, storage, Layout(position * strides[axis], strides))
+            position = position + dims_of(operand.type)[axis]
+        self.give(op.result, storage)
+
+    def _constant(self, op: Op) -> None:
+        """A small array written element by element."""
+        type = op.result.type
+        assert isinstance(type, Tensor)
+        storage = self.allocate(type.dtype, type.dims)
+        for number, item in enumerate(_flat(op.attributes["value"], type.rank)):
+            value = self.builder.make("constant", value=item, type=Scalar(type.dtype))
+            self.builder.add("write", storage.buffer, self.dim(number * type.dtype.itemsize), value)
+        self.give(op.result, storage)
+
+    # Results
+
+    def _give_results(self) -> tuple[tuple[ResultPlace, ...], int]:
+        places: list[ResultPlace] = []
+        owners: dict[Storage, int] = {}
+        results = self.function.results
+        for value in results:
+            storage = self.storage.get(value)
+            if storage is not None and self._is_whole(value, storage) and storage not in owners:
+                owners[storage] = results.index(value)
+        bases: list[Storage] = []
+        slot = 0
+        for position, value in enumerate(results):
+            if not isinstance(value.type, Tensor):
+                type = value.type
+                assert isinstance(type, Scalar)
+                self.builder.add("result", self.scalar(value), slot=slot)
+                places.append(ResultPlace("scalar", slot, type.dtype, 0))
+                slot += 2 if type.dtype == C128 else 1
+                continue
+            storage = self.storage[value]
+            if storage.parameter >= 0:
+                place = ResultPlace("argument", slot, value.type.dtype, value.type.rank, storage.parameter)
+            elif owners.get(storage) == position:
+                place = ResultPlace("new", slot, value.type.dtype, value.type.rank)
+            else:
+                if storage not in owners:
+                    owners[storage] = len(results) + len(bases)
+                    bases.append(storage)
+                place = ResultPlace("result", slot, value.type.dtype, value.type.rank, owners[storage])
+            places.append(place)
+            slot = self._give_array(storage, self.layouts[value], value.type.dims, slot)
+        for storage in bases:
+            places.append(ResultPlace("new", slot, storage.dtype, len(storage.dims)))
+            slot = self._give_array(storage, storage.layout, storage.dims, slot)
+        return tuple(places), slot
+
+    def _is_whole(self, value: Value, storage: Storage) -> bool:
+        return storage.parameter < 0 and self.layouts[value] == storage.layout and value.type.dims == storage.dims  # type: ignore[union-attr]
+
+    def _give_array(self, storage: Storage, layout: Layout, dims: tuple[Dim, ...], slot: int) -> int:
+        buffer = storage.buffer
+        if layout.offset != 0:
+            buffer = self.builder.make("offset", buffer, self.dim(layout.offset))
+        for value in (buffer, *(self.dim(dim) for dim in dims), *(self.dim(stride) for stride in layout.strides)):
+            self.builder.add("result", value, slot=slot)
+            slot += 1
+        return slot
+
+
+def _flat(value: object, rank: int) -> list[object]:
+    if rank == 0:
+        return [value]
+    assert isinstance(value, tuple)
+    return [item for part in value for item in _flat(part, rank - 1)]

@@ -1,0 +1,120 @@
+"""Matrix products through BLAS.
+
+BLAS is column-major: a row-major product ``c = a @ b`` is the column-major product ``c' = b' @ a'``, and a row-major
+matrix is its own transpose there, so nothing is moved. An operand whose rows or columns are not contiguous is copied
+first. Batches are a loop of products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jitflow.ir.core import Builder, Op, Region, Value
+from jitflow.ir.dims import Dim, product
+from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.passes.layout import Layout, contiguous
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.host import HostLowering, Storage
+
+__all__ = ["BLAS_DTYPES", "lower_matmul"]
+
+BLAS_DTYPES = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Matrix:
+    """A batch of matrices as BLAS takes them."""
+
+    storage: Storage
+    layout: Layout
+    transposed: bool
+    leading: Dim
+    """The stride between rows (or columns if ``transposed``), in elements."""
+    temporary: bool
+
+
+def lower_matmul(host: HostLowering, op: Op) -> None:
+    """Call ``gemm`` for each matrix of the batch."""
+    left_value, right_value = op.operands
+    type = op.result.type
+    assert isinstance(type, Tensor) and isinstance(left_value.type, Tensor)
+    storage = host.allocate(type.dtype, type.dims)
+    left, right = _matrix(host, left_value), _matrix(host, right_value)
+    *batch, rows, columns = type.dims
+    inner = left_value.type.dims[-1]
+    build = host.builder
+    one, zero = (build.make("constant", value=number, type=Scalar(type.dtype)) for number in (1, 0))
+    symbol = BLAS_DTYPES[type.dtype.name] + "gemm"
+    flags = [host.dim(int(matrix.transposed)) for matrix in (right, left)]
+    sizes = [host.dim(columns), host.dim(rows), host.dim(inner)]
+    least = host.dim(1)
+    leadings = [
+        build.make("maximum", host.dim(leading), least) for leading in (right.leading, left.leading, columns)
+    ]  # fmt: skip
+    batch_layout = contiguous(tuple(batch), 1)
+    count = product(batch)
+
+    def multiply(builder: Builder, offsets: list[Value | None]) -> None:
+        buffers = [
+            matrix if offset is None else builder.make("offset", matrix, offset)
+            for matrix, offset in zip((right.storage.buffer, left.storage.buffer, storage.buffer), offsets, strict=True)
+        ]
+        builder.add(
+            "library", *flags, *sizes, one, buffers[0], leadings[0], buffers[1], leadings[1], zero, buffers[2],
+            leadings[2], symbol=symbol,
+        )  # fmt: skip
+
+    if not batch:
+        starts = [None if m.layout.offset == 0 else host.dim(m.layout.offset) for m in (right, left)]
+        multiply(build, [*starts, None])
+    else:
+        strides = [
+            [host.dim(stride) for stride in layout.strides[: len(batch)]]
+            for layout in (right.layout, left.layout, storage.layout)
+        ]
+        starts_of = [host.dim(right.layout.offset), host.dim(left.layout.offset), host.dim(0)]
+        divisors = [(host.dim(stride), host.dim(dim)) for stride, dim in zip(batch_layout.strides, batch, strict=True)]
+        inside = Builder(loc=build.loc)
+        number = Value(Index(), "matrix")
+        offsets: list[Value | None] = []
+        for start, steps in zip(starts_of, strides, strict=True):
+            offset = start
+            for step, (divisor, dim) in zip(steps, divisors, strict=True):
+                position = inside.make("remainder", inside.make("floor_divide", number, divisor), dim)
+                offset = inside.make("add", offset, inside.make("multiply", position, step))
+            offsets.append(offset)
+        multiply(inside, offsets)
+        region: Region = inside.region((number,), ())
+        build.add("for", host.dim(0), host.dim(count), least, types=(), regions=(region,))
+    for matrix in (left, right):
+        if matrix.temporary:
+            host.free(matrix.storage)
+    host.give(op.result, storage)
+
+
+def _matrix(host: HostLowering, value: Value) -> _Matrix:
+    """An operand as BLAS can take it, copied if neither its rows nor its columns are contiguous."""
+    type = value.type
+    assert isinstance(type, Tensor)
+    layout, itemsize = host.layouts[value], type.dtype.itemsize
+    row_stride, column_stride = layout.strides[-2:]
+    rows, columns = type.dims[-2:]
+    if column_stride == itemsize or columns == 1:
+        leading = row_stride // itemsize if rows != 1 else columns
+        if _is_multiple(row_stride, itemsize) or rows == 1:
+            return _Matrix(host.storage[value], layout, False, leading, False)
+    if row_stride == itemsize or rows == 1:
+        leading = column_stride // itemsize if columns != 1 else rows
+        if _is_multiple(column_stride, itemsize) or columns == 1:
+            return _Matrix(host.storage[value], layout, True, leading, False)
+    storage = host.contiguous_copy(value)
+    return _Matrix(storage, storage.layout, False, columns, True)
+
+
+def _is_multiple(stride: Dim, itemsize: int) -> bool:
+    """Whether a stride is provably a positive whole number of elements (broadcast and reversed axes are not)."""
+    if isinstance(stride, int):
+        return stride > 0 and stride % itemsize == 0
+    return all(coefficient > 0 and coefficient % itemsize == 0 for _, coefficient in stride.terms)

@@ -1,0 +1,308 @@
+"""How each reduction keeps its state, sweep by sweep.
+
+*Plain* reductions fold every element into one accumulator a lane. Floating-point sums are *blocked*: plain partial sums
+inside a block, and compensated addition between blocks (Knuth's TwoSum), so that the error does not grow with the
+length; NumPy's pairwise summation has the same purpose. ``reduce_m2`` takes a second pass over each block while it is
+in the cache, around the block's own mean, and joins the blocks by the formula of Chan, Golub and LeVeque (1983).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import F32, I64, DType
+from jitflow.ir.types import Tensor, Vector
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.kernel import _KernelLowering
+
+__all__ = ["Reduction", "reduction_for"]
+
+
+def _lowest(dtype: DType) -> object:
+    if dtype.is_complex:
+        return complex(-np.inf, -np.inf)
+    if dtype.is_float:
+        return -np.inf
+    return False if dtype.kind == "b" else int(np.iinfo(dtype.numpy).min)
+
+
+def _highest(dtype: DType) -> object:
+    if dtype.is_complex:
+        return complex(np.inf, np.inf)
+    if dtype.is_float:
+        return np.inf
+    return True if dtype.kind == "b" else int(np.iinfo(dtype.numpy).max)
+
+
+def _all_bits(dtype: DType) -> object:
+    return True if dtype.kind == "b" else (-1 if dtype.kind == "i" else int(np.iinfo(dtype.numpy).max))
+
+
+_IDENTITY: dict[str, Callable[[DType], object]] = {
+    "add": lambda dtype: 0,
+    "multiply": lambda dtype: 1,
+    "maximum": _lowest,
+    "minimum": _highest,
+    "fmax": lambda dtype: np.nan if dtype.is_float else _lowest(dtype),
+    "fmin": lambda dtype: np.nan if dtype.is_float else _highest(dtype),
+    "logical_and": lambda dtype: True,
+    "logical_or": lambda dtype: False,
+    "logical_xor": lambda dtype: False,
+    "bitwise_and": _all_bits,
+    "bitwise_or": lambda dtype: False if dtype.kind == "b" else 0,
+    "bitwise_xor": lambda dtype: False if dtype.kind == "b" else 0,
+}
+
+
+def reduction_for(op: Op, lowering: _KernelLowering) -> Reduction:
+    """The strategy for a reduction op."""
+    name = op.name.removeprefix("reduce_")
+    if name in ("argmax", "argmin"):
+        return ArgReduction(op, lowering)
+    if name == "m2":
+        return MomentReduction(op, lowering)
+    operand = op.operands[0].type
+    assert isinstance(operand, Tensor)
+    if name == "add" and operand.dtype.kind in "fc":
+        return SumReduction(op, lowering)
+    return Reduction(op, lowering)
+
+
+class Reduction:
+    """A plain reduction: one accumulator, folded with one op."""
+
+    blocked = False
+    second_phase = False
+
+    def __init__(self, op: Op, lowering: _KernelLowering) -> None:
+        self.op = op
+        self.lowering = lowering
+        self.emitter = lowering.emitter
+        self.operand = lowering.nest.origin(op.operands[0])
+        self.fold = op.name.removeprefix("reduce_")
+        operand = op.operands[0].type
+        assert isinstance(operand, Tensor)
+        self.dtype = operand.dtype
+        self.accumulator = F32 if self.dtype.name in ("f16", "bf16") and self.fold in ("add", "m2", "multiply") else self.dtype
+        self.lanes = lowering.lanes
+        self.state: list[Value] = []
+
+    # State
+
+    def begin(self) -> None:
+        """Set ``state`` to what it is before any element."""
+        self.state = [self.lanes_of(_IDENTITY[self.fold](self.accumulator), self.accumulator)]
+
+    def take(self, values: Sequence[Value]) -> Sequence[Value]:
+        """Take this reduction's state from the front of ``values`` and return the rest."""
+        count = len(self.state)
+        self.state = list(values[:count])
+        return values[count:]
+
+    def lanes_of(self, number: object, dtype: DType) -> Value:
+        """A constant shaped as the accumulators are."""
+        return self.emitter.number(number, dtype, self.lanes)
+
+    def element(self, identity: object) -> Value:
+        """The operand's lanes at this position, as accumulators; lanes past the end of a row are the identity."""
+        value = self.lowering.value(self.op.operands[0])
+        if self.accumulator != self.dtype:
+            value = self.emitter.elementwise("cast", value, dtype=self.accumulator)
+        if self.lanes:
+            value = self.emitter.splat(value, self.lanes)
+        if self.lowering.horizontal and self.lowering.mask is not None:
+            other = self.lanes_of(identity, self.accumulator)
+            value = self.emitter.elementwise("select", self.lowering.mask, value, other)
+        return value
+
+    def step(self) -> None:
+        """Fold the element at this position into ``state``."""
+        element = self.element(_IDENTITY[self.fold](self.accumulator))
+        self.state = [self.emitter.elementwise(self.fold, self.state[0], element)]
+
+    def finish(self) -> Value:
+        """The result: lanes folded into one number if they belong to one row."""
+        return self.narrow(self.folded(self.state[0], self.fold))
+
+    def folded(self, value: Value, fold: str) -> Value:
+        if self.lowering.horizontal and isinstance(value.type, Vector):
+            return self.emitter.emit("fold_lanes", value, combine=fold)
+        return value
+
+    def narrow(self, value: Value) -> Value:
+        return value if self.accumulator == self.dtype else self.emitter.elementwise("cast", value, dtype=self.dtype)
+
+    # Blocks: only blocked reductions have them
+
+    def partial(self) -> Value:
+        return self.lanes_of(0, self.accumulator)
+
+    def accumulate(self, partial: Value) -> Value:
+        return self.emitter.elementwise("add", partial, self.element(0))
+
+    def combine(self, total: Value) -> None:
+        raise NotImplementedError
+
+    def centre(self, total: Value, count: Value) -> None:
+        raise NotImplementedError
+
+    def deviations(self) -> Sequence[Value]:
+        raise NotImplementedError
+
+    def deviate(self, pair: tuple[Value, Value]) -> Sequence[Value]:
+        raise NotImplementedError
+
+    def combine_moments(self, pair: tuple[Value, Value], count: Value) -> None:
+        raise NotImplementedError
+
+    def two_sum(self, left: Value, right: Value) -> tuple[Value, Value]:
+        """left + right and its rounding error (Knuth 1969)."""
+        arithmetic = self.emitter.elementwise
+        total = arithmetic("add", left, right)
+        virtual = arithmetic("subtract", total, left)
+        lost_left = arithmetic("subtract", left, arithmetic("subtract", total, virtual))
+        lost_right = arithmetic("subtract", right, virtual)
+        return total, arithmetic("add", lost_left, lost_right)
+
+
+class SumReduction(Reduction):
+    """A floating-point sum. State: the sum of blocks and what rounding lost."""
+
+    blocked = True
+
+    def begin(self) -> None:
+        zero = self.lanes_of(0, self.accumulator)
+        self.state = [zero, zero]
+
+    def combine(self, total: Value) -> None:
+        sum_of_blocks, lost = self.state
+        sum_of_blocks, error = self.two_sum(sum_of_blocks, total)
+        self.state = [sum_of_blocks, self.emitter.elementwise("add", lost, error)]
+
+    def finish(self) -> Value:
+        arithmetic = self.emitter.elementwise
+        total, lost = (self.folded(value, "add") for value in self.state)
+        corrected = arithmetic("add", total, lost)
+        usable = arithmetic("isfinite", lost)
+        return self.narrow(arithmetic("select", usable, corrected, total))
+
+
+class MomentReduction(Reduction):
+    """Sum of squared deviations. State: count, mean (high and low part), sum of squares around it."""
+
+    blocked = True
+    second_phase = True
+
+    def begin(self) -> None:
+        lanes = 0 if self.lowering.horizontal else self.lanes
+        zero = self.emitter.number(0, self.accumulator, lanes)
+        self.state = [zero, zero, zero, zero]
+        self.mean: Value
+        self.spread_mean: Value
+
+    def centre(self, total: Value, count: Value) -> None:
+        self.count = self.emitter.emit("cast", count, dtype=self.accumulator)
+        self.mean = self.emitter.elementwise("divide", self.folded(total, "add"), self.count)
+
+    def deviations(self) -> Sequence[Value]:
+        zero = self.lanes_of(0, self.accumulator)
+        return [zero, zero]
+
+    def deviate(self, pair: tuple[Value, Value]) -> Sequence[Value]:
+        """Adds up deviations from the block's mean, and their squares; the former correct the mean's rounding."""
+        arithmetic = self.emitter.elementwise
+        value = self.lowering.value(self.op.operands[0])
+        if self.accumulator != self.dtype:
+            value = arithmetic("cast", value, dtype=self.accumulator)
+        deviation = arithmetic("subtract", value, self.mean)
+        if self.lanes:
+            deviation = self.emitter.splat(deviation, self.lanes)
+        if self.lowering.horizontal and self.lowering.mask is not None:
+            zero = self.lanes_of(0, self.accumulator)
+            deviation = arithmetic("select", self.lowering.mask, deviation, zero)
+        return [
+            arithmetic("add", pair[0], deviation),
+            arithmetic("add", pair[1], arithmetic("multiply", deviation, deviation)),
+        ]
+
+    def combine_moments(self, pair: tuple[Value, Value], count: Value) -> None:
+        arithmetic = self.emitter.elementwise
+        first, second = (self.folded(value, "add") for value in pair)
+        low = arithmetic("divide", first, self.count)
+        second = arithmetic("subtract", second, arithmetic("multiply", first, low))
+        so_far, mean, mean_low, moment = self.state
+        total = arithmetic("add", so_far, self.count)
+        delta = arithmetic("add", arithmetic("subtract", self.mean, mean), arithmetic("subtract", low, mean_low))
+        weight = arithmetic("divide", self.count, total)
+        mean, error = self.two_sum(mean, arithmetic("multiply", delta, weight))
+        between = arithmetic("multiply", arithmetic("multiply", delta, delta), arithmetic("multiply", so_far, weight))
+        moment = arithmetic("add", moment, arithmetic("add", second, between))
+        total, mean_low = (self._like(value) for value in (total, arithmetic("add", mean_low, error)))
+        self.state = [total, mean, mean_low, moment]
+
+    def _like(self, value: Value) -> Value:
+        return value if self.lowering.horizontal or not self.lanes else self.emitter.splat(value, self.lanes)
+
+    def finish(self) -> Value:
+        return self.narrow(self.state[3])
+
+
+class ArgReduction(Reduction):
+    """The position of the first extreme element. State: the extreme so far and its position, one a lane."""
+
+    def __init__(self, op: Op, lowering: _KernelLowering) -> None:
+        super().__init__(op, lowering)
+        largest = op.name == "reduce_argmax"
+        self.better, self.extremum = ("greater", "maximum") if largest else ("less", "minimum")
+        self.identity = (_lowest if largest else _highest)(self.dtype)
+
+    def begin(self) -> None:
+        self.state = [self.lanes_of(self.identity, self.dtype), self.lanes_of(0, I64)]
+
+    def step(self) -> None:
+        arithmetic = self.emitter.elementwise
+        best, position = self.state
+        element = self.element(self.identity)
+        better = arithmetic(self.better, element, best)
+        if self.dtype.is_float:
+            first_nan = arithmetic(
+                "logical_and", arithmetic("isnan", element), arithmetic("logical_not", arithmetic("isnan", best))
+            )
+            still_number = arithmetic("logical_not", arithmetic("isnan", best))
+            better = arithmetic("logical_or", arithmetic("logical_and", better, still_number), first_nan)
+        here = self._linear_position()
+        self.state = [arithmetic("select", better, element, best), arithmetic("select", better, here, position)]
+
+    def _linear_position(self) -> Value:
+        """The C-order number of this position among the reduced loops."""
+        arithmetic = self.emitter.elementwise
+        total: Value | None = None
+        scale: Dim = 1
+        for loop in reversed(self.lowering.reduced):
+            share = self.lowering.position(loop)
+            if scale != 1:
+                share = arithmetic("multiply", share, self.emitter.index_scalar(self.emitter.size(scale)))
+            total = share if total is None else arithmetic("add", total, share)
+            scale = scale * loop.dim
+        if total is None:
+            return self.lanes_of(0, I64)
+        return self.emitter.splat(total, self.lanes) if self.lanes else total
+
+    def finish(self) -> Value:
+        best, position = self.state
+        if not (self.lowering.horizontal and isinstance(best.type, Vector)):
+            return position
+        arithmetic = self.emitter.elementwise
+        extreme = self.folded(best, self.extremum)
+        same = arithmetic("equal", best, extreme)
+        if self.dtype.is_float:
+            same = arithmetic("logical_or", same, arithmetic("isnan", best))
+        last = self.lanes_of(int(np.iinfo(np.int64).max), I64)
+        return self.folded(arithmetic("select", same, position, last), "minimum")
+

@@ -1,0 +1,262 @@
+"""How a nest runs: the order of its loops, which of them become one, which one is the vector loop, what each sweep does.
+
+Neighbouring loops become one where every access steps through both without a gap (`_collapse`): a C-contiguous array
+of any rank is one long loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.passes.layout import Layout, contiguous
+from jitflow.passes.lower.nest import Access, Loop, Nest
+
+__all__ = ["Schedule", "cost_of"]
+
+_COSTS = {
+    "divide": 4, "sqrt": 4, "exp": 15, "exp2": 15, "expm1": 20, "log": 20, "log1p": 22, "log2": 20, "log10": 20,
+    "sin": 25, "cos": 25, "tan": 30, "sinh": 30, "cosh": 25, "tanh": 20, "erf": 25, "erfc": 30, "power": 60,
+    "floor_divide": 10, "remainder": 10, "fmod": 40, "logaddexp": 40, "logaddexp2": 40, "cbrt": 40, "hypot": 40,
+    "arcsin": 40, "arccos": 40, "arctan": 40, "arctan2": 50, "arcsinh": 50, "arccosh": 50, "arctanh": 50,
+    "gather": 8,
+}  # fmt: skip
+
+_WORTH_SAVING = 10
+"""A value whose computation costs more than this is kept for a later sweep rather than computed again."""
+
+
+def cost_of(op: Op) -> int:
+    """Roughly how many instructions an op costs for a vector."""
+    complex_factor = 4 if any(isinstance(o.type, Tensor | Scalar) and o.type.dtype.is_complex for o in op.operands) else 1
+    return _COSTS.get(op.name, 1) * complex_factor
+
+
+class Schedule:
+    """Decisions about one nest; loops here are those after joining (`loop` maps a nest's own loop to them)."""
+
+    def __init__(self, nest: Nest, keep_order: bool = False, into: Layout | None = None) -> None:
+        self.nest = nest
+        self.keep_order = keep_order
+        self.into = into
+        self.yielded = nest.region.yielded
+        self._loads = list(self._find_loads())
+        self.reordered = False
+        self.order = self._choose_order()
+        self._joined: dict[Loop, Loop] = {loop: loop for loop in self.order}
+        self._dropped: set[Loop] = set()
+        outer, reduced = ([loop for loop in self.order if loop.reduced is kind] for kind in (False, True))
+        self.vector_choice = self._choose_vector(outer, reduced)
+        self.outer, self.reduced = self._collapse(outer), self._collapse(reduced)
+        self.vector = None if self.vector_choice is None else self._joined[self.vector_choice]
+        self.cost = sum(cost_of(op) for op in nest.computed)
+        self.widest_item = max(
+            (value.type.dtype.itemsize for op in nest.computed for value in (*op.operands, *op.results)
+             if isinstance(value.type, Tensor)), default=8,
+        )  # fmt: skip
+        self.sweeps = 1 + max(
+            [nest.stage.get(op.operands[0], 0) for op in nest.computed if _is_reduction(op)]
+            + [nest.stage.get(value, 0) for value in self.yielded if self._is_inner(value)],
+            default=-1,
+        )
+        self.saved = self._choose_saved()
+
+    # Accesses
+
+    def _find_loads(self) -> Iterator[Access]:
+        seen: set[Value] = set()
+        for op in self.nest.computed:
+            for position, operand in enumerate(op.operands):
+                if op.name == "gather" and position == 0:
+                    yield self.nest.access(operand, self.nest.gather_loops(op))
+                elif operand in self.nest.layouts and operand not in seen:
+                    seen.add(operand)
+                    yield self.nest.access(operand)
+
+    def output_layout(self, value: Value) -> Layout:
+        """Results are contiguous: in C order, or in the order of the loops where that follows the inputs' memory."""
+        assert isinstance(value.type, Tensor | Scalar)
+        if self.into is not None:
+            return self.into
+        dims = dims_of(value.type)
+        order: tuple[int, ...] | None = None
+        if self.reordered:
+            position = {loop: number for number, loop in enumerate(self.order)}
+            ranks = [
+                -1 if dim == 1 else position[self.nest.loop_of[self.nest.axes.find((value, axis))]]
+                for axis, dim in enumerate(dims)
+            ]
+            order = tuple(sorted(range(len(dims)), key=ranks.__getitem__))
+        return contiguous(dims, value.type.dtype.itemsize, order)
+
+    def _natural_strides(self, value: Value) -> dict[Loop, Dim]:
+        layout = self.output_layout(value)
+        dims = dims_of(value.type)
+        strides = [stride for stride, dim in zip(layout.strides, dims, strict=True) if dim != 1]
+        return dict(zip(self.nest.loops_of(value), strides, strict=True))
+
+    def output_access(self, value: Value) -> Access:
+        """Where a result is written."""
+        assert isinstance(value.type, Tensor | Scalar)
+        return self.access(Access(value, value.type.dtype, self.output_layout(value).offset, self._natural_strides(value)))
+
+    def access(self, access: Access) -> Access:
+        """An access in terms of the joined loops."""
+        strides = {loop: stride for loop, stride in access.strides.items() if loop not in self._dropped}
+        joined = {self._joined[loop]: stride for loop, stride in strides.items()}
+        return Access(access.buffer, access.dtype, access.offset, joined)
+
+    def loops_of(self, value: Value) -> tuple[Loop, ...]:
+        """The joined loops of a value's axes."""
+        return tuple(self._joined[loop] for loop in self.nest.loops_of(value) if loop not in self._dropped)
+
+    def loop(self, value: Value, axis: int) -> Loop:
+        """The loop along one axis of a value."""
+        return self._joined[self.nest.loop_of[self.nest.axes.find((value, axis))]]
+
+    # Order and vector loop
+
+    def _choose_order(self) -> list[Loop]:
+        """The loops as the widest value has its axes; reversed if all that spans them lies in Fortran order."""
+        order = self.nest.order
+        if len(order) < 2 or self.keep_order or self.into is not None or any(loop.reduced for loop in order):
+            return order
+        spanning = [load for load in self._loads if all(load.strides.get(loop, 0) != 0 for loop in order)]
+        first, last = order[0], order[-1]
+        if spanning and all(_unit(load, first) and not _unit(load, last) for load in spanning):
+            self.reordered = True
+            return order[::-1]
+        return order
+
+    def _choose_vector(self, outer: list[Loop], reduced: list[Loop]) -> Loop | None:
+        candidates = [loops[-1] for loops in (outer, reduced) if loops]
+        if not candidates:
+            return None
+        natural_last = self.nest.order[-1] if not self.reordered else self.order[-1]
+
+        def score(loop: Loop) -> tuple[int, bool]:
+            units = sum(1 for load in self._loads if _unit(load, loop))
+            units += sum(1 for value in self.yielded if self._natural_strides(value).get(loop) == _itemsize(value))
+            return units, loop is natural_last
+
+        return max(candidates, key=score)
+
+    def _collapse(self, loops: list[Loop]) -> list[Loop]:
+        """Join neighbours that every access steps through without a gap."""
+        result: list[Loop] = []
+        for loop in loops:
+            if result and self._can_join(result[-1], loop):
+                outer = result.pop()
+                joined = Loop(outer.dim * loop.dim, loop.reduced)
+                self._dropped.update(key for key, value in self._joined.items() if value is outer)
+                for key, value in list(self._joined.items()):
+                    if value in (outer, loop):
+                        self._joined[key] = joined
+                loop = joined
+            result.append(loop)
+        return result
+
+    def _can_join(self, outer: Loop, inner: Loop) -> bool:
+        outer_own = [key for key, value in self._joined.items() if value is outer and key not in self._dropped]
+        inner_own = [key for key, value in self._joined.items() if value is inner]
+        (outer_key,), (inner_key,) = outer_own, inner_own
+        outers = {key for key, value in self._joined.items() if value is outer}
+        for strides in self._all_strides():
+            if strides.get(outer_key, 0) != strides.get(inner_key, 0) * inner.dim:
+                return False
+        for op in self.nest.computed:
+            varying = self.nest.varying[op.result]
+            if (inner_key in varying) != bool(outers & varying):
+                return False
+            if op.name == "gather" and inner_key in varying:
+                return False
+        return True
+
+    def _all_strides(self) -> Iterator[dict[Loop, Dim]]:
+        for load in self._loads:
+            yield load.strides
+        for value in self.yielded:
+            yield self._natural_strides(value)
+
+    # Sweeps
+
+    def _is_inner(self, value: Value) -> bool:
+        return any(loop.reduced for loop in self.nest.loops_of(value))
+
+    def reductions(self, sweep: int) -> list[Op]:
+        """The reductions that sweep number ``sweep`` computes."""
+        return [op for op in self.nest.computed if _is_reduction(op) and self.nest.stage[op.result] == sweep + 1]
+
+    def stores(self, sweep: int) -> list[Value]:
+        """The results that are written inside sweep number ``sweep``."""
+        return [v for v in self.yielded if self._is_inner(v) and self.nest.stage.get(v, 0) == sweep]
+
+    def last_need(self, value: Value) -> int:
+        """The last sweep that needs a value."""
+        return max(sweep for sweep in range(self.sweeps) if value in self._needed[sweep])
+
+    def _choose_saved(self) -> dict[Value, int]:
+        """Values that an earlier sweep has computed at some cost and a later one reads again, with that sweep."""
+        nest = self.nest
+        self._needed = [self._closure(sweep) for sweep in range(self.sweeps)]
+        saved: dict[Value, int] = {}
+        for sweep in range(1, self.sweeps):
+            for value in sorted(self._needed[sweep], key=lambda v: -self._cost(v)):
+                if not any(loop.reduced for loop in nest.varying.get(value, ())) or value in nest.layouts:
+                    continue
+                if self._cost(value) <= _WORTH_SAVING or not self._is_frontier(value, sweep):
+                    continue
+                earlier = [k for k in range(sweep) if value in self._needed[k]]
+                if earlier:
+                    saved.setdefault(value, earlier[0])
+        return saved
+
+    def _is_frontier(self, value: Value, sweep: int) -> bool:
+        """Whether something that only this sweep can compute reads the value directly."""
+        if value in self.yielded and self.nest.stage[value] == sweep:
+            return False
+        for op in self.nest.computed:
+            if value in (self.nest.origin(operand) for operand in op.operands):
+                stage = self.nest.stage[op.result] - (1 if _is_reduction(op) else 0)
+                if stage == sweep > self.nest.stage[value]:
+                    return True
+        return False
+
+    def _closure(self, sweep: int) -> set[Value]:
+        """What a sweep computes: everything behind its reductions and stores that varies inside it."""
+        needed: set[Value] = set()
+        frontier = [op.operands[0] for op in self.reductions(sweep)] + self.stores(sweep)
+        while frontier:
+            value = self.nest.origin(frontier.pop())
+            op = self.nest.producer.get(value)
+            if value in needed or op is None or value in self.nest.layouts:
+                continue
+            needed.add(value)
+            if not _is_reduction(op):
+                frontier.extend(op.operands)
+        return needed
+
+    def _cost(self, value: Value) -> int:
+        """The cost of computing a value from memory and from what lies outside of sweeps."""
+        value = self.nest.origin(value)
+        op = self.nest.producer.get(value)
+        if op is None or value in self.nest.layouts or _is_reduction(op):
+            return 0
+        if not any(loop.reduced for loop in self.nest.varying[value]):
+            return 0
+        return cost_of(op) + sum(self._cost(operand) for operand in set(op.operands))
+
+
+def _is_reduction(op: Op) -> bool:
+    return "reduction" in op.definition.traits
+
+
+def _itemsize(value: Value) -> int:
+    assert isinstance(value.type, Tensor | Scalar)
+    return value.type.dtype.itemsize
+
+
+def _unit(access: Access, loop: Loop) -> bool:
+    return access.strides.get(loop, 0) == access.dtype.itemsize
