@@ -229,29 +229,31 @@ def find_special_differences(subject: Subject, compute: Compute, dtype: Any) -> 
     ]
 
 
-def time_per_element(compute: Callable[[], object], size: int) -> float:
-    """Nanoseconds per element, the best of several runs."""
-    compute()
-    best = float("inf")
-    for _ in range(9):
-        start = time.perf_counter()
-        for _ in range(100):
-            compute()
-        best = min(best, (time.perf_counter() - start) / 100)
-    return best / size * 1e9
+def time_per_element(bind: Callable[..., Callable[[], object]], operands: list[Array]) -> float:
+    """Nanoseconds per element, without the cost of a call: from a long array and a fourth of it."""
+    size = operands[0].size
+    best: dict[int, float] = {}
+    calls = {
+        length: bind(*(x[:length] for x in operands), out=np.empty(length, operands[0].dtype))
+        for length in (size // 4, size)
+    }
+    for _ in range(40):
+        for length, call in calls.items():
+            start = time.perf_counter()
+            for _ in range(10):
+                call()
+            best[length] = min(best.get(length, np.inf), (time.perf_counter() - start) / 10)
+    return (best[size] - best[size // 4]) / (size - size // 4) * 1e9
 
 
 def time_subject(subject: Subject, compute: Compute, dtype: Any) -> tuple[float, float]:
     """Time ours and NumPy's on arrays that stay in the first-level cache."""
-    size = 8192 // np.dtype(dtype).itemsize
+    size = 12288 // np.dtype(dtype).itemsize
     generator = np.random.default_rng(2016)
     operands = [generator.uniform(subject.low / 2, subject.high / 2, size).astype(dtype) for _ in range(subject.arity)]
-    out = np.empty(size, dtype)
-    peer = subject.peer
     bind: Callable[..., Callable[[], object]] = getattr(compute, "bind", functools.partial(functools.partial, compute))
-    return (
-        time_per_element(bind(*operands, out=out), size),
-        time_per_element(lambda: peer(*operands, out=out), size),
+    return time_per_element(bind, operands), time_per_element(
+        functools.partial(functools.partial, subject.peer), operands
     )
 
 

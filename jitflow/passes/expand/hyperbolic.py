@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jitflow.passes.expand.exponential import EXPONENTIALS, reduce_exponent, reduce_exponent_exactly
+from jitflow.passes.expand.exponential import EXPONENTIALS, LOG2_E, reduce_exponent_exactly, round_octaves
 from jitflow.passes.expand.formats import FORMATS
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import Term, add_exactly, copysign, fma, minimum, polynomial, select
@@ -126,9 +126,12 @@ def tanh(x: Term[V]) -> Term[V]:
     constants = HYPERBOLICS[x.dtype]
     magnitude = abs(x)
     bounded = minimum(magnitude, constants.one)
-    r, bits = reduce_exponent(bounded + bounded, offset=0)
-    tail = polynomial(r, EXPONENTIALS[x.dtype].exp_tail)
-    exponential = fma(r, fma(r, tail, 1.0), 1.0) * bits.bitcast(x.dtype)
+    # exp(2 x) by halves: x = k (ln 2) / 2 + r. Its error is damped by what
+    # follows, and the second step of the reduction can be left out.
+    octave, bits = round_octaves(bounded, 2.0 * LOG2_E, offset=0)
+    r = fma(octave, -0.5 * EXPONENTIALS[x.dtype].ln2_high, bounded)
+    tail = polynomial(r, [4.0 * c * 2.0**i for i, c in enumerate(EXPONENTIALS[x.dtype].exp_tail)])
+    exponential = fma(r, fma(r, tail, 2.0), 1.0) * bits.bitcast(x.dtype)
     large = 1.0 - 2.0 / (exponential + 1.0)
     z = x * x
     small = fma(magnitude * z, polynomial(z, constants.tanh_tail), magnitude)

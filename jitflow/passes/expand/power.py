@@ -25,6 +25,7 @@ from jitflow.passes.expand.term import (
     Term,
     add_exactly,
     fma,
+    if_any,
     maximum,
     minimum,
     multiply_exactly,
@@ -76,8 +77,6 @@ FIRST_HIGH, FIRST_LOW = float.fromhex("0x1.71547652b82fep+1"), float.fromhex("0x
 """2 / ln 2"""
 THIRD_HIGH, THIRD_LOW = float.fromhex("0x1.ec709dc3a03fdp-1"), float.fromhex("0x1.d27f05548af0cp-55")
 """2 / (3 ln 2)"""
-
-LARGEST = {"f32": float.fromhex("0x1.fffffep+127"), "f64": float.fromhex("0x1.fffffffffffffp+1023")}
 
 
 def power_through_f64(x: Term[V], y: Term[V]) -> Term[V]:
@@ -133,18 +132,20 @@ def power_in_pairs(x: Term[V], y: Term[V]) -> Term[V]:
 
 def power(x: Term[V], y: Term[V]) -> Term[V]:
     """IEEE 754's pow, annex F of C99, as NumPy has it."""
-    magnitude = abs(x)
-    # With y finite, 1**inf needs no rule of its own: the product is 0.
-    largest = LARGEST[x.dtype]
-    bounded = maximum(minimum(y, largest), -largest)
     compute = power_through_f64 if x.dtype == "f32" else power_in_pairs
-    result = compute(magnitude, bounded)
+    result = compute(abs(x), y)
+    usual = (x > 0.0) & (x < INFINITY) & (abs(y) < INFINITY)
+    (settled,) = if_any(~usual, lambda: [settle_power(x, y, result)], [result])
+    return settled
 
-    falls = y < 0.0
-    at_zero = select(falls, y.constant(INFINITY), 0.0)
-    at_infinity = select(falls, y.constant(0.0), INFINITY)
-    result = select(magnitude.equals(0.0), at_zero, result)
-    result = select(magnitude.equals(INFINITY), at_infinity, result)
+
+def settle_power(x: Term[V], y: Term[V], result: Term[V]) -> Term[V]:
+    """Make of |x|**y, computed for positive finite x and finite y, what x**y is for any."""
+    magnitude = abs(x)
+    infinity, falls = x.constant(INFINITY), y < 0.0
+    result = select(magnitude.equals(0.0), select(falls, infinity, 0.0), result)
+    result = select(magnitude.equals(INFINITY), select(falls, x.constant(0.0), infinity), result)
+    result = select(magnitude.equals(1.0), 1.0, result)
 
     half = 0.5 * y
     whole = y.equals(y.rint())

@@ -122,6 +122,9 @@ class Term(Generic[V]):
 Operand: TypeAlias = "Term[V] | float"
 
 
+LONGEST_CHAIN = 12
+
+
 def expansion(build: Callable[..., Term[Any]]) -> Callable[..., Any]:
     """Make a function on terms one on a machine and its values."""
 
@@ -173,7 +176,22 @@ def if_any(mask: Term[V], then: Callable[[], Sequence[Term[V]]], otherwise: Sequ
 
 
 def polynomial(x: Term[V], coefficients: Sequence[float]) -> Term[V]:
-    """The polynomial with these coefficients, lowest power first, by Horner's rule."""
+    """The polynomial with these coefficients, lowest power first, by Horner's rule.
+
+    A processor overlaps the vectors of a loop, and so the length of one chain
+    of operations hardly matters, but their number does. Only a long chain is
+    worth breaking in two, of even and of odd powers; the first terms, whose
+    rounding errors count, stay outside.
+    """
+    if len(coefficients) > LONGEST_CHAIN:
+        square, rest = x * x, coefficients[2:]
+        result = fma(evaluate_chain(square, rest[1::2]), x, evaluate_chain(square, rest[0::2]))
+        return fma(fma(result, x, coefficients[1]), x, coefficients[0])
+    return evaluate_chain(x, coefficients)
+
+
+def evaluate_chain(x: Term[V], coefficients: Sequence[float]) -> Term[V]:
+    """Horner's rule, one operation after the other."""
     result = fma(x, coefficients[-1], coefficients[-2])
     for coefficient in reversed(coefficients[:-2]):
         result = fma(result, x, coefficient)
