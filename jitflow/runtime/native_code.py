@@ -18,13 +18,17 @@ import llvmlite.binding as llvm
 
 
 class NativeCode:
-    """Compiled machine code, which lives as long as this object."""
+    """Compiled machine code, which lives as long as this object.
 
-    def __init__(self, text: str, *, optimisation: int = 0) -> None:
+    `for_host` lets the code use everything that this machine's processor has.
+    """
+
+    def __init__(self, text: str, *, optimisation: int = 0, for_host: bool = False) -> None:
         _initialise()
         context = llvm.create_context()
         module = llvm.parse_assembly(text, context)
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=optimisation)
+        host = {"cpu": llvm.get_host_cpu_name(), "features": llvm.get_host_cpu_features().flatten()} if for_host else {}
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=optimisation, **host)
         self._engine: Any = llvm.create_mcjit_compiler(module, machine)
         self._engine.finalize_object()
         # In a garbage cycle Python would finalise engine and context in any order, and an engine must go first.

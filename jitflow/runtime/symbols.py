@@ -19,9 +19,7 @@ def symbol_address(name: str) -> int:
     from scipy.linalg import cython_blas
 
     capsule = cython_blas.__pyx_capi__[name]
-    capsule_name = _capsule_name(capsule)
-    address = _capsule_pointer(capsule, capsule_name)
-    assert address is not None
+    address: int = _capsule_pointer(capsule, _capsule_name(capsule))
     return address
 
 
@@ -30,7 +28,7 @@ def symbol_addresses(names: Sequence[str]) -> tuple[int, ...]:
     return tuple(symbol_address(name) for name in names)
 
 
-_capsule_name = ctypes.pythonapi.PyCapsule_GetName
-_capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
