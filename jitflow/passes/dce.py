@@ -1,0 +1,106 @@
+"""Dead code elimination: drop what nobody needs.
+
+An op stays if one of its results is needed, if it does something besides computing them (a store, a print), or if it may
+fail: a `check` stays, and so does an index out of range. One backward sweep; inner regions first lose the results of an
+``if`` that nobody needs.
+
+    %0: f32[n] = exp %x                         %1: f32[n] = log %x
+    %1: f32[n] = log %x                 ->      yield %1
+    yield %1
+
+Relies on `jitflow.ir.effects` for what may be dropped. An op that binds a size is needed where the size is mentioned.
+It keeps values that a loop carries round without a use, and variables that are only stored to: `promote` sees those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import Expression, symbols
+from jitflow.ir.effects import is_removable
+from jitflow.ir.types import Index, Tensor, Type, Variable, dims_of
+
+__all__ = ["dce"]
+
+
+def dce(function: Function) -> Function:
+    """The function without what nobody needs."""
+    sweep = _Sweep()
+    sweep.own = {name for value in function.parameters for name in _sizes(value.type)}
+    return replace(function, region=sweep.region(function.region))
+
+
+class _Sweep:
+    def __init__(self) -> None:
+        self.values: set[Value] = set()
+        self.sizes: set[str] = set()
+        self.own: set[str] = set()
+        """Sizes that the function's parameters bind, which need no op."""
+
+    def region(self, region: Region) -> Region:
+        kept: list[Op] = []
+        for op in reversed(region.ops):
+            if op.name == "if":
+                op = self.narrowed(op)
+            if not self.needed(op):
+                continue
+            self.values.update(op.operands)
+            for value in (*op.operands, *op.results):
+                self.sizes.update(_sizes(value.type))
+            for attribute in op.attributes.values():
+                self.sizes.update(_sizes_inside(attribute))
+            if op.regions:
+                op = replace(op, regions=tuple(map(self.region, op.regions)))
+            kept.append(op)
+        return Region(region.parameters, tuple(reversed(kept)))
+
+    def needed(self, op: Op) -> bool:
+        if op.name == "yield" or any(result in self.values for result in op.results) or not is_removable(op):
+            return True
+        return any(name in self.sizes for name in self.bound(op))
+
+    def bound(self, op: Op) -> Iterator[str]:
+        """The sizes that an op may bind."""
+        if "binds" in op.attributes:
+            yield op.attributes["binds"]
+        elif op.definition.infer is None:
+            for result in op.results:
+                yield from (name for name in _sizes(result.type) if name not in self.own)
+
+    def narrowed(self, op: Op) -> Op:
+        """An ``if`` without the results that nobody needs."""
+        if any(True for _ in self.bound(op)):
+            return op
+        used = [position for position, result in enumerate(op.results) if result in self.values]
+        if len(used) == len(op.results):
+            return op
+        return replace(
+            op,
+            results=tuple(op.results[position] for position in used),
+            regions=tuple(_yielding(region, used) for region in op.regions),
+        )
+
+
+def _yielding(region: Region, positions: list[int]) -> Region:
+    closing = region.ops[-1]
+    narrowed = replace(closing, operands=tuple(closing.operands[position] for position in positions))
+    return Region(region.parameters, (*region.body, narrowed))
+
+
+def _sizes(kind: Type) -> Iterator[str]:
+    dims = (kind.dim,) if isinstance(kind, Index) and kind.dim is not None else dims_of(kind)
+    for dim in dims:
+        yield from symbols(dim)
+
+
+def _sizes_inside(attribute: Any) -> Iterator[str]:
+    if isinstance(attribute, Expression):
+        yield from symbols(attribute)
+    elif isinstance(attribute, tuple):
+        for item in attribute:
+            yield from _sizes_inside(item)
+    elif isinstance(attribute, Tensor | Variable):
+        yield from _sizes(attribute)

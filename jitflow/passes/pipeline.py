@@ -1,0 +1,73 @@
+"""The pipeline: passes by name, the order they run in, and the one runner.
+
+A pass is ``Function -> Function``. The runner times each; with ``JITFLOW_VERIFY=1`` the verifier looks at what each
+leaves; ``observe`` sees every function in between, which is how dumps and the explorer work.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from jitflow.config import CONFIG
+from jitflow.errors import CompilerBug, JitflowError
+from jitflow.ir.core import Function
+from jitflow.ir.printer import print_function
+from jitflow.ir.verifier import verify
+from jitflow.passes.cse import cse
+from jitflow.passes.dce import dce
+from jitflow.passes.fastmath import fastmath
+from jitflow.passes.fold import fold
+from jitflow.passes.simplify import simplify
+
+__all__ = ["PASSES", "TENSOR_PIPELINE", "Step", "run_passes"]
+
+PASSES: dict[str, Callable[[Function], Function]] = {
+    "fold": fold,
+    "simplify": simplify,
+    "fastmath": fastmath,
+    "cse": cse,
+    "dce": dce,
+}
+"""Every pass by its name."""
+
+TENSOR_PIPELINE = ("simplify", "cse", "dce")
+"""What tensor functions go through by default; `simplify` folds constants as it goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass that ran: what it left, and how long it took in seconds."""
+
+    name: str
+    function: Function
+    seconds: float
+
+
+def run_passes(
+    function: Function, names: Iterable[str] = TENSOR_PIPELINE, observe: Callable[[Step], None] | None = None
+) -> Function:
+    """Run the passes called ``names`` one after the other; ``observe`` is called after each.
+
+    Raises ValueError for a name that is not one, and `CompilerBug`, which names the pass, where one fails.
+    """
+    for name in names:
+        if name not in PASSES:
+            raise ValueError(f"expected a pass ({', '.join(PASSES)}), got {name!r}")
+        start = time.perf_counter()
+        try:
+            result = PASSES[name](function)
+        except JitflowError:
+            raise
+        except Exception as error:
+            raise CompilerBug(
+                f"{type(error).__name__}: {error}", pass_name=name, surrounding=print_function(function)
+            ) from error
+        seconds = time.perf_counter() - start
+        if CONFIG.verify:
+            verify(result, name)
+        if observe is not None:
+            observe(Step(name, result, seconds))
+        function = result
+    return function

@@ -1,0 +1,204 @@
+"""Simplification rules about numbers: conversions, single numbers spread over arrays, sizes, exact reciprocals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from jitflow.ir.core import Op
+from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dtypes import DType
+from jitflow.ir.types import Index, Scalar, Tensor, Vector
+from jitflow.passes.fold import ELEMENTWISE
+from jitflow.passes.rewrite import Replacement, Rewriter, Rule, dtype_of_value
+
+__all__ = ["NUMBER_RULES", "divide_by_constant", "holds_exactly"]
+
+_MANTISSA = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53, "c64": 24, "c128": 53}
+_EXPONENT = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11, "c64": 8, "c128": 11}
+_COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+_INDEX_ARITHMETIC = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimum", "maximum")
+
+
+def holds_exactly(target: DType, source: DType) -> bool:
+    """Whether every value of ``source`` is a value of ``target``."""
+    if source == target or source.kind == "b":
+        return True
+    if source.is_integer:
+        bits = source.bits - (source.kind == "i")
+        if target.is_integer:
+            return target.bits - (target.kind == "i") >= bits and (target.kind == "i" or source.kind == "u")
+        return target.name in _MANTISSA and _MANTISSA[target.name] >= bits and target.name != "f16"
+    if target.kind not in "fc" or (source.is_complex and not target.is_complex):
+        return False
+    return (
+        _MANTISSA[target.name] >= _MANTISSA[source.name] and _EXPONENT[target.name] >= _EXPONENT[source.name]
+    )  # fmt: skip
+
+
+def _cast_nothing(op: Op, rewriter: Rewriter) -> Replacement:
+    return op.operands[0] if op.operands[0].type == op.result.type else None
+
+
+def _cast_cast(op: Op, rewriter: Rewriter) -> Replacement:
+    """Two conversions are one if the first loses nothing.
+
+    The second must not depend on where its operand came from: an integer that went through a float must fit the
+    integer that comes out (conversions of floats out of range are not modular), and NumPy rounds twice on the way from
+    wide numbers to the 16-bit floats, so these are left alone.
+    """
+    inner = rewriter.producer(op.operands[0], "cast")
+    if inner is None:
+        return None
+    source, middle, target = dtype_of_value(inner.operands[0]), inner.attributes["dtype"], op.attributes["dtype"]
+    if source is None or not holds_exactly(middle, source):
+        return None
+    through_float = source.kind in "biu" and middle.kind in "fc" and target.is_integer
+    to_half = target.name in ("f16", "bf16") and source.name not in ("bool", "f16", "bf16", "f32")
+    if (through_float and not holds_exactly(target, source)) or to_half or (source.kind == "c") != (middle.kind == "c"):
+        return None
+    attributes = {key: value for key, value in op.attributes.items() if key != "dtype"}
+    return rewriter.make("cast", inner.operands[0], dtype=target, **attributes)
+
+
+def _bitcast_bitcast(op: Op, rewriter: Rewriter) -> Replacement:
+    inner = rewriter.producer(op.operands[0], "bitcast")
+    return rewriter.make("bitcast", inner.operands[0], dtype=op.attributes["dtype"]) if inner else None
+
+
+def _scalars_first(op: Op, rewriter: Rewriter) -> Replacement:
+    """An op on arrays of one number each computes that number once. Not powers: NumPy's fast ones look at arrays."""
+    kind = op.result.type if op.results else None
+    if not isinstance(kind, Tensor) or not kind.dims or op.own_effects or op.name in ("power", "copy"):
+        return None
+    numbers = []
+    for operand in op.operands:
+        if isinstance(operand.type, Scalar):
+            numbers.append(operand)
+            continue
+        spread = rewriter.producer(operand, "broadcast")
+        if spread is None or not isinstance(spread.operands[0].type, Scalar):
+            return None
+        numbers.append(spread.operands[0])
+    result = rewriter.make(op.name, *numbers, **op.attributes)
+    return rewriter.make("broadcast", result, dims=kind.dims, axes=())
+
+
+def _scalar_beside(op: Op, rewriter: Rewriter) -> Replacement:
+    """A number that was spread over the shape of the other operands goes in as it is."""
+    if len(op.operands) < 2 or op.name == "power" or not op.results:
+        return None
+    bare = []
+    for operand in op.operands:
+        spread = rewriter.producer(operand, "broadcast")
+        number = spread is not None and isinstance(spread.operands[0].type, Scalar)
+        bare.append(spread.operands[0] if spread is not None and number else operand)
+    shaped = any(isinstance(value.type, Tensor) and value.type.dims for value in bare)
+    if not shaped or all(a is b for a, b in zip(bare, op.operands, strict=True)):
+        return None
+    return rewriter.make(op.name, *bare, **op.attributes)
+
+
+def _power_half(op: Op, rewriter: Rewriter) -> Replacement:
+    """NumPy computes ``array ** 0.5`` as sqrt, which differs from pow for -0.0 and -inf; pow serves two numbers."""
+    base, exponent = op.operands
+    if not isinstance(base.type, Tensor) or not base.type.dims or not isinstance(exponent.type, Scalar):
+        return None
+    if not base.type.dtype.is_float or rewriter.constant(exponent) != 0.5 or op.own_effects:
+        return None
+    return rewriter.make("sqrt", base)
+
+
+def divide_by_constant(name: str, exact: bool) -> Rule:
+    """Division by a number as multiplication with its reciprocal; if ``exact`` only where that rounds nothing."""
+
+    def apply(op: Op, rewriter: Rewriter) -> Replacement:
+        dividend, divisor = op.operands
+        number, dtype = rewriter.constant(divisor), dtype_of_value(divisor)
+        if op.own_effects or dtype is None or not dtype.is_float or not _has_reciprocal(number, dtype, exact):
+            return None
+        kind = divisor.type if isinstance(divisor.type, Scalar | Vector) else Scalar(dtype)
+        return rewriter.make("multiply", dividend, rewriter.number(1.0 / number, kind))
+
+    return Rule(name, ("divide",), "divide(x, c) -> multiply(x, 1 / c)", apply)
+
+
+def _has_reciprocal(number: Any, dtype: DType, exact: bool) -> bool:
+    if not isinstance(number, float) or not math.isfinite(number) or number == 0.0:
+        return False
+    mantissa, exponent = math.frexp(number)
+    if exact and abs(mantissa) != 0.5:
+        return False
+    # Neither the number nor its reciprocal may be subnormal.
+    smallest = float(np.finfo(dtype.numpy).smallest_normal) if dtype.name in ("f16", "f32", "f64") else 2.0**-126
+    return abs(number) * smallest <= 1.0 and abs(number) >= smallest and abs(exponent) < 1000
+
+
+def _dims_of_sizes(op: Op) -> tuple[Dim, Dim] | None:
+    """What two index operands are known to equal."""
+    kinds = [operand.type for operand in op.operands]
+    if len(kinds) == 2 and isinstance(kinds[0], Index) and isinstance(kinds[1], Index):
+        left, right = kinds[0].dim, kinds[1].dim
+        return None if left is None or right is None else (left, right)
+    return None
+
+
+def _size_arithmetic(op: Op, rewriter: Rewriter) -> Replacement:
+    dims = _dims_of_sizes(op)
+    if dims is None or rewriter.function.layer != "tensor":
+        return None
+    left, right = dims
+    if op.name in ("floor_divide", "remainder"):
+        if not isinstance(right, int) or right == 0:
+            return None
+        return rewriter.make("size", dim=left // right if op.name == "floor_divide" else left % right)
+    if op.name == "add":
+        return rewriter.make("size", dim=left + right)
+    if op.name == "subtract":
+        return rewriter.make("size", dim=left - right)
+    if op.name == "multiply":
+        return rewriter.make("size", dim=left * right)
+    return rewriter.make("size", dim=minimum(left, right) if op.name == "minimum" else maximum(left, right))
+
+
+def _size_comparison(op: Op, rewriter: Rewriter) -> Replacement:
+    """Comparisons that the normal forms or the facts decide."""
+    dims = _dims_of_sizes(op)
+    if dims is None:
+        return None
+    left, right = dims
+    at_least, at_most = rewriter.holds(left - right), rewriter.holds(right - left)
+    above, below = rewriter.holds(left - right - 1), rewriter.holds(right - left - 1)
+    answers: dict[str, bool | None] = {
+        "greater_equal": True if at_least else False if below else None,
+        "less": True if below else False if at_least else None,
+        "less_equal": True if at_most else False if above else None,
+        "greater": True if above else False if at_most else None,
+        "equal": True if at_least and at_most else False if above or below else None,
+        "not_equal": False if at_least and at_most else True if above or below else None,
+    }
+    answer = answers[op.name]
+    return None if answer is None else rewriter.number(answer, op.result.type)
+
+
+def _index_and_back(op: Op, rewriter: Rewriter) -> Replacement:
+    inner = rewriter.producer(op.operands[0], "cast")
+    if inner is None or "binds" in op.attributes or not isinstance(inner.operands[0].type, Index):
+        return None
+    return inner.operands[0] if inner.attributes["dtype"].name == "i64" else None
+
+
+NUMBER_RULES = (
+    Rule("cast_nothing", ("cast", "bitcast"), "cast(x) -> x of that type", _cast_nothing),
+    Rule("cast_cast", ("cast",), "cast(cast(x)) -> cast(x) if the inner one is exact", _cast_cast),
+    Rule("bitcast_bitcast", ("bitcast",), "bitcast(bitcast(x)) -> bitcast(x)", _bitcast_bitcast),
+    Rule("scalars_first", ELEMENTWISE, "op(broadcast(a), broadcast(b)) -> broadcast(op(a, b))", _scalars_first),
+    Rule("scalar_beside", ELEMENTWISE, "op(x, broadcast(a)) -> op(x, a)", _scalar_beside),
+    Rule("power_half", ("power",), "power(array, 0.5) -> sqrt(array)", _power_half),
+    divide_by_constant("divide_by_power_of_two", exact=True),
+    Rule("size_arithmetic", _INDEX_ARITHMETIC, "size(a) + size(b) -> size(a + b)", _size_arithmetic),
+    Rule("size_comparison", _COMPARISONS, "size(a) < size(b) -> True or False if known", _size_comparison),
+    Rule("index_and_back", ("to_index",), "to_index(cast(i)) -> i", _index_and_back),
+)  # fmt: skip
