@@ -20,6 +20,7 @@ from jitflow.passes.expand.exponential import exp, exp2
 from jitflow.passes.expand.formats import FORMATS, INFINITY, NAN
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import (
+    Operand,
     Term,
     add_exactly,
     fma,
@@ -133,18 +134,18 @@ def log_tail(f: Term[V]) -> Term[V]:
     return f * f * fma(f, polynomial(f, LOG_TAIL[f.dtype]), -0.5)
 
 
-def assemble(k: Term[V], f: Term[V]) -> Term[V]:
-    """The natural logarithm of 2**k (1 + f)."""
+def assemble(k: Term[V], f: Term[V], tail: Term[V]) -> Term[V]:
+    """The natural logarithm k ln 2 + f + tail, where the tail is small."""
     base = NATURAL[f.dtype]
-    return fma(k, base.octave_high, f + fma(k, base.octave_low, log_tail(f)))
+    return fma(k, base.octave_high, f + fma(k, base.octave_low, tail))
 
 
-def assemble_pair(k: Term[V], f: Term[V], base: Base) -> tuple[Term[V], Term[V]]:
-    """The logarithm of 2**k (1 + f) to a base, as a large and a small part."""
+def assemble_pair(k: Term[V], f: Term[V], tail: Term[V], base: Base) -> tuple[Term[V], Term[V]]:
+    """The same logarithm to another base, as a large and a small part."""
     head, error = multiply_exactly(f, base.unit_high)
-    tail = fma(f, base.unit_low, fma(log_tail(f), base.unit_high, error))
-    total, rest = add_exactly(k * base.octave_high, head)
-    return total, fma(k, base.octave_low, rest) + tail
+    rest = fma(f, base.unit_low, fma(tail, base.unit_high, error))
+    total, lost = add_exactly(k * base.octave_high, head)
+    return total, fma(k, base.octave_low, lost) + rest
 
 
 def sum_pair(pair: tuple[Term[V], Term[V]]) -> Term[V]:
@@ -161,34 +162,39 @@ def settle_domain(x: Term[V], result: Term[V]) -> Term[V]:
 def log(x: Term[V]) -> Term[V]:
     """The natural logarithm."""
     k, f = split_any_octave(x)
-    return settle_domain(x, assemble(k, f))
+    return settle_domain(x, assemble(k, f, log_tail(f)))
 
 
 def log2(x: Term[V]) -> Term[V]:
     """The logarithm to base 2, exact for powers of 2."""
     k, f = split_any_octave(x)
-    return settle_domain(x, sum_pair(assemble_pair(k, f, BINARY[x.dtype])))
+    return settle_domain(x, sum_pair(assemble_pair(k, f, log_tail(f), BINARY[x.dtype])))
 
 
 def log10(x: Term[V]) -> Term[V]:
     """The logarithm to base 10."""
     k, f = split_any_octave(x)
-    return settle_domain(x, sum_pair(assemble_pair(k, f, DECIMAL[x.dtype])))
+    return settle_domain(x, sum_pair(assemble_pair(k, f, log_tail(f), DECIMAL[x.dtype])))
 
 
-def split_octave_of_successor(x: Term[V]) -> tuple[Term[V], Term[V]]:
-    """Return k as a float, and f, of 1 + x for finite x > -1.
+def split_octave_of_successor(x: Term[V], low: Operand[V] = 0.0) -> tuple[Term[V], Term[V], Term[V]]:
+    """Return k as a float, f, and log(1 + f) - f of 1 + x + low for finite x > -1.
 
-    1 + x is rounded, and what was lost is added to f, scaled as f is.
+    `low` is at most the rounding error of x. 1 + x is rounded to 2**k (1 + f);
+    what was lost, scaled as f is, is an argument too small for more than the
+    first order, and enters the tail times 1 / (1 + f), about 1 - f.
     """
     form = FORMATS[x.dtype]
     total = x + 1.0
     part = total - x
     lost = (x - (total - part)) + (1.0 - part)
-    octave, stored, high = split_octave(total)
+    if isinstance(low, Term):
+        lost = lost + low
+    octave, stored, f = split_octave(total)
     # Where 2**-k is no normal number x is so large that nothing was lost.
     scale = select(x < 2.0**100, (form.bits(1.0) - stored).bitcast(x.dtype), 0.0)
-    return octave.cast(x.dtype), fma(lost, scale, high)
+    scaled = lost * scale
+    return octave.cast(x.dtype), f, log_tail(f) + fma(scaled, -f, scaled)
 
 
 def log1p(x: Term[V]) -> Term[V]:
@@ -207,13 +213,12 @@ def distance_below(a: Term[V], b: Term[V]) -> tuple[Term[V], Term[V]]:
 
 def add_logarithm(larger: Term[V], ratio: Term[V], bases: dict[str, Base]) -> Term[V]:
     """Return larger + log(1 + ratio), where the two terms may partly cancel."""
-    k, f = split_octave_of_successor(ratio)
-    high, low = assemble_pair(k, f, bases[ratio.dtype])
+    high, low = assemble_pair(*split_octave_of_successor(ratio), bases[ratio.dtype])
     total = larger + high
     part = total - larger
     lost = (larger - (total - part)) + (high - part)
-    # Where the total is infinite, what was lost has no value.
-    return select(abs(total) < INFINITY, total + (low + lost), total)
+    # Where the larger one is infinite, what was lost has no value; ratio may be NaN there too.
+    return select(abs(larger) < INFINITY, total + (low + lost), larger + ratio)
 
 
 def logaddexp(a: Term[V], b: Term[V]) -> Term[V]:
