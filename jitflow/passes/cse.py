@@ -4,9 +4,9 @@
     %1: f32[n] = exp %x                 ->      %2: f32[n] = add %0, %0
     %2: f32[n] = add %0, %1
 
-Two ops are one if they have the same operands (in either order where that does not matter) and attributes, and the first
-stands before the second in the same region or an enclosing one. An op that may fail counts as well: it has not failed the
-first time. What reads storage counts until something conflicts with it (`jitflow.ir.effects`).
+Two ops are one if they have the same operands (in either order where that does not matter) and attributes, and the
+first stands before the second in the same region or an enclosing one. An op that may fail counts as well: it has not
+failed the first time. What reads storage counts until something conflicts with it (`jitflow.ir.effects`).
 
 It leaves ops with regions alone, and what makes storage of its own. Results that were arrays of their own stay so
 (`jitflow.passes.identity`).
@@ -49,7 +49,7 @@ class _Sweep:
             kinds = {access.kind for access in self.effects.of(op)}
             if not kinds <= {"check", "reads"}:
                 reads = {key: read for key, read in reads.items() if not self.effects.conflict(read, op)}
-            elif not op.regions and op.results and op.name != "copy" or op.name == "check":
+            elif (not op.regions and op.results and op.name != "copy") or op.name == "check":
                 table = reads if "reads" in kinds else known
                 key = self.key(op)
                 if key in table:

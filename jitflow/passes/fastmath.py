@@ -1,13 +1,13 @@
 """Rules that change rounding, the sign of zeros, or what becomes of nan and infinity: only for who asks for it.
 
-``jitflow.function(fastmath=True)`` puts this pass before `simplify`. Each line assumes real arithmetic on finite numbers;
-results stay within a few ulp of NumPy's where nothing cancels or overflows.
+``jitflow.function(fastmath=True)`` puts this pass before `simplify`. Each line assumes real arithmetic on finite
+numbers; results stay within a few ulp of NumPy's where nothing cancels or overflows.
 """
 
 from __future__ import annotations
 
 from jitflow.ir.core import Function
-from jitflow.passes.rewrite import algebraic, rewrite
+from jitflow.passes.rewrite import algebraic, rewrite, rule_table
 from jitflow.passes.rules_number import divide_by_constant
 
 __all__ = ["FASTMATH", "fastmath"]
@@ -29,7 +29,9 @@ FASTMATH = (
     divide_by_constant("fast_divide_constant", exact=False),
 )
 
+_TABLE = rule_table(FASTMATH)
+
 
 def fastmath(function: Function) -> Function:
     """Apply `FASTMATH` to a fixpoint."""
-    return rewrite(function, FASTMATH)
+    return rewrite(function, _TABLE)

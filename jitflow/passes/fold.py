@@ -14,7 +14,7 @@ import numpy as np
 from jitflow.ir.core import Function, Op
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Index, Scalar
-from jitflow.passes.rewrite import Replacement, Rewriter, Rule, rewrite
+from jitflow.passes.rewrite import Replacement, Rewriter, Rule, rewrite, rule_table
 
 __all__ = ["ELEMENTWISE", "FOLDING", "fold"]
 
@@ -43,7 +43,9 @@ def _fold_number(op: Op, rewriter: Rewriter) -> Replacement:
 
 FOLDING = (Rule("fold_number", ELEMENTWISE, "op(constants) -> constant", _fold_number),)
 
+_TABLE = rule_table(FOLDING)
+
 
 def fold(function: Function) -> Function:
     """Compute what depends on constants alone."""
-    return rewrite(function, FOLDING)
+    return rewrite(function, _TABLE)

@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Builder, Function, Op, Region, TypeRuleError, Value
+from jitflow.ir.core import Builder, Function, Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, lower_bound, substitute
 from jitflow.ir.dtypes import DType
 from jitflow.ir.printer import print_op
 from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, map_dims
 from jitflow.passes.identity import keep_apart
 
-__all__ = ["Replacement", "Rewriter", "Rule", "algebraic", "dtype_of_value", "rewrite"]
+__all__ = ["Replacement", "Rewriter", "Rule", "RuleTable", "algebraic", "dtype_of_value", "rewrite", "rule_table"]
 
 Replacement = Value | tuple[Value, ...] | None
 """What stands for an op's results: a value, several, or None where the rule has nothing to say."""
@@ -48,7 +48,20 @@ class Rule:
     apply: Callable[[Op, Rewriter], Replacement]
 
 
-def rewrite(function: Function, rules: Iterable[Rule], fired: Counter[str] | None = None) -> Function:
+RuleTable = Mapping[str, Sequence[Rule]]
+"""The rules that look at each op, by its name, in the order in which they are asked."""
+
+
+def rule_table(rules: Iterable[Rule]) -> RuleTable:
+    """Rules by the ops that they look at."""
+    table: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for name in rule.ops:
+            table.setdefault(name, []).append(rule)
+    return table
+
+
+def rewrite(function: Function, rules: RuleTable, fired: Counter[str] | None = None) -> Function:
     """The function after one sweep of the rules; ``fired`` counts by name how often each replaced something."""
     return Rewriter(function, rules, Counter() if fired is None else fired).run()
 
@@ -56,7 +69,7 @@ def rewrite(function: Function, rules: Iterable[Rule], fired: Counter[str] | Non
 class Rewriter:
     """The state of a sweep, and what rules ask for and build with."""
 
-    def __init__(self, function: Function, rules: Iterable[Rule], fired: Counter[str]) -> None:
+    def __init__(self, function: Function, rules: RuleTable, fired: Counter[str]) -> None:
         self.function = function
         self.fired = fired
         self.builder = Builder()
@@ -66,10 +79,7 @@ class Rewriter:
             if fact.relation == ">=" and isinstance(fact.right, int)
         }
         """The smallest value that the facts allow, by size."""
-        self._rules: dict[str, list[Rule]] = {}
-        for rule in rules:
-            for name in rule.ops:
-                self._rules.setdefault(name, []).append(rule)
+        self._rules = rules
         self._values: dict[Value, Value] = {}
         self._sizes: dict[str, Dim] = {}
         self._producers: dict[Value, Op] = {}
@@ -250,6 +260,26 @@ def python_number(number: Any, dtype: DType) -> Any:
 # Rules written as algebra
 
 
+@dataclass(frozen=True, slots=True)
+class _Letter:
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Number:
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    name: str
+    arguments: tuple[_Pattern, ...]
+
+
+_Pattern = _Letter | _Number | _Call
+_Bound = dict[str, Value]
+
+
 def algebraic(name: str, text: str, kinds: str = "biufc") -> Rule:
     """A rule written ``pattern -> result``, for operands whose dtype is of one of ``kinds``.
 
@@ -257,67 +287,77 @@ def algebraic(name: str, text: str, kinds: str = "biufc") -> Rule:
     element if it is an array; ``0`` does not match -0.0. Operands of commutative ops match in either order. Ops that
     may raise are left alone. Sizes count as integers.
     """
-    left, right = (ast.parse(side.strip(), mode="eval").body for side in text.split("->"))
-    assert isinstance(left, ast.Call)
-    outermost, pattern = left, _Pattern()
+    left, right = (_parse(ast.parse(side.strip(), mode="eval").body) for side in text.split("->"))
+    assert isinstance(left, _Call)
+    pattern = left
 
     def apply(op: Op, rewriter: Rewriter) -> Replacement:
-        kind = dtype_of_value(op.operands[-1])
-        if (kind.kind if kind else "i") not in kinds:
+        bound = _match_op(pattern, op, rewriter, {})
+        if bound is None:
             return None
-        bound = pattern.match_op(outermost, op, rewriter, {})
-        return None if bound is None else pattern.build(right, op, rewriter, bound, op.results[0].type)
-
-    return Rule(name, (_called(outermost),), text, apply)
-
-
-Bound = Mapping[str, Value]
-
-
-class _Pattern:
-    """Matches and builds expressions over ops."""
-
-    def match_op(self, node: ast.Call, op: Op, rewriter: Rewriter, bound: Bound) -> Bound | None:
-        if op.name != _called(node) or op.attributes.get("checked") or len(op.operands) != len(node.args):
+        dtype = dtype_of_value(op.operands[-1])
+        if (dtype.kind if dtype else "i") not in kinds:
             return None
-        orders = [op.operands]
-        if "commutative" in op.definition.traits:
-            orders.append(op.operands[::-1])
-        for operands in orders:
-            found: Bound | None = bound
-            for argument, operand in zip(node.args, operands, strict=True):
-                found = self.match(argument, operand, rewriter, found) if found is not None else None
-            if found is not None:
-                return found
+        return _build(right, op, rewriter, bound, op.results[0].type)
+
+    return Rule(name, (pattern.name,), text, apply)
+
+
+def _parse(node: ast.expr) -> _Pattern:
+    if isinstance(node, ast.Name):
+        return _Letter(node.id)
+    if isinstance(node, ast.Call):
+        assert isinstance(node.func, ast.Name)
+        return _Call(node.func.id, tuple(map(_parse, node.args)))
+    return _Number(ast.literal_eval(node))
+
+
+def _match_op(pattern: _Call, op: Op, rewriter: Rewriter, bound: _Bound) -> _Bound | None:
+    """What the letters stand for if the op, which has the pattern's name, matches."""
+    if op.attributes.get("checked"):
         return None
+    found = _match_all(pattern.arguments, op.operands, rewriter, bound)
+    if found is None and len(op.operands) == 2 and "commutative" in op.definition.traits:
+        found = _match_all(pattern.arguments, op.operands[::-1], rewriter, bound)
+    return found
 
-    def match(self, node: ast.expr, value: Value, rewriter: Rewriter, bound: Bound) -> Bound | None:
-        if isinstance(node, ast.Name):
-            return {**bound, node.id: value} if bound.get(node.id, value) is value else None
-        if isinstance(node, ast.Call):
-            op = rewriter.producer(value, _called(node))
-            return self.match_op(node, op, rewriter, bound) if op is not None else None
-        return bound if _same_number(rewriter.constant(value), ast.literal_eval(node)) else None
 
-    def build(self, node: ast.expr, op: Op, rewriter: Rewriter, bound: Bound, kind: Type) -> Value | None:
-        if isinstance(node, ast.Name):
-            return bound[node.id]
-        if not isinstance(node, ast.Call):
-            return rewriter.number(ast.literal_eval(node), kind)
-        # A number beside arrays needs no shape of its own; lanes do.
-        beside = op.operands[0].type
-        if isinstance(beside, Tensor):
-            beside = Scalar(beside.dtype)
-        operands = [self.build(argument, op, rewriter, bound, beside) for argument in node.args]
-        try:
-            return rewriter.make(_called(node), *(operand for operand in operands if operand is not None))
-        except TypeRuleError:
+def _match_all(
+    patterns: Sequence[_Pattern], values: Sequence[Value], rewriter: Rewriter, bound: _Bound
+) -> _Bound | None:
+    found: _Bound | None = bound
+    for pattern, value in zip(patterns, values, strict=True):
+        if found is None:
             return None
+        found = _match(pattern, value, rewriter, found)
+    return found
 
 
-def _called(node: ast.Call) -> str:
-    assert isinstance(node.func, ast.Name)
-    return node.func.id
+def _match(pattern: _Pattern, value: Value, rewriter: Rewriter, bound: _Bound) -> _Bound | None:
+    if isinstance(pattern, _Letter):
+        known = bound.get(pattern.name)
+        if known is None:
+            return {**bound, pattern.name: value}
+        return bound if known is value else None
+    if isinstance(pattern, _Call):
+        op = rewriter.producer(value, pattern.name)
+        return _match_op(pattern, op, rewriter, bound) if op is not None else None
+    return bound if _same_number(rewriter.constant(value), pattern.value) else None
+
+
+def _build(pattern: _Pattern, op: Op, rewriter: Rewriter, bound: _Bound, kind: Type) -> Value:
+    """What the pattern stands for, ``kind`` being the type of a number."""
+    if isinstance(pattern, _Letter):
+        return bound[pattern.name]
+    if isinstance(pattern, _Number):
+        return rewriter.number(pattern.value, kind)
+    # A number beside arrays needs no shape of its own; lanes do.
+    beside = op.operands[0].type
+    if isinstance(beside, Tensor):
+        beside = Scalar(beside.dtype)
+    return rewriter.make(
+        pattern.name, *(_build(argument, op, rewriter, bound, beside) for argument in pattern.arguments)
+    )
 
 
 def _same_number(found: Any, wanted: Any) -> bool:
@@ -325,9 +365,7 @@ def _same_number(found: Any, wanted: Any) -> bool:
     if found is None or isinstance(found, bool) != isinstance(wanted, bool) or found != wanted:
         return False
     if isinstance(found, complex):
-        return all(
-            math.copysign(1.0, a) == math.copysign(1.0, b)
-            for a, b in ((found.real, complex(wanted).real), (found.imag, complex(wanted).imag))
-        )
+        parts = ((found.real, complex(wanted).real), (found.imag, complex(wanted).imag))
+        return all(math.copysign(1.0, a) == math.copysign(1.0, b) for a, b in parts)
     # An integer has one zero; a float has two.
     return not isinstance(found, float) or math.copysign(1.0, found) == math.copysign(1.0, wanted)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from jitflow.ir.core import Function
 from jitflow.passes.fold import FOLDING
-from jitflow.passes.rewrite import algebraic, rewrite
+from jitflow.passes.rewrite import algebraic, rewrite, rule_table
 from jitflow.passes.rules_control import CONTROL_RULES
 from jitflow.passes.rules_number import NUMBER_RULES
 from jitflow.passes.rules_shape import SHAPE_RULES
@@ -115,7 +115,9 @@ STRUCTURE = (*NUMBER_RULES, *SHAPE_RULES, *CONTROL_RULES)
 SIMPLIFICATION = (*FOLDING, *ALGEBRA, *STRUCTURE)
 """All rules of this pass. The table is exact: `tests/passes` runs each rule on random numbers, nan and limits."""
 
+_TABLE = rule_table(SIMPLIFICATION)
+
 
 def simplify(function: Function) -> Function:
     """Apply `SIMPLIFICATION` to a fixpoint."""
-    return rewrite(function, SIMPLIFICATION)
+    return rewrite(function, _TABLE)
