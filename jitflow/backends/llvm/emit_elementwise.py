@@ -6,7 +6,7 @@ not have themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from jitflow.backends.llvm.convert import bitcast_number, cast_number
 from jitflow.backends.llvm.emit_floats import FLOAT_PREDICATES, FLOAT_ROWS, predicate_through_f32, through_f32
@@ -22,10 +22,10 @@ from jitflow.ir.types import Index, Vector
 __all__ = ["ARITHMETIC", "ELEMENTWISE_EMISSION", "PREDICATES", "apply"]
 
 
-def _by_kind(rows: Sequence[Row], for_halves: object) -> dict[tuple[str, str], Arithmetic]:
+def _by_kind(rows: Sequence[Row], for_halves: Callable[[Arithmetic], Arithmetic]) -> dict[tuple[str, str], Arithmetic]:
     table = {(row.name, kind): row.emit for row in rows for kind in row.kinds}
     for (name, kind), emit in list(table.items()):
-        if kind == "f" and callable(for_halves):
+        if kind == "f":
             table.setdefault((name, "h"), for_halves(emit))
     return table
 
@@ -115,6 +115,14 @@ def _constant(out: Emitter, op: Op) -> Sequence[str]:
     return [literal(value, number.dtype)]
 
 
+def _size(out: Emitter, op: Op) -> Sequence[str]:
+    """A size that is a number; sizes known only at run time come as arguments."""
+    dim = op.attributes["dim"]
+    if not isinstance(dim, int):
+        raise CompilerBug(f"size: expected a number below the tensor layer, got {dim}", location=op.loc)
+    return [str(dim)]
+
+
 # -- complex scalars, which only pass through on their way between slots and libraries
 
 
@@ -140,6 +148,7 @@ ELEMENTWISE_EMISSION: dict[str, Emission] = {
     "cast": _cast,
     "bitcast": _bitcast,
     "constant": _constant,
+    "size": _size,
     "real": _part(0),
     "imag": _part(1),
     "complex": _complex,

@@ -59,6 +59,8 @@ def _accumulate_rule(name: str) -> Callable[[Sequence[Type], Attributes], tuple[
 
 def _m2(operand: Any, axes: tuple[int, ...]) -> Any:
     wide = np.asarray(operand, dtype=np.float64)
+    if wide.size == 0:
+        return wide.sum(axis=axes).astype(np.asarray(operand).dtype)
     centred = wide - wide.mean(axis=axes, keepdims=True)
     return (centred * centred).sum(axis=axes).astype(np.asarray(operand).dtype)
 
@@ -66,7 +68,8 @@ def _m2(operand: Any, axes: tuple[int, ...]) -> Any:
 def _arg(function: Callable[..., Any], operand: Any, axes: tuple[int, ...]) -> Any:
     kept = [axis for axis in range(operand.ndim) if axis not in axes]
     moved = np.transpose(operand, kept + list(axes))
-    return function(moved.reshape(*(operand.shape[axis] for axis in kept), -1), axis=-1)
+    folded = int(np.prod([operand.shape[axis] for axis in axes], dtype=np.int64))
+    return function(moved.reshape(*(operand.shape[axis] for axis in kept), folded), axis=-1)
 
 
 def _reduce(name: str, kinds: str, evaluate: Callable[[Any, tuple[int, ...]], Any], doc: str) -> OpDef:

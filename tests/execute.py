@@ -1,0 +1,97 @@
+"""Runs IR through the whole compiler, below the frontend: for tests that start from a tensor function."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.backends.llvm import compile_program
+from jitflow.ir.core import Function
+from jitflow.ir.dtypes import C128
+from jitflow.ir.types import Scalar, Tensor
+from jitflow.passes.expand.expand import expand
+from jitflow.passes.fuse import fuse
+from jitflow.passes.lower import Lowered, lower
+from jitflow.passes.materialize import materialize
+from jitflow.runtime import plan as p
+from jitflow.runtime.entry_python import call
+from jitflow.runtime.specialisation import Specialisation
+from jitflow.runtime.symbols import symbol_addresses
+
+__all__ = ["Compiled", "compile_ir"]
+
+
+class Compiled:
+    """A tensor function that can be called with arrays and scalars."""
+
+    def __init__(self, function: Function, layouts: Sequence[str] | None = None) -> None:
+        parameters = function.parameters
+        layouts = layouts or ["C"] * len(parameters)
+        attributes = MappingProxyType({**function.attributes, "layouts": tuple(layouts)})
+        self.fused = fuse(materialize(replace(function, attributes=attributes)))
+        self.lowered: Lowered = lower(self.fused)
+        self.expanded = expand(self.lowered.host)
+        self.executable = compile_program(self.expanded)
+        self.specialisation = Specialisation(
+            self._plan(function, layouts),
+            run=self.executable.address("run"),
+            raise_error=self._raise,
+            symbols=symbol_addresses(self.executable.symbols),
+            keep_alive=self.executable,
+        )
+
+    def __call__(self, *arguments: Any) -> Any:
+        results = call(self.specialisation, arguments)
+        assert isinstance(results, tuple), "the arguments do not fit"
+        return results
+
+    def _plan(self, function: Function, layouts: Sequence[str]) -> p.Plan:
+        checks: list[p.Check] = []
+        slot = 0
+        for position, (parameter, layout) in enumerate(zip(function.parameters, layouts, strict=True)):
+            type = parameter.type
+            if isinstance(type, Tensor):
+                ones = tuple(dim == 1 for dim in type.dims)
+                checks.append(p.ArrayLeaf(position, type.dtype.name, type.rank, layout, False, ones, slot))  # type: ignore[arg-type]
+                slot += 1 + 2 * type.rank
+            else:
+                assert isinstance(type, Scalar)
+                kind = "python" if type.weak else "numpy"
+                checks.append(p.ScalarLeaf(position, type.dtype.name, kind, slot))  # type: ignore[arg-type]
+                slot += 2 if type.dtype == C128 else 1
+        leaves: list[p.Result] = []
+        for place, value in zip(self.lowered.places, function.results, strict=False):
+            if place.kind == "new":
+                leaves.append(p.NewArray(place.slot, place.dtype.name, place.rank))
+            elif place.kind == "argument":
+                leaves.append(p.ViewOfArgument(place.slot, place.dtype.name, place.rank, place.source))
+            elif place.kind == "result":
+                leaves.append(p.ViewOfResult(place.slot, place.dtype.name, place.rank, place.source))
+            elif isinstance(value.type, Scalar) and value.type.weak:
+                leaves.append(p.PythonScalar(place.slot, place.dtype.name))
+            else:
+                leaves.append(p.NumpyScalar(place.slot, place.dtype.name))
+        bases = tuple(p.NewArray(b.slot, b.dtype.name, b.rank) for b in self.lowered.places[len(function.results) :])
+        reads = tuple(p.Argument(position) for position in range(len(function.parameters)))
+        names = tuple(f"a{position}" for position in range(len(function.parameters)))
+        return p.Plan(
+            names, reads, tuple(checks), slot, self.lowered.result_slots, p.TupleOf(tuple(leaves)), bases
+        )  # fmt: skip
+
+    def _raise(self, status: int, error: int) -> None:
+        words = (ctypes.c_int64 * p.ERROR_SLOTS).from_address(error)
+        site = self.executable.sites[words[1]]
+        import builtins
+
+        kind = getattr(builtins, site.attributes.get("error", "MemoryError"))
+        raise kind(site.attributes.get("message", "out of memory").format(*words[2:]))
+
+
+def compile_ir(function: Function, *arguments: Any) -> Compiled:
+    """Compile for the layout classes of these arguments."""
+    return Compiled(function, [p.layout_of(a) if isinstance(a, np.ndarray) else "C" for a in arguments])
