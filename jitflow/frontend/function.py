@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
-from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserTypeError, as_user_error
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator
 from jitflow.frontend.reads import Recorder
@@ -22,14 +22,7 @@ from jitflow.ir.core import Function
 from jitflow.ir.location import Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
 
-__all__ = ["TracedFunction", "refuse_function_kind", "trace"]
-
-_GENERATORS = {
-    0x20: "a generator function",
-    0x80: "a coroutine function",
-    0x200: "an asynchronous generator function",
-}  # the flags CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR
-
+__all__ = ["TracedFunction", "trace"]
 
 @dataclass(frozen=True, eq=False)
 class TracedFunction:
@@ -49,18 +42,6 @@ class TracedFunction:
     argument_slots: int
     results: ResultTree
     decisions: tuple[Decision, ...]
-
-
-def refuse_function_kind(function: FunctionType) -> None:
-    """Raise `UserTypeError` for functions that do not compute a result when they are called."""
-    for flag, name in _GENERATORS.items():
-        if function.__code__.co_flags & flag:
-            raise UserTypeError(
-                f"{function.__name__} is {name}, which jitflow does not compile",
-                expected="a function that returns its result",
-                mend="return a list, or compile the function that does the arithmetic",
-                location=Loc(function.__code__.co_filename, function.__code__.co_firstlineno, function.__name__),
-            )
 
 
 def trace(

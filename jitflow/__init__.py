@@ -1,0 +1,46 @@
+"""jitflow compiles whole NumPy programs.
+
+>>> import numpy as np, jitflow
+>>> @jitflow.function
+... def softmax(x):
+...     e = np.exp(x - x.max(axis=1, keepdims=True))
+...     return e / e.sum(axis=1, keepdims=True)
+
+What compiles is imported when it is first needed, so that importing jitflow costs little.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jitflow.errors import CompilerBug, JitflowError, UserError
+
+if TYPE_CHECKING:
+    from jitflow.api import CacheInfo, function
+    from jitflow.frontend.arguments import Spec
+    from jitflow.runtime.pool import memory_stats
+
+__all__ = ["CacheInfo", "CompilerBug", "JitflowError", "Spec", "UserError", "function", "memory_stats"]
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "CacheInfo": "jitflow.api",
+    "Spec": "jitflow.frontend.arguments",
+    "function": "jitflow.api",
+    "memory_stats": "jitflow.runtime.pool",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'jitflow' has no attribute {name!r}")
+    import importlib
+
+    member = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = member
+    return member
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -1,0 +1,269 @@
+"""What users touch: the decorator, and the function object that it makes.
+
+A function object has no state but its options and the specialisations that are linked into it. A call walks them in
+native code (`jitflow.runtime.dispatcher`); what nothing matches comes to `_miss`, which compiles, links and calls again.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterable
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jitflow.config import CONFIG
+from jitflow.errors import CompilerBug, UserError, UserTypeError, UserValueError, with_user_frames
+
+if TYPE_CHECKING:
+    from jitflow.compiler import Compilation
+    from jitflow.explanation import Explanation
+    from jitflow.runtime.specialisation import Specialisation
+
+__all__ = ["CacheInfo", "function"]
+
+
+class CacheInfo(NamedTuple):
+    """How often calls found compiled code. ``misses`` counts compilations; ``maxsize`` bounds ``currsize``."""
+
+    hits: int
+    misses: int
+    maxsize: int
+    currsize: int
+
+
+def function(
+    fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False
+) -> Any:
+    """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
+
+    ``static`` names parameters whose values are constants of the code: it is compiled anew for each value.
+    ``fastmath`` allows rewriting that changes the rounding. Use it as ``@jitflow.function`` or with options, as
+    ``@jitflow.function(static=("mode",))``; below or above ``staticmethod`` and ``classmethod``, and on lambdas.
+
+    Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
+    static name that is no parameter.
+    """
+    names = (static,) if isinstance(static, str) else tuple(static)
+    if fn is None:
+        return functools.partial(function, static=names, fastmath=fastmath)
+    if isinstance(fn, staticmethod | classmethod):
+        return type(fn)(function(fn.__func__, static=names, fastmath=fastmath))
+    if isinstance(fn, MethodType):
+        return MethodType(function(fn.__func__, static=names, fastmath=fastmath), fn.__self__)
+    if CONFIG.disable:
+        return fn
+    if getattr(type(fn), "__jitflow_compiled__", False):
+        return fn if not names and not fastmath else function(fn.__wrapped__, static=names, fastmath=fastmath)
+    if not isinstance(fn, FunctionType):
+        raise UserTypeError(
+            f"expected a Python function to compile, got {_article(type(fn).__name__)}",
+            mend="wrap it: jitflow.function(lambda x: ...)",
+        )
+    from jitflow.frontend.kinds import refuse_function_kind
+
+    refuse_function_kind(fn)
+    return _function_type()(fn, names, fastmath)
+
+
+@functools.cache
+def _function_type() -> type[Any]:
+    from jitflow.runtime.dispatcher import make_function_type
+
+    return make_function_type(CompiledFunction)
+
+
+class CompiledFunction:
+    """The methods of a compiled function; calling, binding and linking are the dispatcher's."""
+
+    __jitflow_compiled__ = True
+
+    # What `make_function_type` provides.
+    _prepare: Callable[[FunctionType], None]
+    _bind: Callable[[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]
+    _call_linked: Callable[[tuple[Any, ...]], Any]
+    _link: Callable[[Specialisation], None]
+    _unlink: Callable[[Specialisation], None]
+    _specialisations: tuple[Specialisation, ...]
+    __wrapped__: FunctionType
+
+    def __init__(self, fn: FunctionType, static: tuple[str, ...], fastmath: bool) -> None:
+        from jitflow.runtime.parameters import parameters_of
+
+        self._prepare(fn)
+        functools.update_wrapper(self, fn)  # type: ignore[arg-type]
+        self._parameters = parameters_of(fn).names
+        unknown = [name for name in static if name not in self._parameters]
+        if unknown:
+            raise UserValueError(
+                f"static names {unknown[0]!r}, which is no parameter of {fn.__name__}",
+                expected=f"some of {', '.join(self._parameters)}",
+            )
+        self._static = static
+        self._fastmath = fastmath
+        self._lock = threading.RLock()
+        self._misses = 0
+        self._missed_calls = 0
+        self._evicted_hits = 0
+        self._hits_seen: dict[int, int] = {}
+        self._latest: dict[int, Compilation] = {}
+
+    # -- calls that nothing matches ----------------------------------------------------------------
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from jitflow.frontend.trace import active_trace
+        from jitflow.runtime.specialisation import NOT_MATCHED
+
+        if active_trace() is not None:
+            raise _unseen_call(self.__name__)
+        flat = _aligned(self._bind(args, kwargs))
+        # One compilation at a time: who waited may find what the other one made.
+        with self._lock:
+            result = self._call_linked(flat)
+            if result is not NOT_MATCHED:
+                return result
+            self._compile(flat)
+            self._missed_calls += 1
+        result = self._call_linked(flat)
+        if result is NOT_MATCHED:
+            raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
+        return result
+
+    def _compile(self, flat: tuple[Any, ...]) -> Compilation:
+        from jitflow.compiler import compile_traced
+
+        compilation = self._trace(flat)
+        try:
+            specialisation = compile_traced(compilation)
+        except UserError as error:
+            raise with_user_frames(error) from error.__cause__
+        self._make_room()
+        self._link(specialisation)
+        self._misses += 1
+        self._latest[id(specialisation)] = compilation
+        return compilation
+
+    def _trace(self, flat: tuple[Any, ...]) -> Compilation:
+        from jitflow.compiler import Compilation
+        from jitflow.frontend.function import trace
+
+        compilation = Compilation(fastmath=self._fastmath)
+        try:
+            with compilation.stage("trace"):
+                compilation.traced = trace(self.__wrapped__, self._parameters, flat, static=self._static)
+        except UserError as error:
+            raise with_user_frames(error) from error.__cause__
+        return compilation
+
+    def _make_room(self) -> None:
+        """Evict what has been called least since the last eviction, the oldest of those."""
+        while len(self._specialisations) >= CONFIG.cache_size:
+            used = [(one.hits - self._hits_seen.get(id(one), 0), age) for age, one in enumerate(self._specialisations)]
+            _, position = min(used)
+            victim = self._specialisations[position]
+            self._hits_seen = {id(one): one.hits for one in self._specialisations}
+            self._forget(victim)
+
+    def _forget(self, specialisation: Specialisation) -> None:
+        self._unlink(specialisation)
+        self._evicted_hits += specialisation.hits
+        self._hits_seen.pop(id(specialisation), None)
+        self._latest.pop(id(specialisation), None)
+
+    # -- what users call ---------------------------------------------------------------------------
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile for these arguments (arrays, numbers or `Spec`), without running."""
+        with self._lock:
+            self._compile(_aligned(self._bind(args, kwargs)))
+
+    def ir(self, *args: Any, stage: str = "traced", **kwargs: Any) -> str:
+        """The program for these arguments (arrays, numbers or `Spec`) as text, at a stage of its compilation.
+
+        Stages: ``traced optimized fused kernels llvm asm cuda``. Raises ValueError for any other.
+        """
+        from jitflow.compiler import check_stage, stage_text
+
+        check_stage(stage)
+        return stage_text(self._trace(_aligned(self._bind(args, kwargs))), stage)
+
+    def explain(self, *args: Any, **kwargs: Any) -> Explanation:
+        """What the specialisation for these arguments depends on, what was fused, and where compiling spent its time."""
+        from jitflow.compiler import generate
+        from jitflow.explanation import Explanation
+
+        compilation = self._trace(_aligned(self._bind(args, kwargs)))
+        generate(compilation)
+        return Explanation(self.__name__, compilation)
+
+    def cache_info(self) -> CacheInfo:
+        """Statistics of the calls so far."""
+        with self._lock:
+            linked = self._specialisations
+            hits = self._evicted_hits + sum(one.hits for one in linked) - self._missed_calls
+            return CacheInfo(hits, self._misses, CONFIG.cache_size, len(linked))
+
+    def cache_clear(self) -> None:
+        """Forget all compiled code and the statistics."""
+        with self._lock:
+            for specialisation in self._specialisations:
+                self._forget(specialisation)
+            self._misses = self._missed_calls = self._evicted_hits = 0
+            self._hits_seen.clear()
+
+    # -- an object like a function -----------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<jitflow.function {self.__module__}.{self.__qualname__}>"
+
+    def __reduce__(self) -> str:
+        """Pickled by reference, as functions are."""
+        return self.__qualname__
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    __name__: str
+
+
+def _aligned(flat: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with unaligned arrays copied; native code reads aligned memory only."""
+    return tuple(_aligned_item(item) for item in flat)
+
+
+def _aligned_item(item: Any) -> Any:
+    kind = type(item)
+    if kind is np.ndarray:
+        return item if item.flags.aligned else item.copy(order="K")
+    if kind is tuple or kind is list:
+        items = [_aligned_item(inner) for inner in item]
+        return item if all(map(_same, items, item)) else kind(items)
+    if kind is dict:
+        values = {key: _aligned_item(inner) for key, inner in item.items()}
+        return item if all(map(_same, values.values(), item.values())) else values
+    return item
+
+
+def _same(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _unseen_call(name: str) -> UserError:
+    from jitflow.errors import UserNotImplementedError
+    from jitflow.frontend.tracers import located
+
+    return located(
+        UserNotImplementedError(
+            f"the compiled function {name} was called from inside another one in a way that cannot be traced",
+            mend="call it by its global name, a closure variable or an attribute of an argument",
+        )
+    )
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

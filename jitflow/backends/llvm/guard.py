@@ -1,0 +1,125 @@
+"""The guard of a specialisation: an LLVM function that tests the facts about sizes, before anything is allocated.
+
+``i32 guard(ptr arguments)`` returns 1 if the sizes in the argument slots are ones that the code was compiled for. Each
+size symbol is bound where a parameter first has it as a dim; a dim that is a number, or a size again, is compared, and
+so are the facts of the function. Dims equal to 1 are the entry's business.
+"""
+
+from __future__ import annotations
+
+from jitflow.ir.core import Function
+from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbols
+from jitflow.ir.dtypes import C128
+from jitflow.ir.types import Scalar, Tensor
+
+__all__ = ["guard_text"]
+
+_PREDICATES = {"==": "eq", "!=": "ne", ">=": "sge", "<": "slt"}
+
+
+def guard_text(function: Function, name: str = "guard") -> str:
+    """The text of the guard; empty if there is nothing to test."""
+    writer = _GuardWriter()
+    slot = 0
+    for parameter in function.parameters:
+        if isinstance(parameter.type, Tensor):
+            for axis, dim in enumerate(parameter.type.dims):
+                writer.bind(dim, slot + 1 + axis)
+            slot += 1 + 2 * parameter.type.rank
+        else:
+            slot += 2 if isinstance(parameter.type, Scalar) and parameter.type.dtype == C128 else 1
+    writer.compare_deferred()
+    for fact in function.facts:
+        writer.require(fact.left, fact.relation, fact.right)
+    return writer.text(name)
+
+
+class _GuardWriter:
+    """Straight-line code that collects one bit."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._sizes: dict[str, str] = {}
+        self._deferred: list[tuple[Dim, int]] = []
+        self._answer = "true"
+        self._count = 0
+
+    def bind(self, dim: Dim, slot: int) -> None:
+        """Take a size from its slot, or note that the slot is to be compared."""
+        if dim == 1:
+            return
+        if isinstance(dim, Expression) and dim.is_symbol and str(dim) not in self._sizes:
+            self._sizes[str(dim)] = self._load(slot)
+        else:
+            self._deferred.append((dim, slot))
+
+    def compare_deferred(self) -> None:
+        """Compare the dims that bind nothing, now that all sizes are known."""
+        for dim, slot in self._deferred:
+            self._and(self._let(f"icmp eq i64 {self._load(slot)}, {self._dim(dim)}"))
+
+    def require(self, left: Dim, relation: str, right: Dim) -> None:
+        """Test a fact."""
+        assert all(name in self._sizes for dim in (left, right) for name in symbols(dim))
+        self._and(self._let(f"icmp {_PREDICATES[relation]} i64 {self._dim(left)}, {self._dim(right)}"))
+
+    def text(self, name: str) -> str:
+        """The whole function."""
+        if self._answer == "true":
+            return ""
+        body = "\n".join(f"  {line}" for line in self._lines)
+        return (
+            f"define i32 @{name}(ptr %arguments) {{\nstart:\n{body}\n"
+            f"  %answer = zext i1 {self._answer} to i32\n  ret i32 %answer\n}}\n"
+        )
+
+    def _dim(self, dim: Dim) -> str:
+        if isinstance(dim, int):
+            return str(dim)
+        total = "0"
+        for monomial, coefficient in dim.terms:
+            term = str(coefficient)
+            for atom in monomial:
+                factor = self._sizes[atom.name] if isinstance(atom, Symbol) else self._call(atom)
+                term = factor if term == "1" else self._let(f"mul i64 {term}, {factor}")
+            total = term if total == "0" else self._let(f"add i64 {total}, {term}")
+        return total
+
+    def _call(self, call: Call) -> str:
+        first, *rest = [self._dim(operand) for operand in call.operands]
+        for other in rest:
+            if call.operator in ("min", "max"):
+                smaller = self._let(f"icmp slt i64 {first}, {other}")
+                pair = (first, other) if call.operator == "min" else (other, first)
+                first = self._let(f"select i1 {smaller}, i64 {pair[0]}, i64 {pair[1]}")
+            else:
+                first = self._divide(first, other, call.operator)
+        return first
+
+    def _divide(self, left: str, right: str, operator: str) -> str:
+        """Division rounded down. A fact rules out zero, but this code runs before that fact has said so."""
+        zero = self._let(f"icmp eq i64 {right}, 0")
+        divisor = self._let(f"select i1 {zero}, i64 1, i64 {right}")
+        quotient = self._let(f"sdiv i64 {left}, {divisor}")
+        remainder = self._let(f"srem i64 {left}, {divisor}")
+        inexact = self._let(f"icmp ne i64 {remainder}, 0")
+        signs = self._let(f"xor i64 {remainder}, {divisor}")
+        opposed = self._let(f"icmp slt i64 {signs}, 0")
+        adjust = self._let(f"and i1 {inexact}, {opposed}")
+        if operator == "//":
+            less = self._let(f"sub i64 {quotient}, 1")
+            return self._let(f"select i1 {adjust}, i64 {less}, i64 {quotient}")
+        more = self._let(f"add i64 {remainder}, {divisor}")
+        return self._let(f"select i1 {adjust}, i64 {more}, i64 {remainder}")
+
+    def _and(self, condition: str) -> None:
+        self._answer = condition if self._answer == "true" else self._let(f"and i1 {self._answer}, {condition}")
+
+    def _load(self, slot: int) -> str:
+        address = self._let(f"getelementptr i8, ptr %arguments, i64 {8 * slot}")
+        return self._let(f"load i64, ptr {address}, align 8")
+
+    def _let(self, expression: str) -> str:
+        self._count += 1
+        self._lines.append(f"%v{self._count} = {expression}")
+        return f"%v{self._count}"

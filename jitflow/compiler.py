@@ -1,0 +1,229 @@
+"""The way of the data, as one readable sequence: from a traced function to a specialisation that can be called.
+
+    trace -> verify -> tensor passes -> fuse -> lower -> expand -> LLVM -> entry
+
+Each stage is timed under its name, and can be stopped at and read (`stage_text`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from jitflow.config import CONFIG
+from jitflow.ir.core import Function
+
+if TYPE_CHECKING:
+    from jitflow.backends.llvm.executable import Executable
+    from jitflow.frontend.function import TracedFunction
+    from jitflow.passes.lower import Lowered
+    from jitflow.passes.pipeline import Step
+    from jitflow.runtime.plan import Plan
+    from jitflow.runtime.specialisation import Specialisation
+
+__all__ = ["STAGES", "Compilation", "check_stage", "compile_traced", "generate", "stage_text"]
+
+STAGES = ("traced", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
+
+
+@dataclass
+class Compilation:
+    """What a compilation made, stage by stage, and how long each took (seconds)."""
+
+    fastmath: bool
+    times: dict[str, float] = field(default_factory=dict)
+    traced: TracedFunction = field(init=False)
+    optimized: Function | None = None
+    fused: Function | None = None
+    lowered: Lowered | None = None
+    host: Function | None = None
+    executable: Executable | None = None
+    plan: Plan | None = None
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time what happens inside."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.times[name] = self.times.get(name, 0.0) + perf_counter() - start
+
+
+def compile_traced(compilation: Compilation) -> Specialisation:
+    """Run every stage and return the specialisation, ready to be linked.
+
+    Raises `UserError` for programs that a later stage refuses, and `CompilerBug` for mistakes of jitflow.
+    """
+    generate(compilation)
+    return _specialise(compilation)
+
+
+# -- the stages ------------------------------------------------------------------------------------
+
+
+def optimize(compilation: Compilation) -> Function:
+    """Verify what was traced and run the tensor passes."""
+    from jitflow.ir.verifier import verify
+    from jitflow.passes.pipeline import TENSOR_PIPELINE, run_passes
+
+    if compilation.optimized is None:
+        traced = _with_layouts(compilation.traced)
+        _dump(2, "traced", traced)
+        with compilation.stage("verify"):
+            verify(traced, "trace")
+        with compilation.stage("optimize"):
+            pipeline = ("fastmath", *TENSOR_PIPELINE) if compilation.fastmath else TENSOR_PIPELINE
+            compilation.optimized = run_passes(traced, pipeline, observe=_observer())
+    return compilation.optimized
+
+
+def fuse(compilation: Compilation) -> Function:
+    """Group the ops into kernels."""
+    from jitflow.passes.fuse import fuse as fuse_function
+
+    if compilation.fused is None:
+        optimized = optimize(compilation)
+        with compilation.stage("fuse"):
+            compilation.fused = fuse_function(optimized)
+    return compilation.fused
+
+
+def lower(compilation: Compilation) -> Function:
+    """Turn each kernel into loops and the rest into the host program, in primitive arithmetic."""
+    from jitflow.passes.expand.expand import expand
+    from jitflow.passes.lower import lower as lower_function
+
+    if compilation.host is None:
+        fused = fuse(compilation)
+        with compilation.stage("lower"):
+            compilation.lowered = lower_function(fused)
+        with compilation.stage("expand"):
+            compilation.host = expand(compilation.lowered.host)
+        _dump(2, "kernels", compilation.host)
+    return compilation.host
+
+
+def generate(compilation: Compilation) -> Executable:
+    """Make machine code of it, with the guard and the native entry in the same module."""
+    from jitflow.backends.llvm.executable import compile_program
+
+    if compilation.executable is None:
+        host = lower(compilation)
+        with compilation.stage("entry"):
+            text = _guard_text(compilation) + _entry_text(compilation)
+        compilation.executable = compile_program(host, fast_math=compilation.fastmath, extra_text=text)
+        for name, seconds in compilation.executable.times.items():
+            compilation.times[f"llvm {name}"] = seconds
+    return compilation.executable
+
+
+def check_stage(stage: str) -> None:
+    """Raise ValueError for a stage that there is not."""
+    if stage not in STAGES:
+        raise ValueError(f"expected a stage (one of {', '.join(STAGES)}), got {stage!r}")
+
+
+def stage_text(compilation: Compilation, stage: str) -> str:
+    """The program at a stage, as text."""
+    readers: Mapping[str, Callable[[], str]] = {
+        "traced": lambda: str(_with_layouts(compilation.traced)),
+        "optimized": lambda: str(optimize(compilation)),
+        "fused": lambda: str(fuse(compilation)),
+        "kernels": lambda: str(lower(compilation)),
+        "llvm": lambda: generate(compilation).text,
+        "asm": lambda: generate(compilation).asm(),
+        "cuda": lambda: _cuda_text(compilation),
+    }
+    return readers[stage]()
+
+
+# -- the parts -------------------------------------------------------------------------------------
+
+
+def _with_layouts(traced: TracedFunction) -> Function:
+    """The traced function with the layout class of each parameter, which lowering needs."""
+    layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
+    return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, "layouts": layouts}))
+
+
+def _plan(compilation: Compilation) -> Plan:
+    """The agreement between the entry and the code."""
+    from jitflow.plans import make_plan
+
+    if compilation.plan is None:
+        assert compilation.lowered is not None
+        compilation.plan = make_plan(compilation.traced, compilation.lowered)
+    return compilation.plan
+
+
+def _entry_text(compilation: Compilation) -> str:
+    from jitflow.runtime.dispatcher import uses_native_entry
+
+    if not uses_native_entry():
+        return ""
+    from jitflow.runtime.entry_native import emit_entry
+
+    entry = emit_entry(_plan(compilation))
+    return entry.text
+
+
+def _guard_text(compilation: Compilation) -> str:
+    from jitflow.backends.llvm.guard import guard_text
+
+    traced = compilation.traced
+    return guard_text(traced.function)
+
+
+def _specialise(compilation: Compilation) -> Specialisation:
+    from jitflow.runtime.dispatcher import uses_native_entry
+    from jitflow.runtime.entry_native import emit_entry
+    from jitflow.failures import failure_handler
+    from jitflow.runtime.specialisation import Specialisation
+    from jitflow.runtime.symbols import symbol_addresses
+
+    executable = generate(compilation)
+    with compilation.stage("specialise"):
+        plan = _plan(compilation)
+        entry = emit_entry(plan) if uses_native_entry() else None
+        return Specialisation(
+            plan,
+            run=executable.address(),
+            guard=executable.address("guard") if _guard_text(compilation) else 0,
+            raise_error=failure_handler(executable.sites),
+            symbols=symbol_addresses(executable.symbols),
+            keep_alive=executable,
+            entry=entry,
+            entry_address=executable.address(entry.name) if entry is not None else 0,
+        )
+
+
+def _cuda_text(compilation: Compilation) -> str:
+    from jitflow.backends.cuda import cuda_text
+
+    text: str = cuda_text(lower(compilation))
+    return text
+
+
+# -- looking on ------------------------------------------------------------------------------------
+
+
+def _observer() -> Callable[[Step], None] | None:
+    if CONFIG.dump < 3:
+        return None
+
+    def observe(step: Step) -> None:
+        print(f"; after {step.name} ({step.seconds * 1e3:.3f} ms)\n{step.function}", file=sys.stderr)
+
+    return observe
+
+
+def _dump(level: int, stage: str, function: Function) -> None:
+    if CONFIG.dump >= level:
+        print(f"; {stage}\n{function}", file=sys.stderr)
+

@@ -1,0 +1,66 @@
+"""What becomes of a native call that failed: the Python exception, at the user's line."""
+
+from __future__ import annotations
+
+import builtins
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from jitflow.errors import CompilerBug, as_user_error, with_user_frames
+from jitflow.ir.core import Op
+from jitflow.ir.types import Index, Scalar, Type
+from jitflow.runtime.plan import ERROR_SLOTS
+
+__all__ = ["failure_handler"]
+
+CHECK_FAILED, OUT_OF_MEMORY = 1, 2
+
+
+def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
+    """The function that an entry calls with the status of a failed run and the address of its error slots."""
+
+    def fail(status: int, address: int) -> NoReturn:
+        slots = struct.unpack(f"{ERROR_SLOTS}q", ctypes.string_at(address, 8 * ERROR_SLOTS))
+        code, site = slots[0], slots[1]
+        if not 0 <= site < len(sites):
+            raise CompilerBug(f"a call failed with status {status}, code {code} at the unknown site {site}")
+        op = sites[site]
+        raise with_user_frames(_exception(code, op, slots[2:]), op.loc)
+
+    return fail
+
+
+def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
+    if code == OUT_OF_MEMORY:
+        return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
+    if code != CHECK_FAILED:
+        return CompilerBug(f"a call failed with the unknown code {code}", operation=op.name, location=op.loc)
+    values = _values([operand.type for operand in op.operands], words, skip=op.name == "check")
+    kind: type[Exception] = getattr(builtins, op.attributes.get("error", "ValueError"))
+    message = str(op.attributes.get("message", "operands could not be broadcast together"))
+    return as_user_error(kind(message.format(*values)), location=op.loc)
+
+
+def _values(types: Sequence[Type], words: Sequence[int], *, skip: bool) -> list[Any]:
+    """The numbers that the failing op reported; a check's condition is none of them."""
+    values: list[Any] = []
+    position = 0
+    for kind in types[1:] if skip else types:
+        width = 2 if isinstance(kind, Scalar) and kind.dtype.name == "c128" else 1
+        if position + width > len(words):
+            values.append("...")  # there was no room for it
+            continue
+        values.append(_number(kind, words[position : position + width]))
+        position += width
+    return values
+
+
+def _number(kind: Type, words: Sequence[int]) -> Any:
+    if isinstance(kind, Index) or not isinstance(kind, Scalar):
+        return words[0]
+    import numpy as np
+
+    bits = struct.pack(f"{len(words)}q", *words)[: kind.dtype.itemsize]
+    return np.frombuffer(bits, kind.dtype.numpy)[0].item()

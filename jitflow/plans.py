@@ -1,0 +1,66 @@
+"""From what was traced and where lowering put the results, to the plan that the entries carry out."""
+
+from __future__ import annotations
+
+from jitflow.errors import CompilerBug
+from jitflow.frontend.function import TracedFunction
+from jitflow.frontend.results import Computed, leaves_of, rebuild
+from jitflow.ir.types import Scalar
+from jitflow.passes.lower import Lowered
+from jitflow.runtime.plan import (
+    NewArray,
+    NumpyScalar,
+    Plan,
+    PythonScalar,
+    Result,
+    SameResult,
+    ViewOfArgument,
+    ViewOfResult,
+)
+
+__all__ = ["make_plan"]
+
+
+def make_plan(traced: TracedFunction, lowered: Lowered) -> Plan:
+    """The plan of one specialisation."""
+    places = lowered.places
+    count = len(traced.function.results)
+    leaves = list(leaves_of(traced.results))
+    first_leaf: dict[int, int] = {}
+    for position, leaf in enumerate(leaves):
+        if isinstance(leaf, Computed):
+            first_leaf.setdefault(leaf.index, position)
+    given: set[int] = set()
+
+    def owner(source: int) -> int:
+        """The leaf that owns the memory of place ``source``; places behind the results are the plan's bases."""
+        return first_leaf[source] if source < count else len(leaves) + source - count
+
+    def result(leaf: Computed) -> Result:
+        place = places[leaf.index]
+        if place.kind == "scalar":
+            weak = isinstance(leaf.type, Scalar) and leaf.type.weak
+            return (PythonScalar if weak else NumpyScalar)(place.slot, place.dtype.name)
+        if place.kind == "new":
+            if leaf.index in given:
+                return SameResult(first_leaf[leaf.index])
+            given.add(leaf.index)
+            return NewArray(place.slot, place.dtype.name, place.rank)
+        if place.kind == "argument":
+            register = traced.leaves[place.source].register
+            return ViewOfArgument(place.slot, place.dtype.name, place.rank, register)
+        if place.kind == "result":
+            return ViewOfResult(place.slot, place.dtype.name, place.rank, owner(place.source))
+        raise CompilerBug(f"unknown kind of result {place.kind!r}", pass_name="plan")
+
+    results = rebuild(traced.results, result)
+    bases = tuple(NewArray(place.slot, place.dtype.name, place.rank) for place in places[count:])
+    return Plan(
+        traced.parameter_names,
+        traced.reads,
+        traced.checks,
+        traced.argument_slots,
+        lowered.result_slots,
+        results,
+        bases,
+    )
