@@ -13,12 +13,14 @@ from types import FunctionType
 from typing import Any
 
 from jitflow.runtime.dispatcher import Chain, retire
-from jitflow.runtime.dispatcher_text import INSTANCE_SIZE, dispatcher_text, field_offset
+from jitflow.runtime.dispatcher_layout import INSTANCE_SIZE, field_offset
+from jitflow.runtime.dispatcher_text import dispatcher_text
 from jitflow.runtime.entry_frame import MISMATCH_VALUE
+from jitflow.runtime.entry_support import api_table
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import TUPLE_ITEMS
 from jitflow.runtime.parameters import parameters_of
-from jitflow.runtime.python_api import api_table, python_function
+from jitflow.runtime.python_api import python_function
 from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
 
 _HAVE_GC = 1 << 14

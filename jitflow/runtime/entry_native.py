@@ -9,6 +9,9 @@ when the plan says so. It does step for step what `entry_python` does:
     run(context, arguments, results, error)
     wrap the results                          entry_results
 
+Arrays and dicts are handled by the functions of `entry_support`, which it finds, like Python's own, in
+the table of functions.
+
 References: what is read from mutable places (globals, cells, lists, dicts, attributes) is owned
 until the end, in the `owned` slots; arguments and items of tuples are kept alive by the caller.
 Every exit leads through one block that gives the owned references back.
@@ -19,9 +22,9 @@ appended to that of the kernels: nothing in it is absolute.
 
 from __future__ import annotations
 
-from jitflow.runtime.entry_checks import CheckWriter, check_functions
+from jitflow.runtime.entry_checks import CheckWriter
 from jitflow.runtime.entry_frame import MISMATCH, EntryFrame
-from jitflow.runtime.entry_results import ResultWriter, result_functions
+from jitflow.runtime.entry_results import ResultWriter
 from jitflow.runtime.plan import Plan
 from jitflow.runtime.specialisation import EntryCode, record_offset
 
@@ -29,7 +32,7 @@ __all__ = ["MISMATCH", "emit_entry"]
 
 
 def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
-    """Emit the entry of a plan; every symbol in the text begins with `name`.
+    """Emit the entry of a plan: the text of one function called `name`.
 
     The same plan gives the same text and the same order of constants, so that stored code can be
     joined with constants found anew.
@@ -41,81 +44,62 @@ def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
     _call_run(frame, checks.array_bytes)
     ResultWriter(frame, checks.registers).write()
     _write_exits(frame)
-    support = [*check_functions(name, checks), *result_functions(name)]
-    return EntryCode(name, "\n".join([*support, frame.function.text()]), frame.constants)
+    return EntryCode(name, frame.function.text(), frame.constants)
 
 
 def _call_guard(frame: EntryFrame) -> None:
     function = frame.function
     guard = function.load("ptr", "%record", record_offset("guard"))
-    ask, matched = function.label("ask"), function.label("matched")
-    function.branch(function.is_null(guard), matched, ask)
-    function.begin(ask)
-    answer = function.call("i32", guard, f"ptr {frame.arguments}")
-    function.branch(function.equal("i32", answer, "0"), frame.mismatch, matched)
-    function.begin(matched)
+    with function.when(function.compare("ne", guard, "null", "ptr")):
+        answer = function.call("i32", guard, f"ptr {frame.arguments}")
+        function.require(function.compare("ne", answer, "0", "i32"), frame.mismatch)
 
 
 def _call_run(frame: EntryFrame, array_bytes: str) -> None:
     function, threshold = frame.function, frame.plan.releases_gil_bytes
-    error = frame.error
     context = function.load("ptr", "%record", record_offset("context"))
     run = function.load("ptr", "%record", record_offset("run"))
-    arguments = [f"ptr {pointer}" for pointer in (context, frame.arguments, frame.results, error)]
-    if threshold is None:
-        status = function.call("i32", run, *arguments)
-    else:
-        held, released, done = (function.label(hint) for hint in ("held", "released", "done"))
-        function.branch(function.let(f"icmp ugt i64 {array_bytes}, {threshold}"), released, held)
-        function.begin(held)
-        status_held = function.call("i32", run, *arguments)
-        function.jump(done)
-        function.begin(released)
-        thread = frame.python.call("ptr", "PyEval_SaveThread")
-        status_released = function.call("i32", run, *arguments)
-        frame.python.run("PyEval_RestoreThread", f"ptr {thread}")
-        function.jump(done)
-        function.begin(done)
-        status = function.let(f"phi i32 [{status_held}, %{held}], [{status_released}, %{released}]")
-    succeeded, raised = function.label("succeeded"), function.label("raised")
-    function.branch(function.equal("i32", status, "0"), succeeded, raised)
-    function.begin(raised)
-    _raise_error(frame, status, error)
-    function.begin(succeeded)
+    arguments = [f"ptr {pointer}" for pointer in (context, frame.arguments, frame.results, frame.error)]
+    done = function.label("done")
+    outcomes = []
+    if threshold is not None:
+        with function.when(function.compare("ugt", array_bytes, str(threshold))):
+            thread = frame.python.call("ptr", "PyEval_SaveThread")
+            outcomes.append((function.call("i32", run, *arguments), function.block))
+            frame.python.run("PyEval_RestoreThread", f"ptr {thread}")
+            function.jump(done)
+    outcomes.append((function.call("i32", run, *arguments), function.block))
+    function.jump(done)
+    function.begin(done)
+    status = function.phi("i32", *outcomes)
+    with function.when(function.compare("ne", status, "0", "i32")):
+        _raise_error(frame, status)
 
 
-def _raise_error(frame: EntryFrame, status: str, error: str) -> None:
+def _raise_error(frame: EntryFrame, status: str) -> None:
     """Call `raise_error(status, error_address)`; whatever it does, the call fails."""
     function, python = frame.function, frame.python
     number = python.call("ptr", "PyLong_FromLongLong", f"i64 {function.let(f'sext i32 {status} to i64')}")
-    address = python.call("ptr", "PyLong_FromVoidPtr", f"ptr {error}")
+    address = python.call("ptr", "PyLong_FromVoidPtr", f"ptr {frame.error}")
     function.store("ptr", number, frame.handler_arguments)
     function.store("ptr", address, frame.handler_arguments, 8)
-    handler = frame.raise_error()
-    returned = python.call(
-        "ptr", "PyObject_Vectorcall", f"ptr {handler}", f"ptr {frame.handler_arguments}", "i64 2", "ptr null"
-    )
+    stack = f"ptr {frame.handler_arguments}"
+    returned = python.call("ptr", "PyObject_Vectorcall", f"ptr {frame.raise_error()}", stack, "i64 2", "ptr null")
     python.release(number)
     python.release(address)
-    silent = function.label("silent")
-    function.branch(function.is_null(returned), frame.failed, silent)
-    function.begin(silent)
-    python.release(returned)
-    message = f"ptr @{frame.name}_silent_handler"
-    python.run("PyErr_SetString", f"ptr {frame.constant(SystemError)}", message)
+    with function.when(function.compare("ne", returned, "null", "ptr")):
+        python.release(returned)
+        message = frame.constant("jitflow: the error handler of a failed call did not raise")
+        python.run("PyErr_SetObject", f"ptr {frame.constant(SystemError)}", f"ptr {message}")
     function.jump(frame.failed)
 
 
 def _write_exits(frame: EntryFrame) -> None:
     function, python = frame.function, frame.python
-    occurred, swallowed = function.label("occurred"), function.label("swallowed")
     function.begin(frame.unreadable)
-    error = python.call("ptr", "PyErr_Occurred")
-    function.branch(function.is_null(error), frame.mismatch, occurred)
-    function.begin(occurred)
+    function.require_not(function.is_null(python.call("ptr", "PyErr_Occurred")), frame.mismatch)
     ordinary = python.call("i32", "PyErr_ExceptionMatches", f"ptr {frame.constant(Exception)}")
-    function.branch(function.equal("i32", ordinary, "0"), frame.failed, swallowed)
-    function.begin(swallowed)
+    function.require(function.compare("ne", ordinary, "0", "i32"), frame.failed)
     python.run("PyErr_Clear")
     function.jump(frame.mismatch)
 

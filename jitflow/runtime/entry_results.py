@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from jitflow.runtime import object_layout as layout
 from jitflow.runtime import plan as p
 from jitflow.runtime.dtypes import numpy_dtype
 from jitflow.runtime.entry_frame import EntryFrame
-from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.pool import pool
-from jitflow.runtime.python_api import PythonCalls
 from jitflow.runtime.specialisation import record_offset
 
 
@@ -104,7 +101,7 @@ class ResultWriter:
             made, key_object = self._make(child), self._frame.constant(key)
             status = python.call("i32", "PyDict_SetItem", f"ptr {mapping}", f"ptr {key_object}", f"ptr {made}")
             python.release(made)
-            function.require(function.equal("i32", status, "0"), self._undo)
+            function.require(function.compare("eq", status, "0", "i32"), self._undo)
         self._hold(place, "null")
         return mapping
 
@@ -171,15 +168,11 @@ class ResultWriter:
         return python.call("ptr", name, f"i64 {word}")
 
     def _new_array(self, node: p.NewArray) -> str:
-        return self._function.call(
-            "ptr", f"@{self._frame.name}_new_array", *self._array_arguments(node), f"ptr {self._handler()}"
-        )
+        handler = self._frame.constant(pool().handler)
+        return self._python.call("ptr", "new_array", *self._array_arguments(node), f"ptr {handler}")
 
     def _view(self, node: p.ArrayResult, base: str) -> str:
-        return self._function.call("ptr", f"@{self._frame.name}_view", *self._array_arguments(node), f"ptr {base}")
-
-    def _handler(self) -> str:
-        return self._frame.constant(pool().handler)
+        return self._python.call("ptr", "view_array", *self._array_arguments(node), f"ptr {base}")
 
     def _array_arguments(self, node: p.ArrayResult) -> tuple[str, ...]:
         frame = self._frame
@@ -190,74 +183,3 @@ class ResultWriter:
             f"i32 {node.rank}",
             f"ptr {self._function.at(frame.results, 8 * node.slot)}",
         )
-
-
-# -- functions shared by the results ---------------------------------------------------------------
-
-_ARRAY_PARAMETERS = "ptr %api, ptr %array_type, ptr %dtype, i32 %rank, ptr %slots"
-
-
-def result_functions(name: str) -> list[str]:
-    """The text of the functions that make arrays, and of a message."""
-    message = "jitflow: the error handler of a failed call did not raise"
-    text = f'@{name}_silent_handler = private constant [{len(message) + 1} x i8] c"{message}\\00"'
-    return [text, _new_array_function(name), _view_function(name)]
-
-
-def _new_array_function(name: str) -> str:
-    """An array that owns the block in its data slot; the slot is cleared when the array has it."""
-    function = FunctionText(f"internal ptr @{name}_new_array({_ARRAY_PARAMETERS}, ptr %handler)")
-    python = PythonCalls(function, "%api")
-    array = _array_over_slots(function, python, str(layout.ALIGNED | layout.WRITEABLE))
-    failed = function.label("failed")
-    function.require_not(function.is_null(array), failed)
-    flags = function.load("i32", array, layout.ARRAY_FLAGS)
-    function.store("i32", function.let(f"or i32 {flags}, {layout.OWNS_DATA}"), array, layout.ARRAY_FLAGS)
-    python.own("%handler")
-    function.store("ptr", "%handler", array, layout.ARRAY_MEMORY_HANDLER)
-    function.store("ptr", "null", "%slots")
-    function.give("ptr", array)
-    function.begin(failed)
-    function.give("ptr", "null")
-    return function.text()
-
-
-def _view_function(name: str) -> str:
-    """A view of another array, writeable as that is."""
-    function = FunctionText(f"internal ptr @{name}_view({_ARRAY_PARAMETERS}, ptr %base)")
-    python = PythonCalls(function, "%api")
-    base_flags = function.load("i32", "%base", layout.ARRAY_FLAGS)
-    flags = function.let(f"and i32 {base_flags}, {layout.WRITEABLE}")
-    array = _array_over_slots(function, python, function.let(f"or i32 {flags}, {layout.ALIGNED}"))
-    failed, refused = function.label("failed"), function.label("refused")
-    function.require_not(function.is_null(array), failed)
-    python.own("%base")
-    status = python.call("i32", "PyArray_SetBaseObject", f"ptr {array}", "ptr %base")
-    function.require(function.equal("i32", status, "0"), refused)
-    function.give("ptr", array)
-    function.begin(refused)
-    python.release(array)
-    function.jump(failed)
-    function.begin(failed)
-    function.give("ptr", "null")
-    return function.text()
-
-
-def _array_over_slots(function: FunctionText, python: PythonCalls, flags: str) -> str:
-    data = function.load("ptr", "%slots")
-    dims = function.at("%slots", 8)
-    rank = function.let("zext i32 %rank to i64")
-    strides = function.let(f"getelementptr i64, ptr {dims}, i64 {rank}")
-    python.own("%dtype")  # the call below takes a reference over
-    return python.call(
-        "ptr",
-        "PyArray_NewFromDescr",
-        "ptr %array_type",
-        "ptr %dtype",
-        "i32 %rank",
-        f"ptr {dims}",
-        f"ptr {strides}",
-        f"ptr {data}",
-        f"i32 {flags}",
-        "ptr null",
-    )

@@ -1,64 +1,49 @@
 """Writing one LLVM function as text.
 
-A `FunctionText` hands out fresh temporaries and labels and keeps the lines in order; that is all
-the structure that straight guard-and-pack code needs. Values are strings: what an instruction of
-LLVM's own syntax would show as an operand, without its type. Pointers are moved by bytes, since
-what they point to are C structs whose offsets are in `object_layout`.
+A `FunctionText` hands out fresh temporaries and labels and keeps the lines in order. `when` and
+`each_below` write the two shapes of control flow that nearly all of the runtime consists of; what
+does not fit them is written with labels. Values are strings: what an instruction of LLVM's own
+syntax would show as an operand, without its type. Pointers are moved by bytes, since what they
+point to are C structs whose offsets are in `object_layout`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class FunctionText:
-    """One function under construction, from its signature to `text()`."""
+    """One function under construction, from its signature to `text()`.
+
+    `block` is the label of the block that is being written, as `phi` wants to know it.
+    """
 
     def __init__(self, signature: str) -> None:
         self._lines = [f"define {signature} {{", "start:"]
         self._numbers = 0
+        self._ended = False
+        self.block = "start"
+
+    # -- instructions ------------------------------------------------------------------------------
 
     def let(self, instruction: str) -> str:
         """Add an instruction and return the name of its value."""
         name = f"%v{self._fresh()}"
-        self._lines.append(f"  {name} = {instruction}")
+        self.do(f"{name} = {instruction}")
         return name
 
     def do(self, instruction: str) -> None:
         """Add an instruction without a value."""
         self._lines.append(f"  {instruction}")
 
-    def label(self, hint: str) -> str:
-        """A fresh label, to be jumped to and placed once by `begin`."""
-        return f"{hint}.{self._fresh()}"
-
-    def begin(self, label: str) -> None:
-        """Start the block of a label; the block before must have ended."""
-        self._lines.append(f"{label}:")
-
-    def jump(self, label: str) -> None:
-        """End the block: go to a label."""
-        self.do(f"br label %{label}")
-
-    def branch(self, condition: str, yes: str, no: str) -> None:
-        """End the block: go to one of two labels."""
-        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
-
-    def require(self, condition: str, otherwise: str) -> None:
-        """Go on where the condition holds, else to a label."""
-        proceed = self.label("ok")
-        self.branch(condition, proceed, otherwise)
-        self.begin(proceed)
-
-    def require_not(self, condition: str, otherwise: str) -> None:
-        """Go on where the condition does not hold, else to a label."""
-        proceed = self.label("ok")
-        self.branch(condition, otherwise, proceed)
-        self.begin(proceed)
-
     def at(self, pointer: str, offset: int) -> str:
         """The address `offset` bytes behind a pointer."""
-        if offset == 0:
-            return pointer
-        return self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+        return pointer if offset == 0 else self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def element(self, array: str, index: str) -> str:
+        """The address of a 64-bit element of an array."""
+        return self.let(f"getelementptr i64, ptr {array}, i64 {index}")
 
     def load(self, kind: str, pointer: str, offset: int = 0) -> str:
         """Load a value of an LLVM type."""
@@ -86,21 +71,89 @@ class FunctionText:
         """Call a function that returns nothing."""
         self.do(f"call void {callee}({', '.join(arguments)})")
 
-    def equal(self, kind: str, left: str, right: str) -> str:
-        """Whether two integers or pointers are equal."""
-        return self.let(f"icmp eq {kind} {left}, {right}")
+    def compare(self, relation: str, left: str, right: str, kind: str = "i64") -> str:
+        """Compare two integers or pointers: `eq`, `ne`, `slt`, `ugt`, ..."""
+        return self.let(f"icmp {relation} {kind} {left}, {right}")
 
     def is_null(self, pointer: str) -> str:
         """Whether a pointer is null."""
-        return self.equal("ptr", pointer, "null")
+        return self.compare("eq", pointer, "null", "ptr")
 
-    def give(self, kind: str, value: str) -> None:
-        """End the block: return a value."""
-        self.do(f"ret {kind} {value}")
+    def phi(self, kind: str, *sources: tuple[str, str]) -> str:
+        """The value that belongs to the block that was left: pairs of a value and a block."""
+        return self.let(f"phi {kind} " + ", ".join(f"[{value}, %{block}]" for value, block in sources))
+
+    # -- control flow ------------------------------------------------------------------------------
+
+    def label(self, hint: str) -> str:
+        """A fresh label, to be jumped to and placed once by `begin`."""
+        return f"{hint}.{self._fresh()}"
+
+    def begin(self, label: str) -> None:
+        """Start the block of a label; the block before must have ended."""
+        self._lines.append(f"{label}:")
+        self.block = label
+        self._ended = False
+
+    def jump(self, label: str) -> None:
+        """End the block: go to a label."""
+        self._end(f"br label %{label}")
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        """End the block: go to one of two labels."""
+        self._end(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def give(self, kind: str, value: str = "") -> None:
+        """End the block: return a value of a type, or `void`."""
+        self._end(f"ret {kind} {value}".rstrip())
+
+    def require(self, condition: str, otherwise: str) -> None:
+        """Go on where the condition holds, else to a label."""
+        proceed = self.label("ok")
+        self.branch(condition, proceed, otherwise)
+        self.begin(proceed)
+
+    def require_not(self, condition: str, otherwise: str) -> None:
+        """Go on where the condition does not hold, else to a label."""
+        proceed = self.label("ok")
+        self.branch(condition, otherwise, proceed)
+        self.begin(proceed)
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """What is written inside runs only where the condition holds; it may return or jump away."""
+        inside, after = self.label("when"), self.label("after")
+        self.branch(condition, inside, after)
+        self.begin(inside)
+        yield
+        if not self._ended:
+            self.jump(after)
+        self.begin(after)
+
+    @contextmanager
+    def each_below(self, count: str) -> Iterator[str]:
+        """What is written inside runs for each index from 0 to a 64-bit count, which is left out."""
+        head, body, following, done = (self.label(hint) for hint in ("head", "body", "following", "done"))
+        before, increased = self.block, f"%next{self._fresh()}"
+        self.jump(head)
+        self.begin(head)
+        index = self.phi("i64", ("0", before), (increased, following))
+        self.branch(self.compare("slt", index, count), body, done)
+        self.begin(body)
+        yield index
+        self.jump(following)
+        self.begin(following)
+        self.do(f"{increased} = add i64 {index}, 1")
+        self.jump(head)
+        self.begin(done)
 
     def text(self) -> str:
         """The finished function."""
         return "\n".join([*self._lines, "}", ""])
+
+    def _end(self, instruction: str) -> None:
+        self.do(instruction)
+        self._ended = True
 
     def _fresh(self) -> int:
         self._numbers += 1

@@ -15,7 +15,7 @@ import sys
 from functools import cache
 
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.pool_text import STATE_FIELDS, SYSTEM_FUNCTIONS, pool_text
+from jitflow.runtime.pool_text import NO_CLASS, STATE_FIELDS, SYSTEM_FUNCTIONS, pool_text
 
 LARGEST_CACHE = 4 << 30
 """Bytes that the pool keeps at most; less on machines where an eighth of the memory is less."""
@@ -39,7 +39,7 @@ class Pool:
             system[place] = address
         self._state = (ctypes.c_int64 * len(STATE_FIELDS)).from_address(code.address("pool_state"))
         self._state[STATE_FIELDS.index("cap")] = _cache_cap()
-        self._trim = ctypes.CFUNCTYPE(None)(code.address("pool_trim_all"))
+        self._trim = ctypes.CFUNCTYPE(None, ctypes.c_int64)(code.address("pool_trim"))
         self.handler = _make_handler(code)
         if hasattr(os, "register_at_fork"):
             # Another thread may have held the lock when the process forked; it does not exist in the child.
@@ -59,7 +59,7 @@ class Pool:
 
     def trim(self) -> None:
         """Give every cached block back to the system."""
-        self._trim()
+        self._trim(NO_CLASS)
 
     def _unlock(self) -> None:
         self._state[STATE_FIELDS.index("lock")] = 0

@@ -1,7 +1,8 @@
-"""The C functions of Python and NumPy that native code calls, as one table of pointers.
+"""The C functions that native code calls: Python's, NumPy's and the runtime's own.
 
-Emitted code contains no address, so that it can be stored and shipped: it finds this table
-through the record or global variable that it is given, and a function in it by its place.
+Emitted code contains no address, so that it can be stored and shipped: it finds a table of
+pointers (`entry_support.api_table`) through the record or global variable that it is given, and a
+function in the table by its place.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from functools import cache
 from importlib import import_module
 
 from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.native_code import make_immortal
 
 PYTHON_FUNCTIONS = (
     "Py_IncRef",
@@ -27,7 +27,7 @@ PYTHON_FUNCTIONS = (
     "PyErr_Clear",
     "PyErr_ExceptionMatches",
     "PyErr_Occurred",
-    "PyErr_SetString",
+    "PyErr_SetObject",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
     "PyFloat_FromDouble",
@@ -62,7 +62,13 @@ PYTHON_FUNCTIONS = (
 NUMPY_FUNCTIONS = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
 """Places in NumPy's own table, part of its ABI."""
 
-_PLACES = {name: place for place, name in enumerate((*PYTHON_FUNCTIONS, *NUMPY_FUNCTIONS))}
+SUPPORT_FUNCTIONS = ("check_array", "read_dict", "new_array", "view_array")
+"""Functions of `entry_support`."""
+
+COMPARE_EQUAL = 2
+"""Python's `Py_EQ`."""
+
+_PLACES = {name: place for place, name in enumerate((*PYTHON_FUNCTIONS, *NUMPY_FUNCTIONS, *SUPPORT_FUNCTIONS))}
 
 
 def python_function(name: str) -> int:
@@ -78,15 +84,6 @@ def numpy_function(name: str) -> int:
     pointer = prototype(("PyCapsule_GetPointer", ctypes.pythonapi))
     table = (ctypes.c_void_p * 400).from_address(pointer(capsule, None))
     return table[NUMPY_FUNCTIONS[name]] or 0
-
-
-@cache
-def api_table() -> int:
-    """The address of the table, which is never freed."""
-    addresses = [*map(python_function, PYTHON_FUNCTIONS), *map(numpy_function, NUMPY_FUNCTIONS)]
-    table = (ctypes.c_void_p * len(addresses))(*addresses)
-    make_immortal(table)
-    return ctypes.addressof(table)
 
 
 class PythonCalls:

@@ -104,7 +104,7 @@ class Specialisation:
         self._install(entry, code.address(entry.name))
 
     def _install(self, entry: EntryCode, address: int) -> None:
-        from jitflow.runtime.python_api import api_table
+        from jitflow.runtime.entry_support import api_table
 
         objects = (self.raise_error, *entry.constants)
         self._constants = objects  # the table below holds bare pointers
