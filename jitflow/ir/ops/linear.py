@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,14 @@ def _infer_matmul(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
     return (Tensor(left.dtype, (*left.dims[:-1], right.dims[-1])),)
 
 
+def _matmul(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    with np.errstate(all="ignore"):
+        return np.matmul(*operands)
+
+
 LINEAR_OPS = [
     OpDef(
         "matmul", "matrix product over the last two axes, batched over the others, which are equal", "tensor", 2,
-        _infer_matmul, lambda operands, attributes, types: np.matmul(*operands), (), frozenset({"contraction"}),
+        _infer_matmul, _matmul, (), frozenset({"contraction"}),
     ),
 ]  # fmt: skip

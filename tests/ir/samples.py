@@ -1,0 +1,198 @@
+"""A small valid function for every op, as text: what the tests of printer, parser, verifier and interpreter go over.
+
+Elementwise ops get theirs from their typing rule; the others stand in the table below, the body of a function whose
+parameters are in `_PARAMETERS`.
+"""
+
+from __future__ import annotations
+
+from jitflow.ir.core import Builder, Function, Op, TypeRuleError, Value
+from jitflow.ir.dims import symbol
+from jitflow.ir.dtypes import DTYPES, DType
+from jitflow.ir.ops import OPS
+from jitflow.ir.parser import parse
+from jitflow.ir.types import Scalar, Tensor, Type, Vector
+
+__all__ = ["elementwise_function", "sample", "sampled_ops"]
+
+_PARAMETERS = {
+    "tensor": "%x: f32[n, 3], %y: f32[3, n], %v: var f32[n], %i: i64[n], %b: bool[n, 3], %c: bool, %a: f32, %k: u64",
+    "loop": "%m: buffer f32, %c: bool, %p: index, %u: u32",
+    "host": "",
+}
+_LOOP_HEAD = """
+  %zero: index = size {dim=0}
+  %four: index = size {dim=4}
+  %v: f32x4 = read %m, %zero {lanes=4}
+  %mask: boolx4 = lanes_below %four {lanes=4}
+"""
+
+_TENSOR_BODIES = {
+    "reshape": "%0: f32[3*n] = reshape %x {dims=[3*n]}\n yield %0",
+    "transpose": "%0: f32[3, n] = transpose %x {axes=[1, 0]}\n yield %0",
+    "slice": "%0: f32[n - 1, 2] = slice %x {starts=[n - 1, 1], sizes=[n - 1, 2], steps=[-1, 1]}\n yield %0",
+    "broadcast": "%0: f32[2, n, 3] = broadcast %x {dims=[2, n, 3], axes=[1, 2]}\n yield %0",
+    "diagonal": "%0: f32[min(n, 3)] = diagonal %x {axes=[0, 1], offset=0, size=min(n, 3)}\n yield %0",
+    "concatenate": "%0: f32[2*n, 3] = concatenate %x, %x {axis=0}\n yield %0",
+    "constant": "%0: f32[2, 2] = constant {value=[[1.0, -0.0], [nan, inf]], type=<f32[2, 2]>}\n yield %0",
+    "iota": "%0: i32[n, 3] = iota {dtype=i32, dims=[n, 3], axis=0}\n yield %0",
+    "size": "%0: index[3*n + 1] = size {dim=3*n + 1}\n yield %0",
+    "gather": "%z: i64[n] = bitwise_xor %i, %i\n %0: f32[n, 3] = gather %x, %z {axis=0}\n yield %0",
+    "broadcast_dims": """%n: index[n] = size {dim=n}
+      %one: index[1] = size {dim=1}
+      %0: index[k] = broadcast_dims %n, %one {binds="k"}
+      %1: f32[k] = broadcast %a {dims=[k], axes=[]}
+      yield %1""",
+    "check": """%t: bool = constant {value=true, type=<bool>}
+      check %t, %a {error="ValueError", message="not {}"}
+      yield""",
+    "matmul": "%0: f32[n, n] = matmul %x, %y\n yield %0",
+    "yield": "yield %x, %a",
+    "if": """%0: f32 = if %c () {
+        yield %a
+      } () {
+        %1: f32 = negative %a
+        yield %1
+      }
+      yield %0""",
+    "for": """%start: index[0] = size {dim=0}
+      %stop: index[n] = size {dim=n}
+      %step: index[1] = size {dim=1}
+      %0: f32 = for %start, %stop, %step, %a (%p: index[p], %s: f32) {
+        %1: f32 = add %s, %s
+        yield %1
+      }
+      yield %0""",
+    "while": """%limit: f32 = constant {value=100.0, type=<f32>}
+      %one: f32 = constant {value=1.0, type=<f32>}
+      %0: f32 = while %one (%s: f32) {
+        %1: bool = less %s, %limit
+        yield %1
+      } (%t: f32) {
+        %2: f32 = add %t, %t
+        yield %2
+      }
+      yield %0""",
+    "fusion": """%0: f32[n, 3] = fusion %x {kernel="k", reason="elementwise"} (%p: f32[n, 3]) {
+        %1: f32[n, 3] = add %p, %p
+        yield %1
+      }
+      yield %0""",
+    "variable": "%0: var f32[n, 3] = variable %x\n %1: f32[n, 3] = load %0\n yield %1",
+    "load": "%0: f32[n] = load %v\n yield %0",
+    "store": "store %v, %a\n %0: f32[n] = load %v\n yield %0",
+    "scatter": """%z: i64[n] = bitwise_xor %i, %i
+      scatter %v, %z, %a {axis=0, combine="add"}
+      %0: f32[n] = load %v
+      yield %0""",
+    "tape": "%0: tape f32 = tape {dtype=f32}\n yield",
+    "push": "%0: tape f32 = tape {dtype=f32}\n push %0, %x\n yield",
+    "pop": """%0: tape f32 = tape {dtype=f32}
+      push %0, %x
+      %1: f32[r, 3] = pop %0
+      %2: f32[r, 3] = negative %1
+      yield %2""",
+    "random_bits": "%0: u32[n, 3] = random_bits %k, %k {dims=[n, 3]}\n yield %0",
+    "print": 'print %c {message="it is {}"}\n yield',
+    "send": 'send %x {key="x"}\n yield',
+    "receive": 'send %x {key="x"}\n %0: f32[q, 3] = receive {key="x"}\n yield %0',
+    "to_index": """%three: int = constant {value=3, type=<int>}
+      %0: index[k] = to_index %three {binds="k"}
+      %1: f32[k] = broadcast %a {dims=[k], axes=[]}
+      yield %1""",
+    "call": '%0: f32 = call %a {function="callee"}\n yield %0\n }\nfunc @callee(%z: f32) {\n yield %z',
+}
+
+_LOOP_BODIES = {
+    "read": "%0: f32x4 = read %m, %zero, %mask {lanes=4}\n yield %0",
+    "read_strided": "%0: f32x4 = read_strided %m, %zero, %four {lanes=4}\n yield %0",
+    "read_at": "%o: i64x4 = lane_index {dtype=i64, lanes=4}\n %0: f32x4 = read_at %m, %o, %mask {lanes=4}\n yield %0",
+    "read_pair": "%0: f32x2, %1: f32x2 = read_pair %m, %zero {lanes=2}\n yield %0, %1",
+    "write": "write %m, %four, %v, %mask {streaming=true}\n yield",
+    "write_strided": "write_strided %m, %zero, %four, %v\n yield",
+    "write_pair": "write_pair %m, %zero, %v, %v\n yield",
+    "splat": "%s: f32 = read %m, %zero\n %0: f32x8 = splat %s {lanes=8}\n yield %0",
+    "lane_index": "%0: i64x4 = lane_index {dtype=i64, lanes=4}\n yield %0",
+    "lanes_below": "%0: boolx8 = lanes_below %four {lanes=8}\n yield %0",
+    "fold_lanes": '%0: f32 = fold_lanes %v {combine="add"}\n yield %0',
+    "any_lane": "%0: bool = any_lane %mask\n yield %0",
+    "first_lane": "%0: index = first_lane %mask\n yield %0",
+    "extract_lane": "%0: f32 = extract_lane %v, %zero\n yield %0",
+    "divide_truncated": "%0: u32 = divide_truncated %u, %u\n yield %0",
+    "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
+    "multiply_high": "%0: u32 = multiply_high %u, %u\n yield %0",
+}
+
+_HOST_BODIES = {
+    "argument": "%0: index = argument {slot=0}\n yield %0",
+    "result": "%0: index = size {dim=7}\n result %0 {slot=0}\n yield",
+    "alloc": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n yield",
+    "free": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n free %1, %0\n yield",
+    "launch": '%0: index = size {dim=64}\n launch %0 {kernel="k"}\n yield\n }\nkernel @k(%n: index) {\n yield',
+    "library": '%0: index = size {dim=64}\n library %0 {symbol="dgemm"}\n yield',
+    "offset": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n"
+    "%2: buffer f32 = offset %1, %0\n yield",
+}
+
+_DTYPES = [DTYPES[name] for name in ("f32", "i32", "bool", "c64")]
+_ATTRIBUTES = {"cast": {"dtype": DTYPES["f64"]}, "bitcast": {"dtype": DTYPES["u32"]}}
+ROWS = symbol("n")
+
+
+def sampled_ops() -> list[str]:
+    """Every op of the table."""
+    return list(OPS)
+
+
+def sample(name: str) -> Function:
+    """A valid function with the op ``name``."""
+    definition = OPS[name]
+    if "elementwise" in definition.traits:
+        return next(
+            function
+            for dtype in _DTYPES
+            if (function := elementwise_function(name, dtype, Tensor(dtype, (ROWS, 3)))) is not None
+        )
+    if "reduction" in definition.traits:
+        for kind in ("f32", "i32", "bool"):
+            function = _try_build(name, [Tensor(DTYPES[kind], (ROWS, 3))], axes=(1,))
+            if function is not None:
+                return function
+    if "accumulation" in definition.traits:
+        function = _try_build(name, [Tensor(DTYPES["f32"], (ROWS, 3))], axis=0)
+        assert function is not None
+        return function
+    for layer, bodies in (("tensor", _TENSOR_BODIES), ("loop", _LOOP_BODIES), ("host", _HOST_BODIES)):
+        if name in bodies:
+            word = {"tensor": "func", "loop": "kernel", "host": "host"}[layer]
+            head = _LOOP_HEAD if layer == "loop" else ""
+            facts = " where n >= 2" if layer == "tensor" else ""
+            return parse(f"{word} @sample({_PARAMETERS[layer]}){facts} {{{head}\n{bodies[name]}\n}}")
+    raise AssertionError(f"tests/ir/samples.py has no sample of the op {name}")
+
+
+def elementwise_function(name: str, dtype: DType, kind: Type) -> Function | None:
+    """``name`` applied to operands of one type, None if its rule does not take that dtype."""
+    arity = OPS[name].arity
+    assert arity is not None
+    kinds = [kind] * arity
+    if name == "select":
+        assert isinstance(kind, Tensor | Scalar | Vector)
+        condition = DTYPES["bool"]
+        kinds[0] = Tensor(condition, kind.dims) if isinstance(kind, Tensor) else Scalar(condition)
+    return _try_build(name, kinds, **_ATTRIBUTES.get(name, {}))
+
+
+def _try_build(name: str, kinds: list[Type], **attributes: object) -> Function | None:
+    builder = Builder()
+    parameters = [Value(kind) for kind in kinds]
+    try:
+        results = builder.add(name, *parameters, **attributes)
+    except TypeRuleError:
+        return None
+    return Function("sample", builder.region(parameters, results))
+
+
+def ops_of(function: Function) -> list[Op]:
+    """The ops of the outermost region."""
+    return list(function.region.ops)
