@@ -6,7 +6,8 @@
 - `workloads/`: what is computed, in plain NumPy and in each peer's best form;
 - `peers.py`: how each peer compiles and runs its form;
 - `machine.py`: pinning to one thread, the description of the machine, its copy bandwidth;
+- `worker.py`: a process for each peer, which answers one question at a time;
 - `measure.py`: interleaved rounds, comparison with NumPy, first calls;
 - `report.py`: the table, the JSON file and the picture;
-- `harness.py`: ties them together in one process that does nothing else.
+- `harness.py`: ties them together.
 """

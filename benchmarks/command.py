@@ -8,8 +8,6 @@ from typing import Annotated
 
 import typer
 
-from .harness import Request, run_pinned
-
 __all__ = ["bench"]
 
 
@@ -21,9 +19,16 @@ def bench(
     seconds: Annotated[float, typer.Option(help="Time for the rounds of each workload.", min=0.0)] = 2.5,
     first_call: Annotated[bool, typer.Option("--first-call", help="Time first calls, on small input.")] = False,
     small: Annotated[bool, typer.Option("--small", help="Small input: checks results, times mean little.")] = False,
+    keep_memory: Annotated[
+        bool,
+        typer.Option("--keep-memory", help="Let malloc recycle large blocks, so that no peer pays for fresh pages."),
+    ] = False,
     show_list: Annotated[bool, typer.Option("--list", help="Name the workloads and stop.")] = False,
 ) -> None:
-    """Run the fusion benchmarks on one thread, beside NumPy and the peers that are installed."""
+    """Run the fusion benchmarks on one thread, beside NumPy and the peers that are installed.
+
+    The exit status is 1 if jitflow failed or was wrong on a workload.
+    """
     from .peers import PEERS
     from .workloads import WORKLOADS
 
@@ -35,16 +40,19 @@ def bench(
     _check_names(peer or [], {known for entry in PEERS.values() for known in (entry.name, entry.package)}, "peer")
     if plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise typer.BadParameter("needs matplotlib: pip install 'jitflow[bench]'", param_hint="--plot")
-    request = Request(
-        names=tuple(names or ()),
-        peers=tuple(peer or ()),
-        json=str(json.resolve()) if json else "",
-        plot=str(plot.resolve()) if plot else "",
+    from .harness import run
+
+    all_right = run(
+        names or (),
+        peers=peer or (),
+        json=json,
+        plot=plot,
         seconds=seconds,
         first_call=first_call,
         small=small,
+        keep_memory=keep_memory,
     )
-    raise typer.Exit(run_pinned(request))
+    raise typer.Exit(0 if all_right else 1)
 
 
 def _check_names(names: list[str], known: set[str], kind: str) -> None:

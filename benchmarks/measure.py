@@ -1,28 +1,25 @@
-"""Measuring: first calls, comparison with NumPy, and interleaved rounds over all peers."""
+"""Measuring one workload: interleaved rounds over all peers, and the comparison of results with NumPy's."""
 
 from __future__ import annotations
 
-import gc
 import statistics
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from .peers import Peer, Run
 from .workload import Workload
 
-__all__ = ["Measurement", "disagreement", "measure_first_calls", "measure_workload", "warm_up"]
+__all__ = ["Measurement", "Runner", "disagreement", "measure_first_calls", "measure_workload"]
 
-SEED = 2016
-MINIMUM_ROUNDS = 5
+OPENING_ROUNDS = 3
+"""In the first rounds everybody takes part."""
+MINIMUM_ROUNDS = 9
 MAXIMUM_ROUNDS = 40
 LEFT_BEHIND = 4.0
-"""A peer this many times slower than the best gives up its turns after the first rounds."""
-WARM_CALL_LIMIT = 0.05
-"""Calls that are shorter than this many seconds are timed with caches warm: an untimed call goes before."""
+"""A peer this many times slower than the best gives up its turns after the opening."""
 
 
 @dataclass
@@ -44,122 +41,57 @@ class Measurement:
         return bool(self.samples) and not self.error
 
 
+class Runner(Protocol):
+    """Something that runs workloads for one peer; `worker.Worker` does so in a process of its own."""
+
+    def prepare(self, name: str, small: bool) -> Measurement | None:
+        """Make the first call, compare the result; None where the peer has no form of the workload."""
+
+    def turn(self) -> float:
+        """Make one timed call. Raises RuntimeError if the process ends."""
+
+
 def measure_workload(
-    workload: Workload, peers: Iterable[Peer], *, budget: float, small: bool = False
+    name: str, runners: Mapping[str, Runner], *, budget: float, small: bool = False
 ) -> dict[str, Measurement]:
-    """Return the measurements of the peers that have a form of the workload, by name.
+    """Return the measurements of the peers that have a form of the workload.
 
     Rounds go on for `budget` seconds. Every round gives each peer one turn, so that a change in the machine's speed
     meets them all.
     """
-    inputs = workload.make_inputs(np.random.default_rng(SEED), small)
-    expected = workload.function(*inputs)
-    measurements: dict[str, Measurement] = {}
-    runs: dict[str, Run] = {}
-    for peer in peers:
-        measurement = Measurement()
-        run = _first_call(peer, workload, inputs, expected, measurement)
-        if run is not None or measurement.error:
-            measurements[peer.name] = measurement
-        if run is not None:
-            runs[peer.name] = run
-    del expected
-    _rounds(runs, measurements, budget)
+    measurements = measure_first_calls(name, runners, small=small)
+    taking_part = [peer for peer, measurement in measurements.items() if not measurement.error]
+    deadline = time.perf_counter() + budget
+    for round_number in range(MAXIMUM_ROUNDS):
+        if round_number >= MINIMUM_ROUNDS and time.perf_counter() > deadline:
+            break
+        if round_number == OPENING_ROUNDS:
+            taking_part = _without_those_left_behind(taking_part, measurements)
+        for peer in _rotated(taking_part, round_number):
+            measurement = measurements[peer]
+            try:
+                measurement.samples.append(runners[peer].turn())
+            except RuntimeError as error:
+                measurement.error = str(error)
+                taking_part = [other for other in taking_part if other != peer]
     return measurements
 
 
-def _first_call(peer: Peer, workload: Workload, inputs: Any, expected: Any, measurement: Measurement) -> Run | None:
-    """Prepare the peer, time its first call and check the result; an error of any peer must not end the run."""
-    try:
-        run = peer.prepare(workload, inputs)
-        if run is None:
-            return None
-        start = time.perf_counter()
-        results = run()
-        measurement.first_call = time.perf_counter() - start
-        measurement.error = disagreement(workload, results, expected)
-    except Exception as error:
-        measurement.error = f"{type(error).__name__}: {error}".splitlines()[0]
-        return None
-    return run
+def measure_first_calls(name: str, runners: Mapping[str, Runner], *, small: bool) -> dict[str, Measurement]:
+    """Return each peer's first call of the workload; on small input nearly all of it is compiling."""
+    answers = {peer: runner.prepare(name, small) for peer, runner in runners.items()}
+    return {peer: measurement for peer, measurement in answers.items() if measurement is not None}
 
 
-def _rounds(runs: dict[str, Run], measurements: dict[str, Measurement], budget: float) -> None:
-    collected = gc.isenabled()
-    gc.disable()
-    try:
-        deadline = time.perf_counter() + budget
-        for round_number in range(MAXIMUM_ROUNDS):
-            if round_number >= MINIMUM_ROUNDS and time.perf_counter() > deadline:
-                break
-            for name in _order_of_round(runs, measurements, round_number):
-                measurements[name].samples.append(_turn(runs[name], measurements[name].samples))
-    finally:
-        if collected:
-            gc.enable()
+def _without_those_left_behind(peers: list[str], measurements: Mapping[str, Measurement]) -> list[str]:
+    best = min((measurements[peer].seconds for peer in peers), default=0.0)
+    return [peer for peer in peers if measurements[peer].seconds <= LEFT_BEHIND * best]
 
 
-def _order_of_round(runs: dict[str, Run], measurements: dict[str, Measurement], round_number: int) -> list[str]:
-    """Return who takes part, each round beginning with another peer."""
-    names = list(runs)
-    if round_number >= MINIMUM_ROUNDS:
-        best = min(measurements[name].seconds for name in names)
-        names = [name for name in names if measurements[name].seconds <= LEFT_BEHIND * best]
-    shift = round_number % len(names) if names else 0
-    return names[shift:] + names[:shift]
-
-
-def _turn(run: Run, samples: list[float]) -> float:
-    if not samples or samples[-1] < WARM_CALL_LIMIT:
-        run()
-    start = time.perf_counter()
-    results = run()
-    seconds = time.perf_counter() - start
-    del results  # its memory goes back before the next peer's turn
-    return seconds
-
-
-def warm_up(peers: Iterable[Peer]) -> None:
-    """Let every peer compile something, so that no first call pays for a compiler's own start."""
-    workload = Workload(
-        name="warm_up",
-        description="one addition",
-        function=_add,
-        make_inputs=lambda random, small: (),
-        necessary_bytes=0,
-        flops=0,
-        relative_tolerance=0.0,
-        numba_array=_numba_add,
-        numba_loops=_numba_add,
-        jax=lambda: _add,
-        torch=lambda: _add,
-    )
-    inputs = (np.ones(8, np.float32), np.ones(8, np.float32))
-    for peer in peers:
-        _first_call(peer, workload, inputs, _add(*inputs), Measurement())
-
-
-def _add(a: Any, b: Any) -> Any:
-    return a + b
-
-
-def _numba_add() -> Any:
-    import numba
-
-    return numba.njit(_add)
-
-
-def measure_first_calls(workload: Workload, peers: Iterable[Peer]) -> dict[str, Measurement]:
-    """Return the time of each peer's first call on small input: nearly all of it is compiling."""
-    inputs = workload.make_inputs(np.random.default_rng(SEED), True)
-    expected = workload.function(*inputs)
-    measurements = {}
-    for peer in peers:
-        measurement = Measurement()
-        run = _first_call(peer, workload, inputs, expected, measurement)
-        if run is not None or measurement.error:
-            measurements[peer.name] = measurement
-    return measurements
+def _rotated(peers: list[str], round_number: int) -> list[str]:
+    """Return the peers in an order that begins with another one each round."""
+    shift = round_number % len(peers) if peers else 0
+    return peers[shift:] + peers[:shift]
 
 
 def disagreement(workload: Workload, results: Any, expected: Any) -> str:
@@ -176,8 +108,7 @@ def disagreement(workload: Workload, results: Any, expected: Any) -> str:
         wide = np.result_type(want.dtype, np.float64)
         magnitude = float(np.max(np.abs(want.astype(wide)), initial=0.0))
         difference = np.abs(got.astype(wide) - want.astype(wide))
-        limit = workload.relative_tolerance * magnitude
-        beyond = np.count_nonzero(~(difference <= limit))
+        beyond = np.count_nonzero(~(difference <= workload.relative_tolerance * magnitude))
         if beyond > workload.mismatches * want.size:
             worst = float(np.max(difference)) / (magnitude or 1.0)
             return f"result {position}: {beyond} of {want.size} elements differ, by up to {worst:.1e}"

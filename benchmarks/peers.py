@@ -7,7 +7,7 @@ results are there.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,7 @@ def _prepare_torch(workload: Workload, inputs: Inputs) -> Run | None:
     torch.set_num_threads(1)
     torch.compiler.reset()
     compiled = torch.compile(workload.torch())
-    arguments = [torch.asarray(value) if isinstance(value, np.ndarray | np.generic) else value for value in inputs]
+    arguments = [torch.tensor(value) if isinstance(value, np.ndarray | np.generic) else value for value in inputs]
 
     def run() -> Any:
         with torch.inference_mode():
@@ -100,7 +100,7 @@ PEERS: dict[str, Peer] = {
 }
 
 
-def installed_peers(names: tuple[str, ...] = ()) -> list[Peer]:
+def installed_peers(names: Sequence[str] = ()) -> list[Peer]:
     """Return the peers that can run here; NumPy is always among them, being the oracle.
 
     With `names`, only those; "numba" names both of its forms.

@@ -16,10 +16,8 @@ from .machine import describe_machine, versions
 from .measure import Measurement
 from .workload import Workload
 
-__all__ = ["Row", "as_record", "draw_picture", "geometric_mean", "print_table", "write_json"]
+__all__ = ["Row", "as_record", "draw_picture", "geometric_mean", "print_first_calls", "print_table", "write_json"]
 
-_OURS = "jitflow"
-_ORACLE = "numpy"
 _COLUMNS = {
     "NumPy": ("numpy",),
     "jitflow": ("jitflow",),
@@ -27,6 +25,7 @@ _COLUMNS = {
     "JAX": ("jax",),
     "torch": ("torch",),
 }
+_TICKS = (0.2, 0.5, 1, 2, 5, 10, 20, 50)
 _COLOURS = {"jitflow": "#d9480f", "numba": "#4dabf7", "JAX": "#9775fa", "torch": "#94a3b8"}
 
 
@@ -42,6 +41,11 @@ class Row:
         """The time of the column's peer; of numba, the better of its two forms."""
         times = [self.measurements[name].seconds for name in _COLUMNS[column] if self._counts(name)]
         return min(times, default=None)
+
+    def first_call(self, column: str) -> float | None:
+        """The time of the first call; of numba, the quicker of its two forms."""
+        measured = [self.measurements[name] for name in _COLUMNS[column] if name in self.measurements]
+        return min((entry.first_call for entry in measured if not entry.error), default=None)
 
     def best_peer(self) -> float | None:
         """The time of the best peer; NumPy is the oracle, not a peer, unless nobody else is there."""
@@ -68,43 +72,59 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
 
 
-def print_table(rows: list[Row], console: Console, *, first_calls: bool = False) -> None:
+def print_table(rows: list[Row], console: Console) -> None:
     """Print times in milliseconds, the ratio to the best peer, and the share of the copy bandwidth."""
     present = [column for column in _COLUMNS if any(row.seconds(column) is not None for row in rows)]
-    title = "first call, small input (ms)" if first_calls else "median of interleaved rounds, one thread (ms)"
-    table = Table(title=title, title_justify="left")
-    table.add_column("workload", no_wrap=True)
-    for column in present:
-        table.add_column(column, justify="right", style="bold" if column == "jitflow" else "")
-    table.add_column("vs best peer", justify="right")
-    if not first_calls:
-        table.add_column("of copy speed", justify="right")
+    table = _table("median of interleaved rounds, one thread (ms)", [*present, "vs best peer", "of copy speed"])
     for row in rows:
-        cells = [_milliseconds(row.seconds(column)) for column in present]
+        times = [_milliseconds(row.seconds(column)) for column in present]
         ratio, share = row.ratio(), row.share_of_copy()
-        cells.append("-" if ratio is None else f"{ratio:.2f}×")
-        if not first_calls:
-            cells.append("-" if share is None else f"{share:.0%}")
-        table.add_row(row.workload.name, *cells)
+        table.add_row(row.workload.name, *times, _or_dash(ratio, "{:.2f}×"), _or_dash(share, "{:.0%}"))
     console.print(table)
     ratios = [ratio for row in rows if (ratio := row.ratio()) is not None]
     if ratios:
         console.print(
             f"jitflow against the best peer: geometric mean {geometric_mean(ratios):.2f}×, lowest {min(ratios):.2f}×"
         )
+    _print_errors(rows, console)
+
+
+def print_first_calls(rows: list[Row], console: Console) -> None:
+    """Print each peer's first call in milliseconds; NumPy has nothing to compile."""
+    compilers = [column for column in _COLUMNS if column != "NumPy"]
+    present = [column for column in compilers if any(row.first_call(column) is not None for row in rows)]
+    table = _table("first call on small input, in a process that has compiled before (ms)", present)
+    for row in rows:
+        table.add_row(row.workload.name, *(_milliseconds(row.first_call(column)) for column in present))
+    console.print(table)
+    _print_errors(rows, console)
+
+
+def _table(title: str, columns: list[str]) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("workload", no_wrap=True)
+    for column in columns:
+        table.add_column(column, justify="right", style="bold" if column == "jitflow" else "")
+    return table
+
+
+def _print_errors(rows: list[Row], console: Console) -> None:
     for row in rows:
         for name, measurement in row.measurements.items():
             if measurement.error:
-                console.print(f"[yellow]{row.workload.name}, {name}: {measurement.error}[/]", highlight=False)
+                text = f"{row.workload.name}, {name}: {measurement.error}"
+                console.print(text, style="yellow", highlight=False, markup=False)
+
+
+def _or_dash(value: float | None, template: str) -> str:
+    return "-" if value is None else template.format(value)
 
 
 def _milliseconds(seconds: float | None) -> str:
-    if seconds is None:
-        return "-"
-    return f"{seconds * 1e3:.2f}" if seconds < 0.1 else f"{seconds * 1e3:.0f}"
+    return _or_dash(None if seconds is None else seconds * 1e3, "{:.2f}" if (seconds or 0) < 0.1 else "{:.0f}")
 
 
-def as_record(rows: list[Row], *, kind: str, copy_bandwidth: float) -> dict[str, Any]:
+def as_record(rows: list[Row], *, kind: str, copy_bandwidth: float, keep_memory: bool) -> dict[str, Any]:
     """Return everything about a run as JSON can hold it."""
     ratios = [ratio for row in rows if (ratio := row.ratio()) is not None]
     return {
@@ -113,6 +133,7 @@ def as_record(rows: list[Row], *, kind: str, copy_bandwidth: float) -> dict[str,
         "machine": describe_machine(),
         "versions": versions(),
         "threads": 1,
+        "malloc": "keeps freed memory" if keep_memory else "as the system sets it",
         "copy_bandwidth_bytes_per_second": round(copy_bandwidth),
         "geometric_mean_against_best_peer": geometric_mean(ratios) if ratios else None,
         "lowest_against_best_peer": min(ratios, default=None),
@@ -132,6 +153,7 @@ def _row_record(row: Row) -> dict[str, Any]:
         "peers": {
             name: {
                 "seconds": measurement.seconds if measurement.samples else None,
+                "least_seconds": min(measurement.samples, default=None),
                 "first_call_seconds": None if math.isnan(measurement.first_call) else measurement.first_call,
                 "samples": len(measurement.samples),
                 "error": measurement.error,
@@ -155,16 +177,16 @@ def draw_picture(rows: list[Row], path: Path) -> None:
 
     columns = [column for column in _COLOURS if any(row.seconds(column) for row in rows)]
     thickness = 0.8 / max(len(columns), 1)
-    figure, axes = pyplot.subplots(figsize=(8, 0.9 + 0.42 * len(rows)), layout="constrained")
+    figure, axes = pyplot.subplots(figsize=(8, 0.9 + 0.34 * len(rows)), layout="constrained")
     for position, column in enumerate(columns):
         offsets = [index + (position - (len(columns) - 1) / 2) * thickness for index in range(len(rows))]
-        lengths = [_speed_up(row, column) for row in rows]
-        axes.barh(offsets, lengths, thickness * 0.92, label=column, color=_COLOURS[column])
+        lengths = [_speed_up(row, column) - 1 for row in rows]
+        axes.barh(offsets, lengths, thickness * 0.9, left=1, label=column, color=_COLOURS[column])
     axes.set_yticks(range(len(rows)), [row.workload.name for row in rows])
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
-    axes.set_xticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    axes.set_xticks(_TICKS, [f"{tick:g}" for tick in _TICKS])
     axes.minorticks_off()
     axes.set_xlabel("times faster than NumPy, one thread")
     axes.spines[["top", "right"]].set_visible(False)

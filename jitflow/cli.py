@@ -20,7 +20,7 @@ import typer
 from jitflow.errors import JitflowError, UserError
 
 if TYPE_CHECKING:
-    from jitflow.ir.core import Function
+    from jitflow.passes.pipeline import Step
 
 __all__ = ["app", "main"]
 
@@ -93,11 +93,11 @@ def opt(
     except JitflowError as error:
         raise _usage_error(str(error), str(file)) from None
 
-    def observe(name: str, result: Function, seconds: float) -> None:
+    def observe(step: Step) -> None:
         if show_times:
-            typer.echo(f"{name:24}{seconds * 1e3:10.3f} ms", err=True)
+            typer.echo(f"{step.name:24}{step.seconds * 1e3:10.3f} ms", err=True)
         if print_between:
-            typer.echo(f"; after {name}\n{print_function(result)}")
+            typer.echo(f"; after {step.name}\n{print_function(step.function)}")
 
     result = _compiling(lambda: run_passes(function, names, observe=observe))
     if not (print_between and names):

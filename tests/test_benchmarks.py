@@ -14,10 +14,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from benchmarks import measure, report
-from benchmarks.harness import Request, run_pinned
+from benchmarks.harness import run
 from benchmarks.machine import copy_bandwidth, describe_machine, versions
 from benchmarks.measure import Measurement
 from benchmarks.peers import PEERS, Peer, installed_peers
+from benchmarks.worker import Session, Worker
 from benchmarks.workload import Workload, same_source
 from benchmarks.workloads import WORKLOADS
 from jitflow.cli import app
@@ -101,19 +102,86 @@ def test_a_few_mismatches_can_be_allowed() -> None:
     assert measure.disagreement(workload(mismatches=1e-3), result, expected) == ""
 
 
+class FakeRunner:
+    """A runner whose turns take no time; it may fail at once, or at its second turn."""
+
+    def __init__(self, seconds: float, error: str = "", turns: int = 1000) -> None:
+        self.seconds = seconds
+        self.error = error
+        self.turns = turns
+
+    def prepare(self, name: str, small: bool) -> Measurement | None:
+        return None if self.error == "absent" else Measurement(0.1, error=self.error)
+
+    def turn(self) -> float:
+        self.turns -= 1
+        if self.turns < 0:
+            raise RuntimeError("the process ended with status -11")
+        return self.seconds
+
+
 def test_every_peer_gets_its_turns_and_failures_are_told() -> None:
-    peers = [
-        PEERS["numpy"],
-        Peer("absent", "numpy", lambda workload, inputs: None),
-        Peer("broken", "numpy", lambda workload, inputs: lambda: 1 / 0),
-        Peer("wrong", "numpy", lambda workload, inputs: lambda: inputs[0]),
-    ]
-    measurements = measure.measure_workload(workload(), peers, budget=0.0)
-    assert list(measurements) == ["numpy", "broken", "wrong"]
-    assert len(measurements["numpy"].samples) == measure.MINIMUM_ROUNDS
-    assert measurements["numpy"].counts
-    assert measurements["broken"].error == "ZeroDivisionError: division by zero"
-    assert not measurements["wrong"].counts
+    runners = {
+        "numpy": FakeRunner(1.0),
+        "slow": FakeRunner(9.0),
+        "quick": FakeRunner(0.5),
+        "absent": FakeRunner(1.0, "absent"),
+        "broken": FakeRunner(1.0, "ZeroDivisionError: division by zero"),
+        "crashing": FakeRunner(1.0, turns=1),
+    }
+    measurements = measure.measure_workload("double", runners, budget=0.0)
+    assert {name: len(measurement.samples) for name, measurement in measurements.items()} == {
+        "numpy": measure.MINIMUM_ROUNDS,
+        "slow": measure.OPENING_ROUNDS,
+        "quick": measure.MINIMUM_ROUNDS,
+        "broken": 0,
+        "crashing": 1,
+    }
+    assert [name for name, measurement in measurements.items() if not measurement.counts] == ["broken", "crashing"]
+
+
+def test_a_session_runs_and_compares() -> None:
+    session = Session(PEERS["numpy"])
+    measurement = session.prepare_workload(workload(), small=True)
+    assert measurement is not None
+    assert measurement.error == ""
+    assert session.turn() > 0
+
+
+@pytest.mark.parametrize(
+    ("peer", "error"),
+    [
+        (Peer("broken", "numpy", lambda workload, inputs: lambda: 1 / 0), "ZeroDivisionError: division by zero"),
+        (
+            Peer("wrong", "numpy", lambda workload, inputs: lambda: inputs[0]),
+            "result 0: 8 of 8 elements differ, by up to 5.0e-01",
+        ),
+    ],
+)
+def test_a_session_tells_what_went_wrong(peer: Peer, error: str) -> None:
+    measurement = Session(peer).prepare_workload(workload(), small=True)
+    assert measurement is not None
+    assert measurement.error == error
+
+
+def test_a_session_knows_that_a_peer_has_no_form() -> None:
+    assert Session(PEERS["jax"]).prepare_workload(workload(), small=True) is None
+
+
+def test_a_worker_that_ends_is_told_and_replaced() -> None:
+    worker = Worker("numpy")
+    try:
+        assert worker.prepare("softmax", True) is not None
+        worker._process.kill()
+        worker._process.join()
+        with pytest.raises(RuntimeError, match="the process ended with status -9"):
+            worker.turn()
+        measurement = worker.prepare("softmax", True)
+        assert measurement is not None
+        assert measurement.error == ""
+        assert worker.turn() > 0
+    finally:
+        worker.close()
 
 
 def test_one_process_hands_in_its_results_as_the_next_input() -> None:
@@ -154,7 +222,7 @@ def test_the_table_the_record_and_the_picture(tmp_path: Path) -> None:
     text = console.export_text()
     assert "2.00×" in text
     assert "geometric mean 1.00×, lowest 0.50×" in text
-    record = report.as_record(rows, kind="fusion", copy_bandwidth=1e10)
+    record = report.as_record(rows, kind="fusion", copy_bandwidth=1e10, keep_memory=False)
     report.write_json(record, tmp_path / "result.json")
     stored = json.loads((tmp_path / "result.json").read_text())
     assert stored["workloads"][0]["peers"]["numba-loops"]["seconds"] == 2.0
@@ -176,11 +244,11 @@ def test_a_peer_that_is_not_installed_is_left_out() -> None:
     assert not Peer("none", "no_such_package", lambda workload, inputs: None).is_installed
 
 
-def test_a_run_in_its_own_process_leaves_its_result(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_run_prints_and_leaves_its_result(tmp_path: Path) -> None:
     stored = tmp_path / "result.json"
-    request = Request(names=("softmax",), peers=("numpy",), json=str(stored), seconds=0.0, small=True)
-    assert run_pinned(request) == 0
-    assert "softmax" in capfd.readouterr().out
+    console = Console(record=True, width=100)
+    assert run(["softmax"], peers=["numpy"], json=stored, seconds=0.0, small=True, console=console)
+    assert "softmax" in console.export_text()
     assert json.loads(stored.read_text())["workloads"][0]["peers"]["numpy"]["error"] == ""
 
 

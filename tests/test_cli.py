@@ -36,8 +36,8 @@ number = 3
 
 TEXT = """\
 func @f(%x: f32[n]) {
-  %0: f32[n] = mul %x, %x
-  %1: f32[n] = mul %x, %x
+  %0: f32[n] = multiply %x, %x
+  %1: f32[n] = multiply %x, %x
   %2: f32[n] = add %0, %1
   yield %2
 }
@@ -117,10 +117,10 @@ def test_opt_runs_passes_on_text(tmp_path: Path) -> None:
     file.write_text(TEXT)
     untouched = run("opt", file)
     assert untouched.exit_code == 0, untouched.output
-    assert untouched.output.count("mul") == 2
+    assert untouched.output.count("multiply") == 2
     optimised = run("opt", file, "-p", "cse,dce")
     assert optimised.exit_code == 0, optimised.output
-    assert optimised.output.count("mul") == 1
+    assert optimised.output.count("multiply") == 1
 
 
 def test_opt_reads_what_it_prints() -> None:

@@ -1,5 +1,8 @@
 """Adam's update of parameters and moments: several results from one sweep, bound by memory.
 
+A form that writes over its arguments would be another program: here the caller keeps the old arrays. Only JAX is given
+them up, because donation is how its users write such a step.
+
 Source: Kingma and Ba, "Adam: a method for stochastic optimization" (2015), algorithm 1.
 """
 

@@ -69,11 +69,13 @@ def jax() -> Form:
 
 
 def torch() -> Form:
-    """The library's own GELU, which torch.compile fuses with what is around it."""
-    from torch.nn import functional
+    """With (1 + tanh(u)) / 2 written as sigmoid(2u), which torch.compile vectorises better than its own GELU."""
+    import torch
 
     def form(x, bias, residual):
-        return residual + functional.gelu(x + bias, approximate="tanh")
+        biased = x + bias
+        inner = 0.7978845608028654 * (biased + 0.044715 * biased * biased * biased)
+        return residual + biased * torch.sigmoid(2.0 * inner)
 
     return form
 

@@ -30,7 +30,7 @@ def numba_array() -> Form:
         result = np.empty_like(x)
         for row in range(x.shape[0]):
             shifted = np.exp(x[row] - x[row].max())
-            result[row] = shifted / shifted.sum()
+            result[row] = shifted / np.float32(shifted.sum(dtype=np.float64))
         return result
 
     return form

@@ -1,0 +1,188 @@
+"""One process for each peer, pinned to one core.
+
+The processes take turns, never two at a time, so rounds are interleaved as within one process; but no peer works in
+the heap, the thread pools or the signal handlers that another has left behind, and one that crashes ends alone.
+"""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from .machine import KEEP_MEMORY, ONE_THREAD, copy_bandwidth, pin_to_one_core
+from .measure import Measurement, disagreement
+from .peers import PEERS, Peer, Run
+from .workload import Workload
+from .workloads import WORKLOADS
+
+__all__ = ["Session", "Worker"]
+
+SEED = 2016
+WARM_CALL_LIMIT = 0.05
+"""Calls shorter than this many seconds are timed with caches warm: an untimed call goes before."""
+
+
+class Session:
+    """What happens inside of the process: one workload is prepared at a time."""
+
+    def __init__(self, peer: Peer) -> None:
+        self._peer = peer
+        self._run: Run | None = None
+        self._last = 0.0
+
+    def prepare(self, name: str, small: bool) -> Measurement | None:
+        """Make the first call of a workload and compare its result; None where the peer has no form of it."""
+        return self.prepare_workload(WORKLOADS[name], small)
+
+    def prepare_workload(self, workload: Workload, small: bool) -> Measurement | None:
+        """The same for a workload that has no place in the table. Whatever a peer raises is its measurement."""
+        self._run, self._last = None, 0.0
+        inputs = workload.make_inputs(np.random.default_rng(SEED), small)
+        expected = workload.function(*inputs)
+        measurement = Measurement()
+        try:
+            run = self._peer.prepare(workload, inputs)
+            if run is None:
+                return None
+            start = time.perf_counter()
+            results = run()
+            measurement.first_call = time.perf_counter() - start
+            measurement.error = disagreement(workload, results, expected)
+        except Exception as error:
+            measurement.error = f"{type(error).__name__}: {error}".splitlines()[0]
+            return measurement
+        self._run = run
+        return measurement
+
+    def turn(self) -> float:
+        """Return the seconds of one call. The results' memory is given back after the clock has stopped."""
+        assert self._run is not None
+        if self._last < WARM_CALL_LIMIT:
+            self._run()
+        start = time.perf_counter()
+        results = self._run()
+        self._last = time.perf_counter() - start
+        del results
+        return self._last
+
+    def warm_up(self) -> None:
+        """Compile something, so that no first call pays for the compiler's own start."""
+        self.prepare_workload(_WARM_UP, small=True)
+        self._run = None
+
+    def copy_bandwidth(self, footprint: int) -> float:
+        """Return what `machine.copy_bandwidth` measures on this process's core."""
+        return copy_bandwidth(footprint)
+
+
+class Worker:
+    """The parent's side of the process, with the methods of a session."""
+
+    def __init__(self, peer: str, *, keep_memory: bool = False) -> None:
+        self.peer = peer
+        self._variables = {**ONE_THREAD, **(KEEP_MEMORY if keep_memory else {})}
+        self._start()
+
+    def prepare(self, name: str, small: bool) -> Measurement | None:
+        """As `Session.prepare`; a process that ended is replaced by a new one."""
+        if not self._process.is_alive():
+            self._start()
+        try:
+            answer: Measurement | None = self._ask("prepare", name, small)
+        except RuntimeError as error:
+            return Measurement(error=str(error))
+        return answer
+
+    def turn(self) -> float:
+        """As `Session.turn`. Raises RuntimeError if the process ends."""
+        return float(self._ask("turn"))
+
+    def copy_bandwidth(self, footprint: int) -> float:
+        """As `Session.copy_bandwidth`."""
+        return float(self._ask("copy_bandwidth", footprint))
+
+    def close(self) -> None:
+        """Let the process end."""
+        self._connection.close()
+        self._process.join(timeout=5)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self.peer), daemon=True)
+        with _environment(self._variables):
+            self._process.start()
+        theirs.close()
+        self._ask("warm_up")
+
+    def _ask(self, question: str, *arguments: Any) -> Any:
+        try:
+            self._connection.send((question, arguments))
+            return self._connection.recv()
+        except (EOFError, OSError):
+            self._process.join(timeout=5)
+            raise RuntimeError(f"the process ended with status {self._process.exitcode}") from None
+
+
+@contextmanager
+def _environment(variables: dict[str, str]) -> Iterator[None]:
+    """Set environment variables for the processes that are started within."""
+    before = dict(os.environ)
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _serve(connection: Connection, peer: str) -> None:
+    """Answer questions until the parent closes the connection."""
+    pin_to_one_core()
+    warnings.simplefilter("ignore")
+    gc.disable()
+    session = Session(PEERS[peer])
+    while True:
+        try:
+            question, arguments = connection.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        gc.collect()
+        connection.send(getattr(session, question)(*arguments))
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a + b
+
+
+def _numba_add() -> Any:
+    import numba
+
+    return numba.njit(_add)
+
+
+_WARM_UP = Workload(
+    name="warm_up",
+    description="one addition",
+    function=_add,
+    make_inputs=lambda random, small: (np.ones(8, np.float32), np.ones(8, np.float32)),
+    necessary_bytes=96,
+    flops=8,
+    relative_tolerance=0.0,
+    numba_array=_numba_add,
+    numba_loops=_numba_add,
+    jax=lambda: _add,
+    torch=lambda: _add,
+)
