@@ -23,7 +23,7 @@ from jitflow.runtime.entry_python import call
 from jitflow.runtime.specialisation import Specialisation
 from jitflow.runtime.symbols import symbol_addresses
 
-__all__ = ["Compiled", "compile_ir"]
+__all__ = ["Compiled", "compile_ir", "layouts_of"]
 
 
 class Compiled:
@@ -92,6 +92,11 @@ class Compiled:
         raise kind(site.attributes.get("message", "out of memory").format(*words[2:]))
 
 
+def layouts_of(arguments: Sequence[Any]) -> tuple[str, ...]:
+    """The layout class of each argument; numbers count as C."""
+    return tuple(p.layout_of(argument) if isinstance(argument, np.ndarray) else "C" for argument in arguments)
+
+
 def compile_ir(function: Function, *arguments: Any) -> Compiled:
     """Compile for the layout classes of these arguments."""
-    return Compiled(function, [p.layout_of(a) if isinstance(a, np.ndarray) else "C" for a in arguments])
+    return Compiled(function, layouts_of(arguments))

@@ -20,6 +20,7 @@ from jitflow.passes.axes import is_axis_view
 from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.layout import Layout, contiguous, parameter_layout, stride_name, view_layout
 from jitflow.passes.lower.library import lower_matmul
+from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.scan import lower_accumulation
 
 __all__ = ["Lowered", "ResultPlace", "lower"]
@@ -299,12 +300,24 @@ class HostLowering:
             self.layouts[operand] if isinstance(operand.type, Tensor) else None for operand in op.operands
         ]  # fmt: skip
         self._check_not_empty(op)
+        packed = packed_layouts(op, layouts)
+        stored = [self.storage.get(operand) for operand in op.operands]
+        for position, layout in packed.items():
+            operand = op.operands[position]
+            assert isinstance(operand.type, Tensor)
+            stored[position] = target = self.allocate(operand.type.dtype, operand.type.dims, layout)
+            self.copy_into(operand, target, layout)
+            layouts[position] = layout
         kernel = lower_nest(op, layouts, self.vector_bytes, keep_order=reshaped)
         outputs = [
             self.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
             for result, layout in zip(op.results, kernel.layouts, strict=True)
         ]
-        self.launch(kernel, op.operands, outputs)
+        self.launch(kernel, op.operands, outputs, stored)
+        for position in packed:
+            copied = stored[position]
+            assert copied is not None
+            self.free(copied)
         for result, storage in zip(op.results, outputs, strict=True):
             if isinstance(result.type, Scalar):
                 self.scalars[result] = self.builder.make("read", storage.buffer, self.dim(0), lanes=0)
@@ -312,13 +325,22 @@ class HostLowering:
             else:
                 self.give(result, storage)
 
-    def launch(self, kernel: Kernel, operands: Sequence[Value], outputs: Sequence[Storage]) -> None:
-        """Call a kernel, with scratch memory for the time of the call."""
+    def launch(
+        self,
+        kernel: Kernel,
+        operands: Sequence[Value],
+        outputs: Sequence[Storage],
+        stored: Sequence[Storage | None] | None = None,
+    ) -> None:
+        """Call a kernel, with scratch memory for the time of the call; ``stored`` is where its operands lie."""
+        stored = [self.storage.get(operand) for operand in operands] if stored is None else stored
         arguments: list[Value] = []
         scratch: list[tuple[Value, Value]] = []
         for argument in kernel.arguments:
             if argument.kind == "operand":
-                arguments.append(self.storage[operands[argument.position]].buffer)
+                storage = stored[argument.position]
+                assert storage is not None
+                arguments.append(storage.buffer)
             elif argument.kind == "scalar":
                 arguments.append(self.scalar(operands[argument.position]))
             elif argument.kind == "output":
