@@ -1,7 +1,7 @@
 """What users touch: the decorator, and the function object that it makes.
 
 A function object has no state but its options and the specialisations that are linked into it. A call walks them in
-native code (`jitflow.runtime.dispatcher`); what nothing matches comes to `_miss`, which compiles, links and calls again.
+native code (`jitflow.runtime.dispatcher`). What nothing matches comes to `_miss`, which compiles, links, calls again.
 """
 
 from __future__ import annotations
@@ -34,9 +34,7 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
-def function(
-    fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False
-) -> Any:
+def function(fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False) -> Any:
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
     ``static`` names parameters whose values are constants of the code: it is compiled anew for each value.
@@ -87,7 +85,9 @@ class CompiledFunction:
     _link: Callable[[Specialisation], None]
     _unlink: Callable[[Specialisation], None]
     _specialisations: tuple[Specialisation, ...]
-    __wrapped__: FunctionType
+    _wrapped: Any  # a FunctionType, which a class attribute would make a method
+    __name__: str
+    __qualname__: str
 
     def __init__(self, fn: FunctionType, static: tuple[str, ...], fastmath: bool) -> None:
         from jitflow.runtime.parameters import parameters_of
@@ -152,7 +152,7 @@ class CompiledFunction:
         compilation = Compilation(fastmath=self._fastmath)
         try:
             with compilation.stage("trace"):
-                compilation.traced = trace(self.__wrapped__, self._parameters, flat, static=self._static)
+                compilation.traced = trace(self._wrapped, self._parameters, flat, static=self._static)
         except UserError as error:
             raise with_user_frames(error) from error.__cause__
         return compilation
@@ -190,7 +190,7 @@ class CompiledFunction:
         return stage_text(self._trace(_aligned(self._bind(args, kwargs))), stage)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """What the specialisation for these arguments depends on, what was fused, and where compiling spent its time."""
+        """What the code for these arguments depends on, what was fused, and where compiling spent its time."""
         from jitflow.compiler import generate
         from jitflow.explanation import Explanation
 
@@ -227,8 +227,6 @@ class CompiledFunction:
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self
-
-    __name__: str
 
 
 def _aligned(flat: tuple[Any, ...]) -> tuple[Any, ...]:

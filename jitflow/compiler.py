@@ -181,9 +181,9 @@ def _guard_text(compilation: Compilation) -> str:
 
 
 def _specialise(compilation: Compilation) -> Specialisation:
+    from jitflow.failures import failure_handler
     from jitflow.runtime.dispatcher import uses_native_entry
     from jitflow.runtime.entry_native import emit_entry
-    from jitflow.failures import failure_handler
     from jitflow.runtime.specialisation import Specialisation
     from jitflow.runtime.symbols import symbol_addresses
 
@@ -226,4 +226,3 @@ def _observer() -> Callable[[Step], None] | None:
 def _dump(level: int, stage: str, function: Function) -> None:
     if CONFIG.dump >= level:
         print(f"; {stage}\n{function}", file=sys.stderr)
-

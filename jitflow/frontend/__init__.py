@@ -1,0 +1,1 @@
+"""The frontend: from a Python function to the IR, by running it on tracers."""

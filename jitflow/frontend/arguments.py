@@ -133,7 +133,7 @@ def array_class(array: Any, path: str) -> ArrayClass:
 
 
 def number_class(number: Any, path: str) -> NumberClass:
-    """The class of a Python number, a NumPy scalar, or a `Spec` of one. Raises `UserTypeError` as `array_class` does."""
+    """The class of a Python number, a NumPy scalar, or a `Spec` of one. Raises `UserTypeError` like `array_class`."""
     if isinstance(number, Spec):
         assert number.kind != "array"
         return NumberClass(number.dtype, number.kind)

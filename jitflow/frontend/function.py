@@ -24,6 +24,7 @@ from jitflow.runtime.plan import Argument, Check, Leaf, Read
 
 __all__ = ["TracedFunction", "trace"]
 
+
 @dataclass(frozen=True, eq=False)
 class TracedFunction:
     """One traced function.
@@ -47,8 +48,9 @@ class TracedFunction:
 def trace(
     function: FunctionType, names: Sequence[str], arguments: Sequence[Any], *, static: Collection[str] = ()
 ) -> TracedFunction:
-    """Trace ``function`` at the flat ``arguments``, whose parameters are called ``names`` (``*args`` and ``**kwargs``
-    hold their tuple and dict).
+    """Trace ``function`` at the flat ``arguments``: one for each of its parameters, which are called ``names``.
+
+    ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict.
 
     Raises `UserError` at the user's line for programs that cannot be compiled, and what the program itself raises
     while it is traced, also as a `UserError` of that class.

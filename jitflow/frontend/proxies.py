@@ -40,8 +40,8 @@ class ObjectProxy:
         set_field(self, "_jitflow_path", path)
         set_field(self, "_jitflow_read", read)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return type(self._jitflow_object)
 
     def __getattr__(self, name: str) -> Any:
@@ -57,7 +57,7 @@ class ObjectProxy:
         return f"<{self._jitflow_path}: {type(self._jitflow_object).__name__}>"
 
     def __eq__(self, other: object) -> bool:
-        if type(self._jitflow_object).__eq__ is not object.__eq__:
+        if "__eq__" in {name for kind in type(self._jitflow_object).__mro__[:-1] for name in vars(kind)}:
             return bool(self._jitflow_special("__eq__")(other))
         return isinstance(other, ObjectProxy) and other._jitflow_object is self._jitflow_object
 
@@ -157,8 +157,8 @@ class ModuleView:
         object.__setattr__(self, "_jitflow_module", module)
         object.__setattr__(self, "_jitflow_replace", replace)
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         return ModuleType
 
     def __getattr__(self, name: str) -> Any:

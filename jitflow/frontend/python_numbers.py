@@ -250,7 +250,7 @@ def _unary(name: str, operand: Any, digits: int | None = None) -> Any:
 
 def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
     dtype = dtype_of_value(value)
-    if digits is not None and not (dtype in (BOOL, I64) and isinstance(digits, int) and digits >= 0):
+    if digits is not None and (dtype not in (BOOL, I64) or digits < 0):
         raise located(
             UserNotImplementedError("round() to digits of a traced number is not compiled", mend="use np.round")
         )

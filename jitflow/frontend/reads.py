@@ -103,8 +103,9 @@ class Recorder:
     def _adopt(self, thing: Any, register: int) -> Any:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         if isinstance(thing, Spec):
-            described = array_class if thing.kind == "array" else number_class
-            return (inputs.array if thing.kind == "array" else inputs.number)(register, described(thing, path))
+            if thing.kind == "array":
+                return inputs.array(register, array_class(thing, path))
+            return inputs.number(register, number_class(thing, path))
         if kind in PYTHON_NUMBERS:
             return self._number(thing, register)
         if isinstance(thing, np.ndarray):

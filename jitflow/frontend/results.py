@@ -1,7 +1,7 @@
 """What a traced function returns: a tree whose leaves are computed, passed on unchanged, or known already.
 
 The same tracer twice is the same result twice, as Python's identity asks. Which computed arrays become views of which
-others is decided after lowering; `Computed.copy` says where the program asked for memory of its own.
+others is decided after lowering; where the program made an array of its own (``x[1:].copy()``), the IR has a ``copy``.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.proxies import outside_register
+from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, Tracer, lift, type_of
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
@@ -28,14 +29,10 @@ __all__ = ["Computed", "Group", "ResultTree", "Results", "leaves_of", "rebuild"]
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """Result ``index`` of the IR function; the same number twice is the same object twice.
-
-    ``copy``: an array that shares memory with nothing else, although its value may be an argument's or a view's.
-    """
+    """Result ``index`` of the IR function; the same number twice is the same object twice."""
 
     index: int
     type: Tensor | Scalar
-    copy: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +43,7 @@ class Group:
     children: tuple[ResultTree, ...]
 
 
-ResultTree = Union[Computed, SameObject, ConstantObject, Group]
+ResultTree = Computed | SameObject | ConstantObject | Group
 
 
 def leaves_of(tree: ResultTree) -> Iterator[ResultTree]:
@@ -103,11 +100,20 @@ class Results:
         if id(result) in self._origins:
             return SameObject(self._origins[id(result)])
         if id(result) not in self._indices:
-            copy = result.owned if isinstance(result, ArrayTracer) else True
-            self._indices[id(result)] = Computed(len(self.values), type_of(result), copy)
-            self.values.append(lift(result))
+            value = self._apart(result)
+            self._indices[id(result)] = Computed(len(self.values), type_of(result))
+            self.values.append(value)
             self._kept.append(result)
         return self._indices[id(result)]
+
+    def _apart(self, result: Any) -> Value:
+        """The value of a result, copied if it is an array of its own that shows another one's value."""
+        value = lift(result)
+        trace = current_trace()
+        alone = result.owned if isinstance(result, ArrayTracer) else True
+        if isinstance(value.type, Tensor) and alone and (value in self.values or not trace.is_new_array(value)):
+            return trace.make("copy", value)
+        return value
 
     def _fields(self, result: Any, names: tuple[str, ...], path: str) -> tuple[ResultTree, ...]:
         return tuple(self.tree(getattr(result, name), f"{path}.{name}") for name in names)

@@ -50,8 +50,9 @@ class Trace:
         self.hints: dict[str, int] = {}
         self.at_least: dict[str, int] = {}
         self.decisions: list[Decision] = []
-        self.viewed: set[Value] = set()
-        """Values that a view op was applied to: an array among them cannot be written to functionally."""
+        self._views: dict[Value, Value] = {}
+        self._shown: set[Value] = set()
+        self._shared: set[Value] = set()
         self._established: set[Fact] = set()
         self._equal: dict[str, Dim] = {}
         self._unbound: set[str] = set()
@@ -78,7 +79,7 @@ class Trace:
             operation = f"{name}({', '.join(str(operand.type) for operand in operands)}) {attributes or ''}"
             raise CompilerBug(str(error), pass_name="trace", operation=operation, location=builder.loc) from error
         if "view" in builder.table[name].traits:
-            self.viewed.update(operands)
+            self._views[results[0]] = operands[0]
         return results
 
     def make(self, name: str, *operands: Value, **keywords: Any) -> Value:
@@ -91,6 +92,25 @@ class Trace:
         value = Value(kind, name)
         self.parameters.append(value)
         return value
+
+    # -- who may write to an array ----------------------------------------------------------------
+
+    def show(self, value: Value) -> None:
+        """The program gets an array object that shows ``value``; a second one shares it, a view shares its source."""
+        if value in self._shown:
+            self._shared.add(value)
+        self._shown.add(value)
+        while value in self._views:
+            value = self._views[value]
+            self._shared.add(value)
+
+    def is_shared(self, value: Value) -> bool:
+        """Whether more than one array object of the program shows elements of ``value``."""
+        return value in self._shared
+
+    def is_new_array(self, value: Value) -> bool:
+        """Whether an op made ``value`` in memory of its own: no parameter and no view."""
+        return value not in self._views and not any(value is parameter for parameter in self.parameters)
 
     # -- places and errors ------------------------------------------------------------------------
 

@@ -1,0 +1,35 @@
+"""The objects that stand for values while the user's function runs: arrays, numbers, sizes.
+
+================  =============================  ==============================================================
+tracer            stands for                     what its operators do
+================  =============================  ==============================================================
+`ArrayTracer`     an array, 0-d ones included    NumPy's functions: `jitflow.frontend.numpy.dispatch`
+`ScalarTracer`    a NumPy scalar (strong)        NumPy's functions
+`NumberTracer`    a Python number (weak)         Python's arithmetic among weak ones, NumPy's with anything else
+`SizeTracer`      a Python int that is a size    exact arithmetic on dims, without any op
+================  =============================  ==============================================================
+
+`isinstance(tracer, numpy.ndarray)` (or ``float``, ``int``...) is true where it would be of the value, because user code
+asks. So code here and in `jitflow.frontend.numpy` tests for tracers *before* it tests for arrays and numbers.
+
+`lift` makes an IR value of anything that NumPy takes as an operand; `wrap` makes the tracer of an IR value.
+
+What `jitflow.frontend.numpy.dispatch` provides:
+
+- ``apply_ufunc(ufunc, method, inputs, kwargs)`` and ``apply_function(function, args, kwargs)``;
+- ``METHODS`` and ``ATTRIBUTES``: from a name to ``handler(tracer, *args, **kwargs)`` and ``handler(tracer)``;
+- ``get_item(tracer, index)``;
+- ``REPLACEMENTS``: from a NumPy function that does not dispatch on its arguments (``numpy.zeros``, ``numpy.array``...)
+  to what runs in its place while tracing.
+"""
+
+from __future__ import annotations
+
+from jitflow.frontend.tracers.array import ArrayTracer
+from jitflow.frontend.tracers.base import Tracer, located
+from jitflow.frontend.tracers.lifting import constant, element_type, lift, type_of, wrap
+from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer, is_weak
+from jitflow.frontend.tracers.size import SizeTracer, dim_of, size_of
+
+__all__ = ["ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer", "constant", "dim_of", "element_type",
+           "is_weak", "lift", "located", "size_of", "type_of", "wrap"]  # fmt: skip

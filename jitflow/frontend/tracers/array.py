@@ -1,0 +1,127 @@
+"""Arrays while a program is traced."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jitflow.errors import CompilerBug, UserNotImplementedError, UserTypeError
+from jitflow.frontend.operators import define_operators
+from jitflow.frontend.trace import Trace
+from jitflow.frontend.tracers.base import Tracer, located, numpy_functions, ufunc_binary, ufunc_in_place, ufunc_unary
+from jitflow.frontend.tracers.size import size_of
+from jitflow.ir.core import Value
+from jitflow.ir.types import Tensor
+
+__all__ = ["ArrayTracer"]
+
+
+class ArrayTracer(Tracer):
+    """An array of rank 0 or more.
+
+    The tracer is the array object: ``x += 1`` gives the same tracer another IR value (`assign`), so every name that the
+    program has for this array sees it. That is right only while no view of it exists and no caller can see it.
+    """
+
+    __slots__ = ("owned",)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Value, trace: Trace | None = None, *, owned: bool = False) -> None:
+        super().__init__(value, trace)
+        self.owned = owned
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return np.ndarray
+
+    @property
+    def type(self) -> Tensor:
+        """The type of the IR value."""
+        found = self.value.type
+        assert isinstance(found, Tensor)
+        return found
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return tuple(size_of(dim) for dim in self.type.dims)
+
+    @property
+    def ndim(self) -> int:
+        return self.type.rank
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.type.dtype.numpy
+
+    @property
+    def itemsize(self) -> int:
+        return self.type.dtype.itemsize
+
+    def __len__(self) -> int:
+        # The compiled function's own `len` keeps sizes symbolic; this is for C code that asks.
+        if not self.ndim:
+            raise located(UserTypeError("len() of unsized object"))
+        return self._trace.fix(self.type.dims[0], "len() from outside the compiled function")
+
+    def __iter__(self) -> Any:
+        if not self.ndim:
+            raise located(UserTypeError("iteration over a 0-d array"))
+        length = self._trace.resolve(self.type.dims[0])
+        if not isinstance(length, int):
+            raise located(
+                UserNotImplementedError(
+                    f"a loop over the rows of an array whose number ({length}) is not fixed",
+                    found=self._describe(),
+                    mend="write it with whole-array functions; loops over arrays of any length are not compiled yet",
+                )
+            )
+        return iter([self[position] for position in range(length)])
+
+    def __getitem__(self, index: Any) -> Any:
+        return numpy_functions().get_item(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise located(
+            UserNotImplementedError(
+                "item assignment is not compiled yet",
+                found=self._describe(),
+                mend="build the result with np.where, np.concatenate or np.stack",
+            )
+        )
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((self == item).any())
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_value", "_trace", "owned"):
+            object.__setattr__(self, name, value)
+            return
+        raise located(
+            UserNotImplementedError(
+                f"assigning to the attribute {name!r} of an array is not compiled",
+                mend="use the function that returns a new array (x.reshape(...), x.astype(...))",
+            )
+        )
+
+    def assign(self, value: Value, what: str = "writing to an array in place") -> ArrayTracer:
+        """Make the array be ``value``, of the same type, for everybody who holds it.
+
+        Raises `UserNotImplementedError` where others could see the old elements: an argument, a captured array, a
+        view, or an array of which a view exists.
+        """
+        if not self.owned or self._trace.is_shared(self.value):
+            raise located(
+                UserNotImplementedError(
+                    f"{what} is compiled only for arrays made in the function that have no views",
+                    found="an argument, a captured array or a view" if not self.owned else "an array that has views",
+                    mend="write x = x + y in place of x += y, and leave out= away",
+                )
+            )
+        if value.type != self.value.type:
+            raise CompilerBug(f"expected a value of type {self._value.type} to assign, got {value.type}")
+        self._value = value
+        return self
+
+
+define_operators(ArrayTracer, ufunc_binary, ufunc_unary, ufunc_in_place)

@@ -1,0 +1,181 @@
+"""What all tracers share: one IR value of one trace, and clear errors where Python asks for more than that."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserRuntimeError
+from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY
+from jitflow.frontend.trace import Trace, active_trace, current_trace
+from jitflow.ir.core import Value
+
+__all__ = ["Tracer", "escaped", "located", "needs_number", "numpy_functions", "python_arithmetic", "ufunc_binary",
+           "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+
+
+class Tracer:
+    """What stands for one IR value of one trace."""
+
+    __slots__ = ("_trace", "_value")
+    __array_priority__ = 1_000_000.0
+    is_python_number = False
+    """Whether NumPy's promotion takes it as a Python number (NEP 50)."""
+
+    def __init__(self, value: Value, trace: Trace | None = None) -> None:
+        self._value = value
+        self._trace = current_trace() if trace is None else trace
+
+    @property
+    def value(self) -> Value:
+        """The IR value. Raises `UserRuntimeError` if its trace is over."""
+        if active_trace() is not self._trace:
+            raise escaped(self, self._trace)
+        return self._value
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise needs_number(
+            self, f"{self._describe()} was handed to code that needs the numbers themselves",
+            "use NumPy functions that jitflow compiles, or do this outside the compiled function",
+        )  # fmt: skip
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return numpy_functions().apply_ufunc(ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return numpy_functions().apply_function(function, args, kwargs)
+
+    def __bool__(self) -> bool:
+        raise needs_number(
+            self, f"a decision on a traced value: {self._describe()} is known only when the compiled code runs",
+            "use np.where to choose between values; a decision on a shape or on an argument named in static= is fine",
+        )  # fmt: skip
+
+    def __float__(self) -> float:
+        raise self._conversion("float()", ".astype(float), or leave the conversion out: arithmetic promotes")
+
+    def __int__(self) -> int:
+        raise self._conversion("int()", ".astype(int)")
+
+    def __complex__(self) -> complex:
+        raise self._conversion("complex()", ".astype(complex)")
+
+    def __index__(self) -> int:
+        raise needs_number(
+            self, f"{self._describe()} was used where Python needs the number itself: an index, a length or a repeat",
+            "index arrays with it (x[i] of an array is compiled), or name the argument in static=",
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        raise self._conversion("text", "leave formatting to the caller of the compiled function")
+
+    def __format__(self, specification: str) -> str:
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"<traced {self._value.type}>"
+
+    def __copy__(self) -> Any:
+        return self.__getattr__("copy")()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__getattr__("copy")()
+
+    def __reduce__(self) -> NoReturn:
+        raise self._conversion("pickle", "do this outside the compiled function")
+
+    def __getattr__(self, name: str) -> Any:
+        # Only names that the class lacks arrive here.
+        if name.startswith("__"):
+            raise AttributeError(name)
+        dispatch = numpy_functions()
+        if name in dispatch.ATTRIBUTES:
+            return dispatch.ATTRIBUTES[name](self)
+        if name in dispatch.METHODS:
+            return partial(dispatch.METHODS[name], self)
+        stands_for = self.__class__
+        if hasattr(stands_for, name):
+            raise located(
+                UserNotImplementedError(
+                    f"{stands_for.__name__}.{name} is not compiled",
+                    found=f"{self._describe()}",
+                    mend="write it with other NumPy functions, or do it outside the compiled function",
+                )
+            )
+        raise located(
+            UserAttributeError(f"{stands_for.__module__}.{stands_for.__name__} object has no attribute {name!r}")
+        )
+
+    def item(self, *args: Any) -> NoReturn:
+        raise self._conversion(".item()", "leave it out: the value can be used as it is")
+
+    def tolist(self) -> NoReturn:
+        raise self._conversion(".tolist()", "return the array and call tolist() on the result")
+
+    def _describe(self) -> str:
+        return f"a value of type {self._value.type}"
+
+    def _conversion(self, target: str, mend: str) -> UserError:
+        return needs_number(
+            self, f"{target} of a traced value: {self._describe()} is known only when the compiled code runs", mend
+        )
+
+
+def ufunc_binary(name: str, left: Any, right: Any) -> Any:
+    """A binary operator as NumPy's function."""
+    return numpy_functions().apply_ufunc(BINARY.get(name) or COMPARISONS[name], "__call__", (left, right), {})
+
+
+def ufunc_unary(name: str, operand: Any) -> Any:
+    """A unary operator as NumPy's function."""
+    return numpy_functions().apply_ufunc(UNARY[name], "__call__", (operand,), {})
+
+
+def ufunc_in_place(name: str, target: Any, operand: Any) -> Any:
+    """An in-place operator as NumPy's function with ``out=``."""
+    return numpy_functions().apply_ufunc(BINARY[name], "__call__", (target, operand), {"out": (target,)})
+
+
+def python_arithmetic(name: str, *operands: Any) -> Any:
+    """An operator on Python numbers."""
+    from jitflow.frontend.python_numbers import apply
+
+    return apply(name, *operands)
+
+
+# -- errors
+
+
+def located(error: UserError) -> UserError:
+    """``error`` at the user's line, if something is being traced."""
+    trace = active_trace()
+    return error if trace is None else trace.locate(error)
+
+
+def escaped(tracer: Tracer, trace: Trace) -> UserError:
+    """The error for a tracer that is used when its trace is over."""
+    return located(
+        UserRuntimeError(
+            f"a traced value outlived the function that it belongs to: {tracer._describe()} of {trace.name}",
+            expected="values that leave a compiled function to be returned by it",
+            mend="return the value; do not keep it in a global, an attribute or a list that outlives the call",
+        )
+    )
+
+
+def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
+    """The error for a tracer where Python needs the number itself."""
+    if active_trace() is not tracer._trace:
+        return escaped(tracer, tracer._trace)
+    return located(UserNotImplementedError(message, mend=mend))
+
+
+@cache
+def numpy_functions() -> Any:
+    """The module of NumPy's functions on tracers."""
+    # Imported late: the functions of NumPy are written in terms of the tracers.
+    from jitflow.frontend.numpy import dispatch
+
+    return dispatch

@@ -1,0 +1,173 @@
+"""Numbers while a program is traced: NumPy scalars, which promote strongly, and Python numbers, which are weak."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+from jitflow.errors import UserTypeError
+from jitflow.frontend.operators import define_operators
+from jitflow.frontend.trace import Trace, active_trace
+from jitflow.frontend.tracers.base import Tracer, located, numpy_functions, python_arithmetic, ufunc_binary, ufunc_unary
+from jitflow.ir.core import Value
+from jitflow.ir.types import Scalar
+
+__all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary"]
+
+_PYTHON_TYPES: dict[str, type] = {"bool": bool, "i64": int, "f64": float, "c128": complex}
+
+
+class ScalarTracer(Tracer):
+    """A NumPy scalar. Python numbers are `NumberTracer`."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return self._scalar.dtype.numpy.type
+
+    @property
+    def _scalar(self) -> Scalar:
+        found = self._value.type
+        assert isinstance(found, Scalar)
+        return found
+
+    @property
+    def type(self) -> Scalar:
+        """The type of the IR value."""
+        found = self.value.type
+        assert isinstance(found, Scalar)
+        return found
+
+    @property
+    def weak(self) -> bool:
+        """Whether this is a Python number."""
+        return self._scalar.weak
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        return ()
+
+    @property
+    def ndim(self) -> int:
+        return 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._scalar.dtype.numpy
+
+    def __getitem__(self, index: Any) -> Any:
+        return numpy_functions().get_item(self, index)
+
+    def __hash__(self) -> int:
+        raise self._conversion("hash()", "do not use it as a key of a dict or set; name the argument in static=")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return numpy_functions().METHODS["round"](self, 0 if digits is None else digits)
+
+
+class NumberTracer(ScalarTracer):
+    """A Python number: weak in NumPy's promotion, and Python's own arithmetic with its likes.
+
+    An int or bool that was read from a global, a cell or an attribute may be *pinned*: where Python needs the number
+    itself (an axis, a flag), it gets it, and a guard on its value is added. Arguments stay run-time values.
+    """
+
+    __slots__ = ("_number", "_pin")
+    is_python_number = True
+
+    def __init__(self, value: Value, trace: Trace | None = None) -> None:
+        super().__init__(value, trace)
+        self._number: Any = None
+        self._pin: Callable[[], None] | None = None
+
+    def allow_pinning(self, number: Any, pin: Callable[[], None]) -> None:
+        """``number`` is the value now; ``pin`` guards that it stays."""
+        self._number, self._pin = number, pin
+
+    def pinned(self) -> Any:
+        """The number itself, None if it may not be pinned."""
+        if self._pin is None or active_trace() is not self._trace:
+            return None
+        self._pin()
+        return self._number
+
+    def __bool__(self) -> bool:
+        number = self.pinned()
+        return super().__bool__() if number is None else bool(number)
+
+    def __index__(self) -> int:
+        number = self.pinned()
+        return super().__index__() if number is None else int(number)
+
+    def __int__(self) -> int:
+        number = self.pinned()
+        return super().__int__() if number is None else int(number)
+
+    def __hash__(self) -> int:
+        number = self.pinned()
+        return super().__hash__() if number is None else hash(number)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return _PYTHON_TYPES[self._scalar.dtype.name]
+
+    def __getattr__(self, name: str) -> Any:
+        from jitflow.frontend.python_numbers import number_attribute
+
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return number_attribute(self, name)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return python_arithmetic("round", self, digits)
+
+    def __trunc__(self) -> Any:
+        return python_arithmetic("trunc", self)
+
+    def __floor__(self) -> Any:
+        return python_arithmetic("floor", self)
+
+    def __ceil__(self) -> Any:
+        return python_arithmetic("ceil", self)
+
+    # A Python number has no array attributes.
+    shape = property(lambda self: self.__getattr__("shape"))
+    ndim = property(lambda self: self.__getattr__("ndim"))
+    dtype = property(lambda self: self.__getattr__("dtype"))
+
+    def __getitem__(self, index: Any) -> NoReturn:
+        raise located(UserTypeError(f"'{self.__class__.__name__}' object is not subscriptable"))
+
+
+def is_weak(operand: Any) -> bool:
+    """Whether NumPy would take ``operand`` as a Python number (NEP 50)."""
+    if isinstance(operand, Tracer):
+        return operand.is_python_number
+    return type(operand) in (bool, int, float, complex) or (
+        isinstance(operand, int | float | complex) and not isinstance(operand, np.generic)
+    )
+
+
+def number_binary(name: str, left: Any, right: Any) -> Any:
+    """A binary operator with a Python number: Python's among its likes, NumPy's with anything else."""
+    if is_weak(left) and is_weak(right):
+        return python_arithmetic(name, left, right)
+    if _is_foreign(left) or _is_foreign(right):
+        return NotImplemented
+    return ufunc_binary(name, left, right)
+
+
+def _number_unary(name: str, operand: Any) -> Any:
+    return python_arithmetic(name, operand)
+
+
+def _is_foreign(operand: Any) -> bool:
+    """What Python numbers have no operators with: lists, strings, None."""
+    return not isinstance(operand, Tracer | np.ndarray | np.generic | int | float | complex)
+
+
+define_operators(ScalarTracer, ufunc_binary, ufunc_unary)
+define_operators(NumberTracer, number_binary, _number_unary)

@@ -1,0 +1,224 @@
+"""Sizes while a program is traced: exact, symbolic, without ops; decisions on them are recorded as facts."""
+
+from __future__ import annotations
+
+from typing import Any, SupportsIndex
+
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserZeroDivisionError
+from jitflow.frontend.operators import define_operators
+from jitflow.frontend.trace import Trace, active_trace, current_trace
+from jitflow.frontend.tracers.base import Tracer, escaped, located, python_arithmetic
+from jitflow.frontend.tracers.scalar import ScalarTracer, number_binary
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, Expression
+from jitflow.ir.dtypes import I64
+
+__all__ = ["SizeTracer", "dim_of", "size_of"]
+
+_LARGEST_POWER = 8
+_DECISION = "a decision on a size"
+
+
+class SizeTracer(Tracer):
+    """A size: a Python int whose value is a dim.
+
+    Arithmetic among sizes and ints is exact and free. A comparison is decided by the sizes of this call and recorded
+    as a `Fact`; where Python needs the number itself (``int(n)``, a key, a list index, ``range``), an equality is.
+    """
+
+    __slots__ = ("dim",)
+    is_python_number = True
+
+    def __init__(self, dim: Expression, trace: Trace | None = None) -> None:
+        # The op that makes it a number is recorded only where it meets numbers (`lift`).
+        self.dim = dim
+        self._trace = current_trace() if trace is None else trace
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return int
+
+    @property
+    def value(self) -> Value:
+        """The size as a weak i64."""
+        return size_value(self._live())
+
+    def _live(self) -> Expression:
+        if active_trace() is not self._trace:
+            raise escaped(self, self._trace)
+        return self.dim
+
+    def _describe(self) -> str:
+        return f"the size {self.dim}"
+
+    def _number(self, why: str) -> int:
+        return self._trace.fix(self._live(), why)
+
+    def __bool__(self) -> bool:
+        return self._trace.decide(self._live(), "!=", 0, "a decision on a size")
+
+    def __int__(self) -> int:
+        return self._number("int() of a size")
+
+    def __index__(self) -> int:
+        return self._number("a size where Python needs the number itself")
+
+    def __float__(self) -> float:
+        return float(self._number("float() of a size"))
+
+    def __complex__(self) -> complex:
+        return complex(self._number("complex() of a size"))
+
+    def __hash__(self) -> int:
+        return hash(self._number("hashing a size"))
+
+    def __str__(self) -> str:
+        return str(self._number("the text of a size"))
+
+    def __format__(self, specification: str) -> str:
+        return format(self._number("the text of a size"), specification)
+
+    def __repr__(self) -> str:
+        return str(self) if active_trace() is self._trace else f"<size {self.dim}>"
+
+    def __reduce__(self) -> Any:
+        return int, (self._number("pickling a size"),)
+
+    def __copy__(self) -> SizeTracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> SizeTracer:
+        return self
+
+    def __round__(self, digits: int | None = None) -> SizeTracer:
+        return self if digits is None or digits >= 0 else python_arithmetic("round", self, digits)
+
+    def __trunc__(self) -> SizeTracer:
+        return self
+
+    __floor__ = __ceil__ = __trunc__
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("real", "numerator"):
+            return self
+        if name in ("imag", "denominator"):
+            return 0 if name == "imag" else 1
+        if name in ("conjugate", "__pos__"):
+            return lambda: self
+        return getattr(self._number(f"the attribute {name!r} of a size"), name)
+
+
+def size_of(dim: Dim) -> Any:
+    """The dim as the program sees it: an int if it is known, else a `SizeTracer`."""
+    dim = current_trace().resolve(dim)
+    return dim if isinstance(dim, int) else SizeTracer(dim)
+
+
+def dim_of(size: Any) -> Dim:
+    """The dim that a size given by the program is. Raises `UserTypeError` for what is not an integer."""
+    if isinstance(size, SizeTracer):
+        return size._live()
+    if isinstance(size, Tracer):
+        if isinstance(size, ScalarTracer) and not size._scalar.dtype.is_integer:
+            raise located(UserTypeError(f"'{size.__class__.__name__}' object cannot be interpreted as an integer"))
+        raise located(
+            UserNotImplementedError(
+                "a size that is computed from traced values",
+                found=size._describe(),
+                mend="compute sizes from shapes, or name the argument in static=",
+            )
+        )
+    if isinstance(size, SupportsIndex):
+        return size.__index__()
+    raise located(UserTypeError(f"'{type(size).__name__}' object cannot be interpreted as an integer"))
+
+
+def size_value(dim: Dim) -> Value:
+    trace = current_trace()
+    return trace.make("cast", trace.make("size", dim=dim), dtype=I64, weak=True)
+
+
+# -- arithmetic
+
+
+def size_operation(name: str, left: Any, right: Any) -> Any:
+    """``left name right`` for sizes and ints, at least one of them a `SizeTracer`.
+
+    ``NotImplemented`` for operators whose result is no size (true division, negative powers, bits): those are
+    computed on numbers.
+    """
+    first, second = dim_of(left), dim_of(right)
+    if name == "add":
+        return size_of(first + second)
+    if name == "sub":
+        return size_of(first - second)
+    if name == "mul":
+        return size_of(first * second)
+    if name in ("floordiv", "mod", "divmod"):
+        return _divide(name, first, second)
+    if name == "pow" and isinstance(second, int) and 0 <= second <= _LARGEST_POWER:
+        power: Dim = 1
+        for _ in range(second):
+            power = power * first
+        return size_of(power)
+    return _compare(name, first, second)
+
+
+def size_unary(name: str, operand: SizeTracer) -> Any:
+    """``-n  +n  ~n  abs(n)`` of a size."""
+    dim = dim_of(operand)
+    if name == "neg":
+        return size_of(-dim)
+    if name == "invert":
+        return size_of(-dim - 1)
+    if name == "abs" and not current_trace().decide(dim, ">=", 0, "abs() of a size"):
+        return size_of(-dim)
+    return operand
+
+
+def _divide(name: str, first: Dim, second: Dim) -> Any:
+    trace = current_trace()
+    if trace.decide(second, "==", 0, "the division by a size"):
+        words = "integer modulo by zero" if name == "mod" else "integer division or modulo by zero"
+        raise located(UserZeroDivisionError(words))
+    if name == "floordiv":
+        return size_of(first // second)
+    if name == "mod":
+        return size_of(first % second)
+    return size_of(first // second), size_of(first % second)
+
+
+def _compare(name: str, first: Dim, second: Dim) -> Any:
+    decide = current_trace().decide
+    if name == "eq":
+        return decide(first, "==", second, _DECISION)
+    if name == "ne":
+        return decide(first, "!=", second, _DECISION)
+    if name == "lt":
+        return decide(first, "<", second, _DECISION)
+    if name == "ge":
+        return decide(first, ">=", second, _DECISION)
+    if name == "gt":
+        return decide(second, "<", first, _DECISION)
+    if name == "le":
+        return decide(second, ">=", first, _DECISION)
+    return NotImplemented
+
+
+def _size_binary(name: str, left: Any, right: Any) -> Any:
+    if _is_size(left) and _is_size(right):
+        result = size_operation(name, left, right)
+        if result is not NotImplemented:
+            return result
+    elif name == "mul" and (isinstance(left, list | tuple | str) or isinstance(right, list | tuple | str)):
+        return left * int(right) if isinstance(right, SizeTracer) else int(left) * right
+    return number_binary(name, left, right)
+
+
+def _is_size(operand: Any) -> bool:
+    return isinstance(operand, SizeTracer) or type(operand) in (int, bool)
+
+
+define_operators(SizeTracer, _size_binary, size_unary)
