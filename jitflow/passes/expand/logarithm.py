@@ -119,13 +119,25 @@ def split_octave(x: Term[V]) -> tuple[Term[V], Term[V], Term[V]]:
     return octave, stored, (bits - stored).bitcast(x.dtype) - 1.0
 
 
+def octave_as_float(octave: Term[V], dtype: str) -> Term[V]:
+    """Convert an exponent.
+
+    Few processors convert 64-bit integers in one instruction, and so the
+    integer is added to the lowest bits of a float whose spacing is 1.
+    """
+    form = FORMATS[dtype]
+    if dtype == "f32":
+        return octave.cast(dtype)
+    return (octave + form.bits(form.rounder)).bitcast(dtype) - form.rounder
+
+
 def split_any_octave(x: Term[V]) -> tuple[Term[V], Term[V]]:
     """Return k as a float, and f, also for denormal x."""
     form = FORMATS[x.dtype]
     denormal = x < form.smallest_normal
     lift = form.fraction_bits + 1
     octave, _, f = split_octave(select(denormal, x * 2.0**lift, x))
-    k = octave.cast(x.dtype)
+    k = octave_as_float(octave, x.dtype)
     return select(denormal, k - float(lift), k), f
 
 
@@ -194,7 +206,7 @@ def split_octave_of_successor(x: Term[V], low: Operand[V] = 0.0) -> tuple[Term[V
     # Where 2**-k is no normal number x is so large that nothing was lost.
     scale = select(x < 2.0**100, (form.bits(1.0) - stored).bitcast(x.dtype), 0.0)
     scaled = lost * scale
-    return octave.cast(x.dtype), f, log_tail(f) + fma(scaled, -f, scaled)
+    return octave_as_float(octave, x.dtype), f, log_tail(f) + fma(scaled, -f, scaled)
 
 
 def log1p(x: Term[V]) -> Term[V]:

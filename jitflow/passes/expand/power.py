@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from jitflow.passes.expand.exponential import EXPONENTIALS, round_octaves, scale
 from jitflow.passes.expand.formats import FORMATS, INFINITY, NAN
-from jitflow.passes.expand.logarithm import split_any_octave, split_octave
+from jitflow.passes.expand.logarithm import octave_as_float, split_any_octave, split_octave
 from jitflow.passes.expand.machine import V
 from jitflow.passes.expand.term import (
     Term,
@@ -82,7 +82,7 @@ THIRD_HIGH, THIRD_LOW = float.fromhex("0x1.ec709dc3a03fdp-1"), float.fromhex("0x
 def power_through_f64(x: Term[V], y: Term[V]) -> Term[V]:
     """x**y for finite positive f32, whose denormals are normal in f64."""
     octave, _, f = split_octave(x.cast("f64"))
-    logarithm = fma(f, polynomial(f, LOG2_QUOTIENT), octave.cast("f64"))
+    logarithm = fma(f, polynomial(f, LOG2_QUOTIENT), octave_as_float(octave, "f64"))
     exponent = maximum(minimum(logarithm * y.cast("f64"), 200.0), -200.0)
     k, bits = round_octaves(exponent, 1.0, offset=0)
     result = polynomial(exponent - k, EXP2_SHORT) * bits.bitcast("f64")
