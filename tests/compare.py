@@ -1,7 +1,7 @@
 """What "equal" means in each test, said once.
 
-`assert_same` compares class, dtype, shape and values. Nan equals nan, whatever its bits; zeros have signs. How far values
-may lie apart depends on what computed them:
+`assert_same` compares class, dtype, shape and values. Nan equals nan, whatever its bits; zeros have signs. How far
+values may lie apart depends on what computed them:
 
 ===============  ==========================================================================================
 `EXACT`          arithmetic, comparisons, conversions, anything that moves elements: bit for bit
@@ -116,15 +116,18 @@ def assert_same(actual: Any, expected: Any, tolerance: Tolerance = EXACT, what: 
 def _close(got: Any, wanted: Any, tolerance: Tolerance) -> Any:
     if wanted.dtype.kind not in "fV":
         return got == wanted
+    spacing = np.spacing(np.abs(wanted.astype(np.float32))) * 2**16 if wanted.dtype.kind == "V" else None
+    if spacing is not None:  # bf16 is the upper half of f32
+        got, wanted = got.astype(np.float32), wanted.astype(np.float32)
     both_nan = np.isnan(got) & np.isnan(wanted)
     same = (got == wanted) & (np.signbit(got) == np.signbit(wanted))
     close = both_nan | same
-    if tolerance is EXACT or wanted.dtype.kind == "V":
+    if tolerance is EXACT:
         return close
     close |= (got == wanted) & (wanted == 0)
     with np.errstate(all="ignore"):
         distance = np.abs(got - wanted)
-        close |= distance <= tolerance.ulp * np.spacing(np.abs(wanted))
+        close |= distance <= tolerance.ulp * (np.spacing(np.abs(wanted)) if spacing is None else spacing)
         finite = wanted[np.isfinite(wanted)]
         if tolerance.epsilons and finite.size:
             close |= distance <= tolerance.epsilons * np.finfo(wanted.dtype).eps * np.abs(finite).max()

@@ -82,7 +82,8 @@ def _scatter(operands: Sequence[Any], attributes: Attributes, types: Sequence[Ty
     place, *indices, values = operands
     index = (slice(None),) * attributes["axis"] + tuple(indices)
     if attributes.get("combine") == "add":
-        np.add.at(place, index, values)
+        with np.errstate(all="ignore"):
+            np.add.at(place, index, values)
     else:
         place[index] = values
     return ()

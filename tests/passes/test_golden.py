@@ -1,0 +1,70 @@
+"""Golden files: what each rule and pass makes of a small function, that it means the same, and that rules fire."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jitflow.ir.core import Function
+from jitflow.ir.interpreter import interpret
+from jitflow.ir.parser import parse
+from jitflow.ir.printer import print_function
+from jitflow.ir.verifier import verify
+from jitflow.passes.fastmath import FASTMATH
+from jitflow.passes.pipeline import run_passes
+from jitflow.passes.rewrite import Rule, rewrite, rule_table
+from jitflow.passes.simplify import SIMPLIFICATION
+from tests.compare import assert_all_same, tolerance_of
+from tests.golden import Section, read_sections
+from tests.special_numbers import arguments_for
+
+FOLDER = Path(__file__).parent / "golden"
+SECTIONS = [(path, section) for path in sorted(FOLDER.glob("*.ir")) for section in read_sections(path).values()]
+RULES: dict[str, Rule] = {rule.name: rule for rule in (*SIMPLIFICATION, *FASTMATH)}
+TABLES = {"simplify": rule_table(SIMPLIFICATION), "fastmath": rule_table(FASTMATH)}
+
+
+def _name(value: object) -> str:
+    return value.name if isinstance(value, Section) else value.stem if isinstance(value, Path) else str(value)
+
+
+@pytest.mark.parametrize(("path", "section"), SECTIONS, ids=_name)
+def test_before_and_after(path: Path, section: Section, check_golden: Callable[[Path, str, str], None]) -> None:
+    before = parse(section.before)
+    verify(before)
+    after = run_passes(before, section.passes)
+    verify(after, " ".join(section.passes))
+    if section.name in RULES:
+        fired: Counter[str] = Counter()
+        rewrite(before, TABLES[section.passes[0]], fired)
+        assert fired[section.name], f"the rule {section.name} does not fire in its own test"
+    check_golden(path, section.name, print_function(after))
+    if "fastmath" not in section.passes:
+        assert_same_meaning(before, after)
+
+
+def test_every_rule_has_a_section_of_its_own() -> None:
+    names = [rule.name for rule in (*SIMPLIFICATION, *FASTMATH)]
+    assert len(names) == len(set(names))
+    assert set(names) <= {section.name for _, section in SECTIONS}
+
+
+def assert_same_meaning(before: Function, after: Function, rounds: int = 8) -> None:
+    """Both functions give the same results, in the same state, on random numbers among which are the special ones."""
+    random = np.random.default_rng(3)
+    tolerance = tolerance_of(before)
+    for _ in range(rounds):
+        arguments = arguments_for(before, random)
+        copies = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
+        expected, actual = interpret(before, *arguments), interpret(after, *copies)
+        assert_all_same(actual, expected, tolerance)
+        assert_all_same(copies, arguments)
+        shared = [[np.may_share_memory(a, b) for b in expected] for a in expected]
+        assert [[np.may_share_memory(a, b) for b in actual] for a in actual] == shared
+        for got, wanted in zip(actual, expected, strict=True):
+            if isinstance(wanted, np.ndarray):
+                assert got.flags.writeable or not wanted.flags.writeable
