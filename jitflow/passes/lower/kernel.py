@@ -35,6 +35,9 @@ from jitflow.passes.lower.schedule import Schedule
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
 
 HORIZONTAL_LANES = 32
+LONG_BODY = 12
+"""Instructions in the body of a vector loop from which on it is compiled once, under masks, not twice."""
+
 BLOCK = 1024
 """Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
 
@@ -122,11 +125,8 @@ class _KernelLowering:
             return HORIZONTAL_LANES
         widest = self.schedule.widest_item
         lanes = max(1, self.vector_bytes // widest)
-        cost = self.schedule.cost
-        registers = 4 if cost <= 8 else 2 if cost <= 40 else 1
-        if self.reduced:
-            registers = max(registers, 2)
-        return max(2, lanes * registers)
+        light = self.schedule.cost <= 40
+        return max(2, 2 * lanes if light else lanes)
 
     def _declare_output(self, value: Value) -> None:
         assert isinstance(value.type, Tensor | Scalar)
@@ -155,15 +155,26 @@ class _KernelLowering:
     def _vector_loop(
         self, loop: Loop, carried: Sequence[Value], body: Callable[[Sequence[Value]], Sequence[Value]]
     ) -> Sequence[Value]:
-        """The main part in whole vectors, then one masked step for what is left."""
+        """The main part in whole vectors, then one masked step for what is left; under masks throughout if the body
+        is long, since compiling it twice would cost more than the masks."""
         emitter = self.emitter
         step = emitter.size(self.lanes)
+        if self._is_long():
+            return emitter.loop(
+                emitter.size(0), emitter.size(loop.dim), step, carried, body, loop, self.lanes, masked=True
+            )
         main = self._whole_vectors(loop)
         if not (isinstance(loop.dim, int) and loop.dim < self.lanes):
             carried = emitter.loop(emitter.size(0), main, step, carried, body, loop, self.lanes)
         if not (isinstance(loop.dim, int) and loop.dim % self.lanes == 0):
             carried = emitter.loop(main, emitter.size(loop.dim), step, carried, body, loop, self.lanes, masked=True)
         return carried
+
+    def _is_long(self) -> bool:
+        """Whether the body of the vector loop is long enough to be compiled only once."""
+        if self.vector in self.outer:
+            return self.schedule.cost > LONG_BODY
+        return self.schedule.sweep_cost(self.sweep) > LONG_BODY
 
     def _whole_vectors(self, loop: Loop) -> Value:
         """The largest multiple of the lanes that is not above the loop's length."""
@@ -238,10 +249,11 @@ class _KernelLowering:
         if loop is None:
             return self._block(None, None, None, reductions, visit, carried, masked=False)
         vectors = loop is self.vector
-        main = self._whole_vectors(loop) if vectors else emitter.size(loop.dim)
-        parts = [(emitter.size(0), main, False)]
-        if vectors:
-            parts.append((main, emitter.size(loop.dim), True))
+        if vectors and not self._is_long():
+            main = self._whole_vectors(loop)
+            parts = [(emitter.size(0), main, False), (main, emitter.size(loop.dim), True)]
+        else:
+            parts = [(emitter.size(0), emitter.size(loop.dim), vectors)]
         for start, stop, masked in parts:
 
             def one_block(values: Sequence[Value], stop: Value = stop, masked: bool = masked) -> Sequence[Value]:

@@ -193,6 +193,11 @@ class Schedule:
         """The results that are written inside sweep number ``sweep``."""
         return [v for v in self.yielded if self._is_inner(v) and self.nest.stage.get(v, 0) == sweep]
 
+    def sweep_cost(self, sweep: int) -> int:
+        """Roughly how many instructions one step of a sweep takes for a vector."""
+        needed = self._needed[sweep] if sweep < len(self._needed) else set()
+        return sum(cost_of(self.nest.producer[value]) for value in needed)
+
     def last_need(self, value: Value) -> int:
         """The last sweep that needs a value."""
         return max(sweep for sweep in range(self.sweeps) if value in self._needed[sweep])
