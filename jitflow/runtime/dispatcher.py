@@ -15,6 +15,9 @@ There are two such classes. The native one is a heap type whose instances carry 
 (`dispatcher_text`): calling it costs a few nanoseconds, and no Python code runs. The other is written
 in Python, for interpreters that the native one does not know and for `JITFLOW_ENTRY=python`.
 
+Any number of threads may call; linking and unlinking are for one thread at a time, and whoever
+does it (the cache of a function) has a lock anyway.
+
 Both are ordinary types made of a namespace: `super()` without arguments does not work in `methods`.
 """
 
@@ -31,8 +34,8 @@ from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
 
 __all__ = ["make_function_type", "uses_native_entry"]
 
-_retired: list[Specialisation] = []
-"""Unlinked specialisations that a native call may still be inside."""
+_retired: dict[int, Specialisation] = {}
+"""Unlinked specialisations that a native call may still be inside, by their identity."""
 
 
 def uses_native_entry() -> bool:
@@ -111,6 +114,16 @@ class PythonChain(Chain):
 
 
 def retire(specialisation: Specialisation) -> None:
-    """Keep an unlinked specialisation until no call is inside it, and drop those that are free."""
-    _retired.append(specialisation)
-    _retired[:] = [kept for kept in _retired if kept.active_calls]
+    """Keep an unlinked specialisation until no call is inside it."""
+    _retired[id(specialisation)] = specialisation
+    release_retired()
+
+
+def release_retired() -> None:
+    """Drop the unlinked specialisations that no call is inside any more.
+
+    Each step is one operation on a dict, so threads and finalisers may get in between.
+    """
+    for key, specialisation in list(_retired.items()):
+        if not specialisation.active_calls:
+            _retired.pop(key, None)

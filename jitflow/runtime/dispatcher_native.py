@@ -12,7 +12,7 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from jitflow.runtime.dispatcher import Chain, retire
+from jitflow.runtime.dispatcher import Chain, release_retired, retire
 from jitflow.runtime.dispatcher_layout import INSTANCE_SIZE, field_offset
 from jitflow.runtime.dispatcher_text import dispatcher_text
 from jitflow.runtime.entry_frame import MISMATCH_VALUE
@@ -183,6 +183,7 @@ class NativeChain(Chain):
         return _take_reference(address)
 
     def _link(self, specialisation: Specialisation) -> None:
+        release_retired()
         specialisation.need_native_entry()
         Chain._link(self, specialisation)
         _dispatcher().link(self, specialisation.address)

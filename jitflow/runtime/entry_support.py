@@ -136,8 +136,8 @@ def _read_dict() -> str:
         function.store("ptr", value, function.element("%values", number))
         expected = function.load("ptr", function.element("%keys", number), layout.TUPLE_ITEMS)
         with function.when(function.compare("ne", key, expected, "ptr")):
-            types = [function.load("ptr", thing, layout.OBJECT_TYPE) for thing in (key, expected)]
-            function.require(function.compare("eq", *types, "ptr"), mismatch)
+            key_type, expected_type = (function.load("ptr", thing, layout.OBJECT_TYPE) for thing in (key, expected))
+            function.require(function.compare("eq", key_type, expected_type, "ptr"), mismatch)
             python.own(key)
             equal = python.call(
                 "i32", "PyObject_RichCompareBool", f"ptr {key}", f"ptr {expected}", f"i32 {COMPARE_EQUAL}"

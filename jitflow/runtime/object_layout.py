@@ -3,7 +3,8 @@
 Native entries read array headers and number objects directly. The offsets below are those of
 64-bit CPython with the GIL and of NumPy 2. Nothing takes them on trust: `layout_is_known` looks
 at known objects through them once, and where anything differs (a free-threaded or debugging
-build, a version to come) every call takes the Python entry path, which has the same results.
+build, a version to come) every call takes the Python entry path, which has the same results. A
+pointer is looked into only when what is known of it has been confirmed.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+
+from jitflow.runtime.python_api import numpy_function
 
 OBJECT_TYPE = 8
 TUPLE_ITEMS = 24
@@ -94,12 +97,9 @@ def _dtypes_fit() -> bool:
 def _arrays_fit() -> bool:
     samples = [np.zeros((3, 5), "f4"), np.zeros((4, 6), "i8")[::2, 1:], np.asfortranarray(np.ones((2, 3)))]
     samples[0].flags.writeable = False
-    if any(sample.base is None and not sample.flags.owndata for sample in samples):
-        return False
-    prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
-    is_valid_capsule = prototype(("PyCapsule_IsValid", ctypes.pythonapi))
-    return all(_array_fits(sample) for sample in samples) and bool(
-        is_valid_capsule(_read_pointer(samples[0], ARRAY_MEMORY_HANDLER), b"mem_handler")
+    handler = ctypes.PYFUNCTYPE(ctypes.py_object)(numpy_function("PyDataMem_GetHandler"))()
+    return all(_array_fits(sample) for sample in samples) and (
+        _read_pointer(samples[0], ARRAY_MEMORY_HANDLER) == id(handler)
     )
 
 
@@ -118,6 +118,7 @@ def _array_fits(array: np.ndarray[Any, Any]) -> bool:
     return (
         _read_pointer(array, ARRAY_DATA) == array.ctypes.data
         and _read(ctypes.c_int32, array, ARRAY_RANK) == rank
+        and strides - dims == 8 * rank  # they are one block; anything else must not be looked into
         and tuple(numbers.from_address(dims)) == array.shape
         and tuple(numbers.from_address(strides)) == array.strides
         and _read_pointer(array, ARRAY_DTYPE) == id(array.dtype)

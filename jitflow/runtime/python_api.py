@@ -59,7 +59,12 @@ PYTHON_FUNCTIONS = (
     "PyTuple_Size",
     "PyType_GenericNew",
 )
-NUMPY_FUNCTIONS = {"PyArray_Scalar": 60, "PyArray_NewFromDescr": 94, "PyArray_SetBaseObject": 282}
+NUMPY_FUNCTIONS = {
+    "PyArray_Scalar": 60,
+    "PyArray_NewFromDescr": 94,
+    "PyArray_SetBaseObject": 282,
+    "PyDataMem_GetHandler": 305,
+}
 """Places in NumPy's own table, part of its ABI."""
 
 SUPPORT_FUNCTIONS = ("check_array", "read_dict", "new_array", "view_array")

@@ -211,10 +211,10 @@ def test_unlinking_from_inside_a_guard_is_safe(function_type: type[Any], is_nati
     assert isinstance(function(trap), Missed)
     assert function._specialisations == ()
     if is_native:
-        assert dispatcher._retired != []
+        assert dispatcher._retired
     function._link(kept := specialise(other))
     function._unlink(kept)
-    assert dispatcher._retired == []
+    assert dispatcher._retired == {}
 
 
 def test_linking_and_unlinking_while_eight_threads_call(function_type: type[Any]) -> None:
@@ -247,7 +247,7 @@ def test_linking_and_unlinking_while_eight_threads_call(function_type: type[Any]
             thread.join()
     assert wrong == []
     function._unlink_all()
-    assert all(specialisation.active_calls == 0 for specialisation in dispatcher._retired)
+    assert all(specialisation.active_calls == 0 for specialisation in dispatcher._retired.values())
 
 
 # -- the type --------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import ctypes
 import sys
 from types import CellType
 from typing import Any
@@ -362,7 +361,3 @@ def test_the_modules_guard_has_the_last_word(make: Make) -> None:
     function = make(plan_of("x", (vector_leaf(0, 0),)), guard=longer_than_three)
     assert matches(function, np.zeros(4, "f4"))
     assert not matches(function, np.zeros(3, "f4"))
-
-
-def test_the_size_of_a_slot_is_64_bits() -> None:
-    assert ctypes.sizeof(ctypes.c_void_p) == 8

@@ -1,0 +1,56 @@
+"""The check of object layouts, and the entry path that it decides."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitflow.runtime import dispatcher, object_layout
+from jitflow.runtime import plan as p
+from jitflow.runtime.entry_native import emit_entry
+from tests.runtime.fakes import MULTIPLY_ADD, Methods, plan_of, vector_leaf
+
+OFFSETS = [name for name in vars(object_layout) if name.startswith(("ARRAY_", "DTYPE_", "TUPLE_")) or name == "VALUE"]
+
+
+@pytest.fixture(autouse=True)
+def forget_the_answer() -> Any:
+    object_layout.layout_is_known.cache_clear()
+    yield
+    object_layout.layout_is_known.cache_clear()
+
+
+def test_this_interpreter_is_known() -> None:
+    expected = sys.implementation.name == "cpython" and not sysconfig.get_config_var("Py_GIL_DISABLED")
+    assert object_layout.layout_is_known() == expected
+
+
+@pytest.mark.parametrize("name", OFFSETS)
+def test_a_field_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(object_layout, name, getattr(object_layout, name) - 8)
+    assert not object_layout.layout_is_known()
+
+
+def test_an_unknown_layout_takes_the_python_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_layout, "ARRAY_DATA", object_layout.ARRAY_STRIDES)
+    assert not dispatcher.uses_native_entry()
+    function_type = dispatcher.make_function_type(Methods)
+    assert "__call__" in vars(function_type)
+
+
+def test_an_entry_has_no_address_and_its_text_is_reproducible() -> None:
+    first, second = emit_entry(MULTIPLY_ADD, "entry_f"), emit_entry(MULTIPLY_ADD, "entry_f")
+    assert first.text == second.text
+    assert first.constants == second.constants
+    assert first.text.startswith("define ptr @entry_f(")
+    assert all(str(id(thing)) not in first.text for thing in (np.ndarray, *first.constants))
+
+
+def test_an_item_of_an_unchecked_container_is_a_mistake_in_the_plan() -> None:
+    plan = plan_of("x", (vector_leaf(1, 0),), reads=(p.Item(0, 0),))
+    with pytest.raises(ValueError, match="before a guard fixed the type"):
+        emit_entry(plan)
