@@ -35,7 +35,7 @@ from jitflow.passes.expand.arithmetic import ARITHMETIC, Number
 from jitflow.passes.expand.builder_machine import BuilderMachine
 from jitflow.passes.expand.casts import expand_cast
 from jitflow.passes.expand.checked import expand_checked
-from jitflow.passes.expand.complex import has_complex, split_complex
+from jitflow.passes.expand.split_complex import has_complex, split_complex
 from jitflow.passes.expand.primitives import dtype_class, dtype_name, is_primitive
 from jitflow.passes.expand.rewrite import Rewriter
 from jitflow.passes.expand.term import Term
