@@ -85,12 +85,12 @@ def optimize(compilation: Compilation) -> Function:
 
 def fuse(compilation: Compilation) -> Function:
     """Group the ops into kernels."""
-    from jitflow.passes.fuse import fuse as fuse_function
+    from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 
     if compilation.fused is None:
         optimized = optimize(compilation)
         with compilation.stage("fuse"):
-            compilation.fused = fuse_function(optimized)
+            compilation.fused = run_passes(optimized, FUSION_PIPELINE, observe=_observer())
     return compilation.fused
 
 

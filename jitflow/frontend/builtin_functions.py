@@ -90,8 +90,33 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
     for name, function in BUILTIN_FUNCTIONS.items():
         table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
     for original, function in dispatch.REPLACEMENTS.items():
-        table[id(original)] = (original, function)
+        table[id(original)] = (original, _stand_in(original, function) if isinstance(original, type) else function)
     return table
+
+
+def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
+    """A class that is ``kind`` to everybody who asks, but whose call runs ``handler``: ``numpy.float32(x)``.
+
+    A dtype argument takes it for ``kind``, because it inherits from it, and `isinstance` asks ``kind``.
+    """
+
+    class StandIn(type):
+        def __call__(cls, *args: Any, **keywords: Any) -> Any:
+            return handler(*args, **keywords)
+
+        def __instancecheck__(cls, instance: Any) -> bool:
+            return isinstance(instance, kind)
+
+        def __subclasscheck__(cls, subclass: type) -> bool:
+            return issubclass(subclass, kind)
+
+        def __eq__(cls, other: object) -> bool:
+            return other is cls or other is kind
+
+        def __hash__(cls) -> int:
+            return hash(kind)
+
+    return StandIn(kind.__name__, (kind,), {"__slots__": (), "__module__": kind.__module__})
 
 
 def replacement(thing: Any) -> Any:

@@ -7,11 +7,11 @@ tracing, and never again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.purity import Impure, is_impure_member
+from jitflow.frontend.purity import Impure, is_impure_member, is_pure_module
 from jitflow.frontend.tracers import located
 
 __all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "outside_register"]
@@ -133,11 +133,15 @@ class ClassProxy(ObjectProxy):
 
 def _construct(kind: type, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Make an object of a record class: a named tuple, or a dataclass without methods of its own."""
-    own = [
-        member for base in kind.__mro__ if base not in (object, tuple) for member in vars(base).values()
-        if hasattr(member, "__code__") and not member.__code__.co_filename.startswith("<")
-    ]  # fmt: skip
-    if own or not (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")):
+    unseen = [
+        function
+        for base in kind.__mro__
+        if base not in (object, tuple)
+        for member in vars(base).values()
+        for function in _functions_in(member)
+        if not (function.__code__.co_filename.startswith("<") or is_pure_module(function.__globals__["__name__"]))
+    ]
+    if unseen or not (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")):
         raise located(
             UserNotImplementedError(
                 f"an object of class {path} is made while tracing, and its methods would run unseen",
@@ -146,6 +150,12 @@ def _construct(kind: type, path: str, args: tuple[Any, ...], kwargs: dict[str, A
             )
         )
     return kind(*args, **kwargs)
+
+
+def _functions_in(member: Any) -> list[FunctionType]:
+    """The Python functions behind a member of a class."""
+    parts = (member, *(getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel")))
+    return [part for part in parts if isinstance(part, FunctionType)]
 
 
 class ModuleView:

@@ -195,11 +195,13 @@ class Recorder:
         found = replacement(thing)
         if found is not None:
             return found
-        if isinstance(thing, BuiltinFunctionType | type):
+        if isinstance(thing, type):
+            harmless = not is_foreign_impure(thing.__module__) or issubclass(thing, BaseException | enum.Enum)
+            return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}")
+        if isinstance(thing, BuiltinFunctionType):
             owner = getattr(thing, "__self__", None)
             module = thing.__module__ or (type(owner).__module__ if owner is not None else "builtins")
-            if not is_pure_module(module) and not (isinstance(thing, type) and issubclass(thing, BaseException)):
-                return Impure(f"{module}.{thing.__qualname__}")
+            return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}")
         return thing
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:

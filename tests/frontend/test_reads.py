@@ -1,0 +1,291 @@
+"""Never stale: what the program reads from outside is read again at every call."""
+
+from __future__ import annotations
+
+import math
+import types
+from typing import Any
+
+import numpy as np
+
+import jitflow
+from tests.frontend.interpreted import interpreted
+
+SCALE = 2.0
+TABLE = np.arange(3.0)
+SETTINGS: dict[str, Any] = {"rate": 0.5, "layers": [np.ones(3), np.ones(3)]}
+
+
+class Config:
+    rate = 0.1
+    use_bias = True
+
+
+def helper(x, power=2):
+    return x**power * SCALE
+
+
+def reads_globals(x):
+    return x * SCALE + TABLE
+
+
+def test_global_numbers_and_arrays_are_inputs(monkeypatch) -> None:
+    fn = interpreted(reads_globals)
+    x = np.ones(3)
+    np.testing.assert_array_equal(fn(x), reads_globals(x))
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    np.testing.assert_array_equal(fn(x), reads_globals(x))
+    TABLE[0] += 1
+    np.testing.assert_array_equal(fn(x), reads_globals(x))
+    monkeypatch.setitem(globals(), "TABLE", np.full(3, 7.0))
+    np.testing.assert_array_equal(fn(x), reads_globals(x))
+    assert fn.count == 1
+
+
+def test_a_global_of_another_kind_compiles_anew(monkeypatch) -> None:
+    fn = interpreted(reads_globals)
+    x = np.ones(3, np.float32)
+    assert fn(x).dtype == np.float64
+    monkeypatch.setitem(globals(), "TABLE", np.ones(3, np.float32))
+    assert fn(x).dtype == np.float32
+    monkeypatch.setitem(globals(), "SCALE", np.float64(2))
+    assert fn(x).dtype == np.float64
+    assert fn.count == 3
+
+
+def test_a_global_that_hides_a_builtin(monkeypatch) -> None:
+    @interpreted
+    def smallest(x, y):
+        return min(x, y)
+
+    assert smallest(1.0, 2.0) == 1.0
+    monkeypatch.setitem(globals(), "min", lambda x, y: x + y)
+    assert smallest(1.0, 2.0) == 3.0
+
+
+def test_cells_are_inputs() -> None:
+    offset = 1.0
+
+    @interpreted
+    def shift(x):
+        return x + offset
+
+    assert shift(1.0) == 2.0
+    offset = 10.0
+    assert shift(1.0) == 11.0
+    offset = np.arange(2.0)
+    np.testing.assert_array_equal(shift(1.0), [1.0, 2.0])
+    assert shift.count == 2
+
+
+def test_helpers_are_guarded_by_what_they_do(monkeypatch) -> None:
+    @interpreted
+    def outer(x):
+        return helper(x)
+
+    assert outer(3.0) == 18.0
+    monkeypatch.setitem(globals(), "SCALE", 1.0)
+    assert outer(3.0) == 9.0
+    assert outer.count == 1
+    monkeypatch.setattr(helper, "__defaults__", (3,))
+    assert outer(3.0) == 27.0
+    monkeypatch.setattr(helper, "__code__", (lambda x, power=2: x + power).__code__)
+    assert outer(3.0) == 6.0
+    monkeypatch.setitem(globals(), "helper", lambda x: -x)
+    assert outer(3.0) == -3.0
+    assert outer.count == 4
+
+
+def test_helpers_defaults_that_are_arrays_are_read() -> None:
+    default = np.ones(2)
+
+    def add(x, y=default):
+        return x + y
+
+    @interpreted
+    def outer(x):
+        return add(x)
+
+    np.testing.assert_array_equal(outer(1.0), [2.0, 2.0])
+    default[:] = 5
+    np.testing.assert_array_equal(outer(1.0), [6.0, 6.0])
+
+
+def test_the_functions_own_defaults_and_code() -> None:
+    def scaled(x, by=2.0):
+        return x * by
+
+    fn = interpreted(scaled)
+    assert fn(1.0) == 2.0
+    scaled.__defaults__ = (3.0,)
+    assert fn(1.0) == 3.0
+    scaled.__code__ = (lambda x, by: x + by).__code__
+    assert fn(1.0) == 4.0
+
+
+def test_attributes_of_classes_objects_and_modules(monkeypatch) -> None:
+    module = types.ModuleType("settings_of_a_user")
+    module.rate = 2.0
+
+    class Model:
+        def __init__(self):
+            self.weight = np.ones(2)
+
+    model = Model()
+
+    @interpreted
+    def step(x):
+        return x * Config.rate * module.rate + model.weight
+
+    def expected():
+        return 1.0 * Config.rate * module.rate + model.weight
+
+    np.testing.assert_array_equal(step(1.0), expected())
+    monkeypatch.setattr(Config, "rate", 0.7)
+    np.testing.assert_array_equal(step(1.0), expected())
+    module.rate = 3.0
+    model.weight = np.full(2, 9.0)
+    np.testing.assert_array_equal(step(1.0), expected())
+    assert step.count == 1
+    model.weight = 4
+    assert step(1.0) == expected()
+    assert step.count == 2
+
+
+def test_flags_and_counts_outside_are_pinned(monkeypatch) -> None:
+    times = 2
+
+    @interpreted
+    def repeat(x):
+        for _ in range(times):
+            x = x * 3
+        if Config.use_bias:
+            x = x + times
+        return x
+
+    assert repeat(1.0) == 11.0
+    monkeypatch.setattr(Config, "use_bias", False)
+    assert repeat(1.0) == 9.0
+    times = 3
+    assert repeat(1.0) == 27.0
+    assert repeat.count == 3
+
+
+def test_containers_are_read_item_by_item() -> None:
+    @interpreted
+    def combine(x):
+        total = x * SETTINGS["rate"]
+        for layer in SETTINGS["layers"]:
+            total = total + layer
+        return total
+
+    x = np.ones(3)
+    np.testing.assert_array_equal(combine(x), x * 2.5)
+    SETTINGS["rate"] = 1.5
+    SETTINGS["layers"][0] = np.full(3, 2.0)
+    np.testing.assert_array_equal(combine(x), x * 4.5)
+    assert combine.count == 1
+    SETTINGS["layers"].append(np.ones(3))
+    np.testing.assert_array_equal(combine(x), x * 5.5)
+    assert combine.count == 2
+
+
+def test_absent_attributes_are_guarded() -> None:
+    class Layer:
+        pass
+
+    layer = Layer()
+
+    @interpreted
+    def apply(x):
+        return x + layer.bias if hasattr(layer, "bias") else x
+
+    assert apply(1.0) == 1.0
+    layer.bias = 2.0
+    assert apply(1.0) == 3.0
+
+
+def test_functions_read_through_their_modules() -> None:
+    @interpreted
+    def area(radius):
+        return math.pi * radius**2 + math.sqrt(radius) + np.exp(radius)
+
+    expected = math.pi * 4 + math.sqrt(2.0) + np.exp(2.0)
+    assert area(2.0) == expected
+
+
+def test_modules_imported_inside() -> None:
+    @interpreted
+    def inside(x):
+        import math as m
+        from math import sqrt
+
+        import numpy as xp
+
+        return xp.exp(x) + sqrt(x) + m.floor(x)
+
+    assert inside(2.5) == np.exp(2.5) + math.sqrt(2.5) + 2
+
+
+def test_inner_functions_and_comprehensions_read_too() -> None:
+    factor = 2.0
+
+    @interpreted
+    def outer(x):
+        def inner(y):
+            return y * factor + SCALE
+
+        return [inner(x) for _ in range(2)], sum(y * SCALE for y in (x, x))
+
+    assert outer(1.0) == ([4.0, 4.0], 4.0)
+    factor = 3.0
+    assert outer(1.0) == ([5.0, 5.0], 4.0)
+    assert outer.count == 1
+
+
+def test_closures_over_themselves() -> None:
+    def power(x, n):
+        return x if n == 1 else x * power(x, n - 1)
+
+    assert interpreted(power, static=("n",))(2.0, 5) == 32.0
+
+
+def test_compiled_functions_are_inlined() -> None:
+    scale = 3.0
+
+    @interpreted
+    def inner(x):
+        return x * scale
+
+    @interpreted
+    def outer(x):
+        return inner(x) + 1
+
+    assert outer(2.0) == 7.0
+    scale = 4.0
+    assert outer(2.0) == 9.0
+    assert outer.count == 1
+    assert inner.count == 0
+
+
+def test_native_calls_are_never_stale_either(monkeypatch) -> None:
+    offset = 1.0
+
+    @jitflow.function
+    def everything(x):
+        return x * SCALE + offset + Config.rate + SETTINGS["rate"]
+
+    def expected(x):
+        return x * SCALE + offset + Config.rate + SETTINGS["rate"]
+
+    x = np.arange(4.0)
+    np.testing.assert_array_equal(everything(x), expected(x))
+    monkeypatch.setitem(globals(), "SCALE", 5.0)
+    np.testing.assert_array_equal(everything(x), expected(x))
+    offset = 2.0
+    np.testing.assert_array_equal(everything(x), expected(x))
+    monkeypatch.setattr(Config, "rate", 0.9)
+    np.testing.assert_array_equal(everything(x), expected(x))
+    monkeypatch.setitem(SETTINGS, "rate", 11.0)
+    np.testing.assert_array_equal(everything(x), expected(x))
+    assert everything.cache_info().misses == 1
