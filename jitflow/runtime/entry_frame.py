@@ -15,14 +15,17 @@ MISMATCH: Final = f"inttoptr (i64 {MISMATCH_VALUE} to ptr)"
 
 
 class EntryFrame:
-    """One entry function under construction."""
+    """One entry function under construction.
+
+    `python` is for what every call of the entry needs, `rarely` for what few of them do.
+    """
 
     def __init__(self, plan: Plan, name: str) -> None:
         self.plan = plan
         self.name = name
         function = self.function = FunctionText(f"ptr @{name}(ptr %record, ptr %call_arguments, i64 %count)")
         self._constants: list[Any] = []
-        self._places: dict[int, int] = {}
+        self._pointers: dict[int, str] = {}
         self.mismatch = function.label("mismatch")
         self.unreadable = function.label("unreadable")
         self.failed = function.label("failed")
@@ -38,12 +41,13 @@ class EntryFrame:
         self.held = function.stack(self.held_count)
         self.owned_count = _owned_count(plan)
         self.owned = function.stack(self.owned_count)
-        for place in range(self.owned_count):
-            function.store("ptr", "null", self.owned, 8 * place)
+        if self.owned_count:
+            self.clear(self.owned, self.owned_count)
         self._taken = 0
-        self.table = function.load("ptr", "%record", record_offset("api"))
-        self._constant_table = function.load("ptr", "%record", record_offset("constants"))
-        self.python = PythonCalls(function, self.table)
+        self.table = function.load_first("ptr", "%record", record_offset("api"))
+        self._constant_table = function.load_first("ptr", "%record", record_offset("constants"))
+        self.python = PythonCalls(function, self.table, ahead=True)
+        self.rarely = PythonCalls(function, self.table)
 
     @property
     def constants(self) -> tuple[Any, ...]:
@@ -51,11 +55,12 @@ class EntryFrame:
         return tuple(self._constants)
 
     def constant(self, thing: Any) -> str:
-        """A pointer to an object that the specialisation keeps alive."""
-        if id(thing) not in self._places:
-            self._places[id(thing)] = len(self._constants)
-            self._constants.append(thing)
-        return self.function.load("ptr", self._constant_table, 8 + 8 * self._places[id(thing)])
+        """A pointer to an object that the specialisation keeps alive, loaded at the start."""
+        if id(thing) not in self._pointers:
+            self._constants.append(thing)  # behind the error handler, which comes first in the table
+            offset = 8 * len(self._constants)
+            self._pointers[id(thing)] = self.function.load_first("ptr", self._constant_table, offset)
+        return self._pointers[id(thing)]
 
     def raise_error(self) -> str:
         """A pointer to the specialisation's error handler, the first of the table."""
@@ -66,6 +71,16 @@ class EntryFrame:
         place = self._taken
         self._taken += count
         return place
+
+    def clear(self, slots: str, count: int) -> None:
+        """Fill slots with null."""
+        with self.function.each_below(str(count)) as place:
+            self.function.store("ptr", "null", self.function.element(slots, place))
+
+    def release(self, slots: str, count: int) -> None:
+        """Give the references in slots back."""
+        with self.function.each_below(str(count)) as place:
+            self.python.release(self.function.load("ptr", self.function.element(slots, place)))
 
     def finish_with(self, value: str) -> None:
         """End the block: leave the function with a value."""

@@ -64,9 +64,9 @@ def _call_run(frame: EntryFrame, array_bytes: str) -> None:
     outcomes = []
     if threshold is not None:
         with function.when(function.compare("ugt", array_bytes, str(threshold))):
-            thread = frame.python.call("ptr", "PyEval_SaveThread")
+            thread = frame.rarely.call("ptr", "PyEval_SaveThread")
             outcomes.append((function.call("i32", run, *arguments), function.block))
-            frame.python.run("PyEval_RestoreThread", f"ptr {thread}")
+            frame.rarely.run("PyEval_RestoreThread", f"ptr {thread}")
             function.jump(done)
     outcomes.append((function.call("i32", run, *arguments), function.block))
     function.jump(done)
@@ -78,7 +78,7 @@ def _call_run(frame: EntryFrame, array_bytes: str) -> None:
 
 def _raise_error(frame: EntryFrame, status: str) -> None:
     """Call `raise_error(status, error_address)`; whatever it does, the call fails."""
-    function, python = frame.function, frame.python
+    function, python = frame.function, frame.rarely
     number = python.call("ptr", "PyLong_FromLongLong", f"i64 {function.let(f'sext i32 {status} to i64')}")
     address = python.call("ptr", "PyLong_FromVoidPtr", f"ptr {frame.error}")
     function.store("ptr", number, frame.handler_arguments)
@@ -95,7 +95,7 @@ def _raise_error(frame: EntryFrame, status: str) -> None:
 
 
 def _write_exits(frame: EntryFrame) -> None:
-    function, python = frame.function, frame.python
+    function, python = frame.function, frame.rarely
     function.begin(frame.unreadable)
     function.require_not(function.is_null(python.call("ptr", "PyErr_Occurred")), frame.mismatch)
     ordinary = python.call("i32", "PyErr_ExceptionMatches", f"ptr {frame.constant(Exception)}")
@@ -108,6 +108,6 @@ def _write_exits(frame: EntryFrame) -> None:
     function.begin(frame.failed)
     frame.finish_with("null")
     function.begin(frame.finish)
-    for place in range(frame.owned_count):
-        python.release(function.load("ptr", frame.owned, 8 * place))
+    if frame.owned_count:
+        frame.release(frame.owned, frame.owned_count)
     function.give("ptr", function.load("ptr", frame.outcome))

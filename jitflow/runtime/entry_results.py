@@ -34,8 +34,8 @@ class ResultWriter:
 
     def write(self) -> None:
         """Make everything, then leave with the root of the tree."""
-        for place in range(self._frame.held_count):
-            self._hold(place, "null")
+        if self._frame.held_count:
+            self._frame.clear(self._held, self._frame.held_count)
         for leaf, node in self._new.items():
             self._arrays[leaf] = self._must(self._new_array(node))
             self._hold(self._places[leaf], self._arrays[leaf])
@@ -56,8 +56,7 @@ class ResultWriter:
         for node in self._new.values():
             block = function.load("ptr", self._frame.results, 8 * node.slot)
             function.run(free, f"ptr {block}", "i64 0")  # null where an array has taken it over
-        for place in range(self._frame.held_count):
-            self._python.release(function.load("ptr", self._held, 8 * place))
+        self._frame.release(self._held, self._frame.held_count)
         function.jump(self._frame.failed)
 
     def _hold(self, place: int, reference: str) -> None:

@@ -20,7 +20,9 @@ class FunctionText:
     """
 
     def __init__(self, signature: str) -> None:
-        self._lines = [f"define {signature} {{", "start:"]
+        self._signature = signature
+        self._first: list[str] = []
+        self._lines: list[str] = []
         self._numbers = 0
         self._ended = False
         self.block = "start"
@@ -36,6 +38,13 @@ class FunctionText:
     def do(self, instruction: str) -> None:
         """Add an instruction without a value."""
         self._lines.append(f"  {instruction}")
+
+    def load_first(self, kind: str, pointer: str, offset: int) -> str:
+        """Load ahead of everything else, from a pointer known there, what many places may use."""
+        address, value = f"%v{self._fresh()}", f"%v{self._fresh()}"
+        self._first.append(f"  {address} = getelementptr i8, ptr {pointer}, i64 {offset}")
+        self._first.append(f"  {value} = load {kind}, ptr {address}")
+        return value
 
     def at(self, pointer: str, offset: int) -> str:
         """The address `offset` bytes behind a pointer."""
@@ -149,7 +158,7 @@ class FunctionText:
 
     def text(self) -> str:
         """The finished function."""
-        return "\n".join([*self._lines, "}", ""])
+        return "\n".join([f"define {self._signature} {{", "start:", *self._first, *self._lines, "}", ""])
 
     def _end(self, instruction: str) -> None:
         self.do(instruction)

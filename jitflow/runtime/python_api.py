@@ -92,11 +92,16 @@ def numpy_function(name: str) -> int:
 
 
 class PythonCalls:
-    """Emits calls through the table into one function."""
+    """Emits calls through the table into one function.
 
-    def __init__(self, function: FunctionText, table: str) -> None:
+    With `ahead`, pointers are loaded once, at the start of the function: for what is called often.
+    """
+
+    def __init__(self, function: FunctionText, table: str, *, ahead: bool = False) -> None:
         self._function = function
         self._table = table
+        self._ahead = ahead
+        self._loaded: dict[str, str] = {}
 
     def call(self, result: str, name: str, *arguments: str) -> str:
         """Call an API function and name its result."""
@@ -115,4 +120,9 @@ class PythonCalls:
         self.run("Py_DecRef", f"ptr {reference}")
 
     def _pointer(self, name: str) -> str:
-        return self._function.load("ptr", self._table, 8 * _PLACES[name])
+        offset = 8 * _PLACES[name]
+        if not self._ahead:
+            return self._function.load("ptr", self._table, offset)
+        if name not in self._loaded:
+            self._loaded[name] = self._function.load_first("ptr", self._table, offset)
+        return self._loaded[name]
