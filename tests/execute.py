@@ -15,9 +15,8 @@ from jitflow.ir.core import Function
 from jitflow.ir.dtypes import C128
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.expand.expand import expand
-from jitflow.passes.fuse import fuse
 from jitflow.passes.lower import Lowered, lower
-from jitflow.passes.materialize import materialize
+from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime import plan as p
 from jitflow.runtime.entry_python import call
 from jitflow.runtime.specialisation import Specialisation
@@ -33,7 +32,7 @@ class Compiled:
         parameters = function.parameters
         layouts = layouts or ["C"] * len(parameters)
         attributes = MappingProxyType({**function.attributes, "layouts": tuple(layouts)})
-        self.fused = fuse(materialize(replace(function, attributes=attributes)))
+        self.fused = run_passes(replace(function, attributes=attributes), FUSION_PIPELINE)
         self.lowered: Lowered = lower(self.fused)
         self.expanded = expand(self.lowered.host)
         self.executable = compile_program(self.expanded)

@@ -15,13 +15,16 @@ from jitflow.errors import CompilerBug, JitflowError
 from jitflow.ir.core import Function
 from jitflow.ir.printer import print_function
 from jitflow.ir.verifier import verify
+from jitflow.passes.contract import contract
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
 from jitflow.passes.fastmath import fastmath
 from jitflow.passes.fold import fold
+from jitflow.passes.fuse import fuse
+from jitflow.passes.materialize import materialize
 from jitflow.passes.simplify import simplify
 
-__all__ = ["PASSES", "TENSOR_PIPELINE", "Step", "run_passes"]
+__all__ = ["FUSION_PIPELINE", "PASSES", "TENSOR_PIPELINE", "Step", "run_passes"]
 
 PASSES: dict[str, Callable[[Function], Function]] = {
     "fold": fold,
@@ -29,11 +32,17 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "fastmath": fastmath,
     "cse": cse,
     "dce": dce,
+    "contract": contract,
+    "materialize": materialize,
+    "fuse": fuse,
 }
 """Every pass by its name."""
 
 TENSOR_PIPELINE = ("simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
+
+FUSION_PIPELINE = ("contract", "materialize", "fuse")
+"""What groups a tensor function into kernels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ A host program that fails gives back every buffer that it allocated and has not 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
 from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail
@@ -107,12 +108,14 @@ def _library(out: Emitter, op: Op) -> Sequence[str]:
     function = LIBRARY.get(symbol)
     if function is None:
         raise CompilerBug(f"library: expected one of {', '.join(LIBRARY)}, got {symbol!r}", location=op.loc)
-    expected = len(function.parameters) + bool(function.result)
+    counts = [2 if _is_complex(parameter) else 1 for parameter in function.parameters]
+    expected = sum(counts) + bool(function.result)
     if len(op.operands) != expected:
         raise CompilerBug(f"{symbol}: expected {expected} operands, got {len(op.operands)}", location=op.loc)
+    operands = iter(op.operands)
     arguments = [
-        _by_pointer(out, parameter, operand)
-        for parameter, operand in zip(function.parameters, op.operands, strict=False)
+        _by_pointer(out, parameter, *islice(operands, count))
+        for parameter, count in zip(function.parameters, counts, strict=True)
     ]
     address = _context_function(out, out.module.symbol_slot(symbol))
     call = f"{address}({', '.join(f'ptr {argument}' for argument in arguments)})"
@@ -127,7 +130,14 @@ def _library(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
-def _by_pointer(out: Emitter, parameter: str, operand: Value) -> str:
+def _is_complex(parameter: str) -> bool:
+    """Whether a parameter is a complex number, which comes as its two parts."""
+    return parameter in ("c64", "c128")
+
+
+def _by_pointer(out: Emitter, parameter: str, operand: Value, imaginary: Value | None = None) -> str:
+    if imaginary is not None:
+        return _pair_by_pointer(out, operand, imaginary)
     if parameter == "array":
         return out.operand(operand)
     text, integer = register_type(operand.type), out.operand(operand)
@@ -146,6 +156,15 @@ def _by_pointer(out: Emitter, parameter: str, operand: Value) -> str:
         return slot
     slot = out.stack(text)
     out.do(f"store {text} {integer}, ptr {slot}, align 16")
+    return slot
+
+
+def _pair_by_pointer(out: Emitter, real: Value, imaginary: Value) -> str:
+    text = register_type(real.type)
+    slot = out.stack(f"[2 x {text}]")
+    out.do(f"store {text} {out.operand(real)}, ptr {slot}, align 8")
+    second = out.let(f"getelementptr {text}, ptr {slot}, i64 1")
+    out.do(f"store {text} {out.operand(imaginary)}, ptr {second}, align 4")
     return slot
 
 

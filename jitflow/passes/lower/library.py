@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.passes.contract import BLAS_LETTERS
 from jitflow.passes.layout import Layout, contiguous
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering, Storage
 
-__all__ = ["BLAS_DTYPES", "lower_matmul"]
-
-BLAS_DTYPES = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
+__all__ = ["lower_matmul"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def lower_matmul(host: HostLowering, op: Op) -> None:
     inner = left_value.type.dims[-1]
     build = host.builder
     one, zero = (build.make("constant", value=number, type=Scalar(type.dtype)) for number in (1, 0))
-    symbol = BLAS_DTYPES[type.dtype.name] + "gemm"
+    symbol = BLAS_LETTERS[type.dtype.name] + "gemm"
     flags = [host.dim(int(matrix.transposed)) for matrix in (right, left)]
     sizes = [host.dim(columns), host.dim(rows), host.dim(inner)]
     least = host.dim(1)
