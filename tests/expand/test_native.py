@@ -1,0 +1,86 @@
+"""Expanded kernels as machine code: the bits that the reference gives, on scalars and on vectors with masked tails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitflow.backends.llvm import compile_program
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, DTYPES, DType
+from jitflow.ir.ops import OPS
+from jitflow.passes.expand.expand import expand
+from tests.backends.programs import Kit, mapping
+from tests.backends.programs import run as run_native
+from tests.expand.kernels import FLOATS, HALVES, INTEGERS, assert_same, pairs, samples
+
+COUNT = 1003
+NAMES = {
+    **dict.fromkeys(INTEGERS, (
+        "floor_divide remainder fmod power left_shift right_shift gcd lcm bitwise_count sign absolute maximum".split()
+    )),
+    **dict.fromkeys(FLOATS, "floor_divide remainder fmod sign hypot nextafter spacing".split()),
+    **dict.fromkeys(HALVES, "add divide floor_divide sqrt sign nextafter spacing less".split()),
+    "bool": "less less_equal maximum bitwise_xor bitwise_not".split(),
+}  # fmt: skip
+CASES = [(name, dtype) for dtype, names in NAMES.items() for name in names]
+
+
+def native(name: str, operands: list[Any], output: DType, lanes: int, **attributes: Any) -> Any:
+    def build(kit: Kit, *numbers: Value) -> Value:
+        return kit.make(name, *numbers, **attributes)
+
+    dtypes = [next(dtype for dtype in DTYPES.values() if dtype.numpy == operand.dtype) for operand in operands]
+    executable = compile_program(expand(mapping(build, dtypes, output, lanes)))
+    result = np.zeros(operands[0].size, output.numpy)
+    run_native(executable, [*operands, result, result.size])
+    return result
+
+
+def some(dtype: str, arity: int) -> list[Any]:
+    if arity == 1:
+        return [samples(dtype)]
+    generator = np.random.default_rng(7)
+    a, b = pairs(dtype)
+    chosen = generator.permutation(a.size)[:COUNT]
+    return [a[chosen], b[chosen]]
+
+
+@pytest.mark.parametrize("lanes", [0, 8])
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_arithmetic(name: str, dtype: str, lanes: int) -> None:
+    operands = some(dtype, OPS[name].arity or 1)
+    if name == "power":
+        operands = [operand[operands[1] >= 0] for operand in operands]
+    evaluate = OPS[name].evaluate
+    assert evaluate is not None
+    expected = evaluate(operands, {}, ())
+    got = native(name, operands, BOOL if name.startswith("less") else DTYPES[dtype], lanes)
+    assert_same(got, expected, *operands)
+
+
+@pytest.mark.parametrize("lanes", [0, 8])
+@pytest.mark.parametrize("source", [*FLOATS, "i64", "u64", "bool", "bf16"])
+def test_casts(source: str, lanes: int) -> None:
+    a = samples(source)
+    for target in ("bool", "i8", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64"):
+        if source == "bf16" and target[0] in "iu":
+            continue
+        with np.errstate(all="ignore"):
+            expected = np.array([number.astype(DTYPES[target].numpy) for number in a], DTYPES[target].numpy)
+        assert_same(native("cast", [a], DTYPES[target], lanes, dtype=DTYPES[target]), expected, a)
+
+
+@pytest.mark.parametrize("lanes", [0, 8])
+@pytest.mark.parametrize("dtype", ["c64", "c128"])
+@pytest.mark.parametrize("name", ["divide", "maximum", "sqrt", "exp", "log", "power", "arcsin"])
+def test_complex(name: str, dtype: str, lanes: int) -> None:
+    generator = np.random.default_rng(3)
+    parts = generator.standard_normal((4, 203)).astype(DTYPES[dtype].real.numpy)
+    operands = [parts[0] + 1j * parts[1], parts[2] + 1j * parts[3]][: OPS[name].arity]
+    evaluate = OPS[name].evaluate
+    assert evaluate is not None
+    got, expected = native(name, operands, DTYPES[dtype], lanes), evaluate(operands, {}, ())
+    assert (abs(got - expected) <= 40 * np.finfo(expected.dtype).eps * abs(expected)).all()
