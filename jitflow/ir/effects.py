@@ -80,7 +80,7 @@ class Effects:
             else:
                 accesses.add(Access(effect.kind))
         for region in op.regions:
-            local = _made_inside(region)
+            local = self._local(region)
             for inner in region.ops:
                 for access in self.of(inner):
                     places = access.places - local
@@ -92,6 +92,15 @@ class Effects:
         """Whether swapping the two ops could change what the program does."""
         ours, theirs = self.of(first), self.of(second)
         return any(self._ordered(a, b) or self._ordered(b, a) for a in ours for b in theirs)
+
+    def _local(self, region: Region) -> PlaceSet:
+        """Storage that only this region can reach: made here, and shown by nothing that it yields."""
+        made = {result for op in region.ops for result in op.results if op.name in ("variable", "tape")}
+        for value in region.yielded if made else ():
+            if isinstance(value.type, _STORAGE):
+                shown = self.places(value)
+                made = set() if ANYTHING in shown else made - shown
+        return frozenset(made)
 
     def _ordered(self, first: Access, second: Access) -> bool:
         if first.kind == "external":
@@ -163,14 +172,6 @@ def _inside(op: Op) -> frozenset[Access]:
 
 def _overlap(first: PlaceSet, second: PlaceSet) -> bool:
     return ANYTHING in first or ANYTHING in second or not first.isdisjoint(second)
-
-
-def _made_inside(region: Region) -> frozenset[Value]:
-    """Storage that only this region can reach: made here, and not yielded."""
-    made = {result for op in region.ops for result in op.results if op.name in ("variable", "tape")}
-    if any(isinstance(value.type, _STORAGE) for value in region.yielded):
-        return frozenset()
-    return frozenset(made)
 
 
 def _arriving(op: Op) -> Sequence[Value]:

@@ -132,7 +132,7 @@ def _attributes_text(attributes: Mapping[str, Any]) -> str:
 
 def _function_lines(function: Function, names: Names, locations: bool) -> Iterator[str]:
     name = function.name if _HINT.match(function.name) else json.dumps(function.name)
-    head = f"{LAYER_WORDS[function.layer]} @{name}({names.typed_list(function.parameters)})"
+    head = f"{LAYER_WORDS.get(function.layer, function.layer)} @{name}({names.typed_list(function.parameters)})"
     if function.facts:
         head += " where " + ", ".join(map(str, function.facts))
     if function.attributes:
