@@ -14,7 +14,7 @@ from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
 from jitflow.frontend.inputs import Inputs
-from jitflow.frontend.locate import Locator
+from jitflow.frontend.locate import Locator, frontend_path, is_internal
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
 from jitflow.frontend.trace import Decision, Trace, active_trace, recording
@@ -23,6 +23,10 @@ from jitflow.ir.location import Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
 
 __all__ = ["TracedFunction", "trace"]
+
+
+_ON_BEHALF = tuple(frontend_path(name) for name in ("builtin_functions", "proxies", "numpy"))
+"""Where jitflow calls Python's and NumPy's functions with what the program gave it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +70,10 @@ def trace(
         except CompilerBug:
             raise
         except Exception as error:
+            if _is_bug(error):
+                raise CompilerBug(
+                    f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
+                ) from error
             raise _placed(_user_error(error), error.__traceback__, function.__code__) from error
 
 
@@ -113,6 +121,22 @@ def _ir_name(function: FunctionType) -> str:
     return name if name.isidentifier() else "function"
 
 
+def _is_bug(error: Exception) -> bool:
+    """Whether an exception that is no user error was raised by jitflow's own code.
+
+    Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
+    """
+    innermost = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        innermost, traceback = traceback.tb_frame.f_code.co_filename, traceback.tb_next
+    if innermost is None or isinstance(error, RecursionError):
+        return False
+    if innermost.startswith(_ON_BEHALF):
+        return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
+    return is_internal(innermost)
+
+
 def _user_error(error: Exception) -> UserError:
     """What the program raised while it was traced, as a user error of the same class."""
     if isinstance(error, RecursionError):
@@ -139,5 +163,6 @@ def _placed(error: UserError, traceback: TracebackType | None, root: CodeType) -
                 places.append(place)
         traceback = traceback.tb_next
     if places:
-        return error.at(places[-1], places[-2::-1])
+        # Recursion shows each of its lines once.
+        return error.at(places[-1], tuple(dict.fromkeys(places[-2::-1])))
     return error.at(Loc(root.co_filename, root.co_firstlineno, root.co_name))

@@ -14,7 +14,7 @@ import numpy as np
 
 from jitflow.ir.location import NOWHERE, Loc
 
-__all__ = ["Locator"]
+__all__ = ["Locator", "frontend_path", "is_internal"]
 
 _JITFLOW = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -22,8 +22,18 @@ _USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
 """Programs that are packed with jitflow, but written as a user writes them."""
 
 
-def _is_internal(file: str) -> bool:
-    return file.startswith((_JITFLOW, _NUMPY)) and not file.startswith(_USERS_INSIDE)
+def frontend_path(name: str) -> str:
+    """What the file names of a module or package of the frontend start with."""
+    return f"{_JITFLOW}frontend{os.sep}{name}"
+
+
+def is_internal(file: str) -> bool:
+    """Whether a file belongs to jitflow and not to a user."""
+    return file.startswith(_JITFLOW) and not file.startswith(_USERS_INSIDE)
+
+
+def _is_hidden(file: str) -> bool:
+    return is_internal(file) or file.startswith(_NUMPY)
 
 
 class Locator:
@@ -63,7 +73,7 @@ class Locator:
             file = frame.f_code.co_filename
             internal = self._internal.get(file)
             if internal is None:
-                internal = self._internal[file] = _is_internal(file)
+                internal = self._internal[file] = _is_hidden(file)
             if not internal:
                 return frame
             frame = frame.f_back

@@ -21,14 +21,24 @@ from __future__ import annotations
 
 import builtins
 import enum
+import functools
 import sys
 from functools import partial
-from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MethodDescriptorType,
+    MethodType,
+    MethodWrapperType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserTypeError
+from jitflow.errors import UserAttributeError, UserTypeError, as_user_error
 from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, unsupported
 from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS, replacement
 from jitflow.frontend.inputs import Inputs
@@ -36,6 +46,7 @@ from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, Outsid
 from jitflow.frontend.purity import Impure, impure_builtins, is_foreign_impure, is_pure_module
 from jitflow.frontend.stores import refuse_stores
 from jitflow.frontend.tracers import NumberTracer, Tracer, located
+from jitflow.frontend.tracers.base import escaped
 from jitflow.runtime.plan import (
     Argument,
     Attribute,
@@ -55,6 +66,9 @@ __all__ = ["Recorder"]
 
 _BY_IDENTITY = (type(None), type(...), type(NotImplemented))
 _BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
+_CACHED = type(functools.lru_cache(max))
+"""What `functools.lru_cache` makes: its function is traced anew, because the results would be tracers."""
+_C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType)
 _MISSING = object()
 
 
@@ -102,6 +116,8 @@ class Recorder:
 
     def _adopt(self, thing: Any, register: int) -> Any:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
+        if isinstance(thing, Tracer):
+            raise escaped(thing, thing._trace)
         if isinstance(thing, Spec):
             if thing.kind == "array":
                 return inputs.array(register, array_class(thing, path))
@@ -124,7 +140,7 @@ class Recorder:
 
     def _adopt_object(self, thing: Any, register: int) -> Any:
         inputs, path = self.inputs, self.inputs.path(register)
-        if _is_compiled(thing):
+        if _is_compiled(thing) or isinstance(thing, _CACHED):
             inputs.guard(IsObject(register, thing))
             return self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
         if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
@@ -144,7 +160,7 @@ class Recorder:
         if isinstance(thing, type):
             inputs.guard(IsObject(register, thing))
             return ClassProxy(thing, register, path, partial(self._attribute, thing, register))
-        if callable(thing) and (isinstance(thing, FunctionType | BuiltinFunctionType) or _is_numpy_function(thing)):
+        if isinstance(thing, (FunctionType, *_C_METHODS)) or (callable(thing) and _is_numpy_function(thing)):
             inputs.guard(IsObject(register, thing))
             return self.replace(thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
@@ -199,16 +215,20 @@ class Recorder:
             harmless = not is_foreign_impure(thing.__module__) or issubclass(thing, BaseException | enum.Enum)
             return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}")
         if isinstance(thing, BuiltinFunctionType):
-            owner = getattr(thing, "__self__", None)
-            module = thing.__module__ or (type(owner).__module__ if owner is not None else "builtins")
-            return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}")
-        return thing
+            owner = thing.__self__
+            if isinstance(owner, ModuleType) or owner is None:
+                module = thing.__module__ or "builtins"
+                return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}")
+            # A method of an object in C: what it does is known for values that cannot change.
+            return thing if _is_frozen(owner) else Impure(thing.__qualname__)
+        return Impure(thing.__qualname__) if isinstance(thing, _C_METHODS) else thing
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         found = getattr(thing, name, _MISSING)
         if found is _MISSING:
             self._guard_absence(thing, register)
-            return getattr(thing, name)  # raises as Python does
+            kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
+            raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
         if isinstance(thing, ModuleType) and thing.__name__ == "builtins":
             return self.replace(found)
@@ -302,7 +322,10 @@ class Recorder:
 
     def _import(self, name: str, *args: Any, **kwargs: Any) -> Any:
         """``import`` inside the program: modules are read from `sys.modules`."""
-        module = builtins.__import__(name, *args, **kwargs)
+        try:
+            module = builtins.__import__(name, *args, **kwargs)
+        except ImportError as error:
+            raise located(as_user_error(error)) from error
         from_list = args[2] if len(args) > 2 else kwargs.get("fromlist")
         found = self.take(module, Global(sys.modules, module.__name__), module.__name__)
         return _Namespace(found, from_list) if from_list else found

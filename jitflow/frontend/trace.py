@@ -120,7 +120,8 @@ class Trace:
 
     def locate(self, error: UserError) -> UserError:
         """``error`` at the user's line that is running, with the calls that led there."""
-        return error.at(self._locator.here(self._bottom), self._locator.callers(self._bottom))
+        callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
+        return error.at(self._locator.here(self._bottom), tuple(callers))
 
     # -- sizes ------------------------------------------------------------------------------------
 

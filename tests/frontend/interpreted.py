@@ -125,5 +125,3 @@ def _container(node: Any) -> Any:
         case p.StructOf(kind, _, names):
             return kind(**dict(zip(names, children, strict=True)))
     raise AssertionError(node)
-
-

@@ -54,18 +54,20 @@ class Tracer:
         )  # fmt: skip
 
     def __float__(self) -> float:
-        raise self._conversion("float()", ".astype(float), or leave the conversion out: arithmetic promotes")
+        raise self._conversion("float()", "leave it out, because arithmetic promotes, or write np.float64(...)")
 
     def __int__(self) -> int:
-        raise self._conversion("int()", ".astype(int)")
+        raise self._conversion(
+            "int()", "write np.int64(...); where Python needs the number, name the argument in static="
+        )
 
     def __complex__(self) -> complex:
-        raise self._conversion("complex()", ".astype(complex)")
+        raise self._conversion("complex()", "leave it out, because arithmetic promotes, or write np.complex128(...)")
 
     def __index__(self) -> int:
         raise needs_number(
             self, f"{self._describe()} was used where Python needs the number itself: an index, a length or a repeat",
-            "index arrays with it (x[i] of an array is compiled), or name the argument in static=",
+            "name the argument in static=, which compiles anew for each value; arrays can be indexed with it as it is",
         )  # fmt: skip
 
     def __str__(self) -> str:

@@ -1,0 +1,267 @@
+"""Programs that cannot be compiled, one mistake each. Their lines are in the messages: add new ones at the end."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+COUNTER = 0
+LEAKED: list[Any] = []
+SET = {1, 2}
+Function = Callable[..., Any]
+
+
+@dataclass
+class Counter:
+    value: float = 0.0
+
+
+class Recorder:
+    def __init__(self, x):
+        self.x = x
+
+    def double(self):
+        return self.x * 2
+
+
+COUNTER_OBJECT = Counter()
+
+
+def double(x):
+    return x * 2
+
+
+def decides(x):
+    if x.sum() > 0:
+        return x
+    return -x
+
+
+def decides_in_a_loop(x):
+    while x < 10.0:
+        x = x * 2
+    return x
+
+
+def decides_by_chaining(x):
+    return 0 < x < 1
+
+
+def converts_to_float(x):
+    return float(x.sum())
+
+
+def converts_to_int(n):
+    return int(n)
+
+
+def takes_an_item(x):
+    return x.sum().item()
+
+
+def indexes_a_list(x, n):
+    return [x, x][n]
+
+
+def counts(x, n):
+    for _ in range(n):
+        x = x + 1
+    return x
+
+
+def iterates(x):
+    return [row.sum() for row in x]
+
+
+def formats(x):
+    return f"{x.sum()}"
+
+
+def uses_as_key(x):
+    return {x.sum(): 1}
+
+
+def assigns_items(x):
+    x[0] = 1.0
+    return x
+
+
+def adds_in_place(x):
+    x += 1
+    return x
+
+
+def reads_the_clock(x):
+    return x * time.time()
+
+
+def reads_the_environment(x):
+    return x if os.environ["HOME"] else -x
+
+
+def draws(x):
+    return x + random.random()
+
+
+def draws_with_numpy(x):
+    return x + np.random.rand()
+
+
+def prints(x):
+    print(x)
+    return x
+
+
+def opens(x):
+    with open("file") as file:
+        return x, file.read()
+
+
+def assigns_a_global(x):
+    global COUNTER
+    COUNTER = COUNTER + 1
+    return x
+
+
+def assigns_an_attribute(x):
+    COUNTER_OBJECT.value = x
+    return x
+
+
+def appends_to_a_global(x):
+    LEAKED.append(x)
+    return x
+
+
+def changes_an_argument(options, x):
+    options["x"] = x
+    return x
+
+
+def makes_an_object(x):
+    return Recorder(x).double()
+
+
+def reads_a_set(x):
+    return x if 1 in SET else -x
+
+
+def in_a_helper(x):
+    return decides(x) + 1
+
+
+def wrong_shapes(x, y):
+    return x @ y
+
+
+def wrong_number_of_arguments(x):
+    return double(x, x)
+
+
+def unknown_attribute(x):
+    return x.sums()
+
+
+def unknown_name(x):
+    return x + unknown  # noqa: F821
+
+
+def unknown_method_of_a_number(s):
+    return s.shape
+
+
+def raises(x):
+    raise ValueError("not today")
+
+
+def wrong_key(x):
+    return {"a": x}["b"]
+
+
+def overflows(x):
+    return x + 2**70
+
+
+def divides_by_zero(s):
+    return s / 0
+
+
+def returns_a_generator(x):
+    return (row for row in (x, x))
+
+
+def returns_a_function(x):
+    return lambda: x
+
+
+def returns_an_object(x):
+    return {"ok": x, "bad": [object()]}
+
+
+def recurses(x):
+    return recurses(x)
+
+
+def huge_literal(x):
+    return x + np.array(range(100))
+
+
+def asks_for_floats_of_strings(x):
+    return x + "text"
+
+
+def bad_float(s, t):
+    return max(s, 1)
+
+
+X = np.arange(4.0)
+
+CASES: list[tuple[Function, tuple[Any, ...]]] = [
+    (decides, (X,)),
+    (decides_in_a_loop, (1.0,)),
+    (decides_by_chaining, (0.5,)),
+    (converts_to_float, (X,)),
+    (converts_to_int, (3,)),
+    (takes_an_item, (X,)),
+    (indexes_a_list, (X, 1)),
+    (counts, (X, 3)),
+    (iterates, (np.ones((3, 2)),)),
+    (formats, (X,)),
+    (uses_as_key, (X,)),
+    (assigns_items, (X,)),
+    (adds_in_place, (X,)),
+    (reads_the_clock, (X,)),
+    (reads_the_environment, (X,)),
+    (draws, (X,)),
+    (draws_with_numpy, (X,)),
+    (prints, (X,)),
+    (opens, (X,)),
+    (assigns_a_global, (X,)),
+    (assigns_an_attribute, (X,)),
+    (appends_to_a_global, (X,)),
+    (changes_an_argument, ({"y": X}, X)),
+    (makes_an_object, (X,)),
+    (reads_a_set, (X,)),
+    (in_a_helper, (X,)),
+    (wrong_shapes, (np.array(1.0), X)),
+    (wrong_number_of_arguments, (X,)),
+    (unknown_attribute, (X,)),
+    (unknown_name, (X,)),
+    (unknown_method_of_a_number, (1.0,)),
+    (raises, (X,)),
+    (wrong_key, (X,)),
+    (overflows, (1,)),
+    (divides_by_zero, (1.0,)),
+    (returns_a_generator, (X,)),
+    (returns_a_function, (X,)),
+    (returns_an_object, (X,)),
+    (recurses, (X,)),
+    (asks_for_floats_of_strings, (X,)),
+    (bad_float, (1.0, 2.0)),
+]
