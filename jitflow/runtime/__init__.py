@@ -1,1 +1,13 @@
-"""What exists at call time: plans, entry points, the dispatcher type and the memory pool."""
+"""What exists at call time.
+
+A call goes through these files in this order:
+
+    dispatcher (_native, _layout, _text; binding_text, parameters)   find the specialisation that fits
+    specialisation, plan                                   what it is made of, and what it agrees to
+    entry_native (_frame, _checks, _results, _support)     the plan as one native function
+    entry_python                                           the plan carried out step by step
+    pool (_text)                                           where results and temporaries live
+
+Below them all: `object_layout` and `python_api` (what native code assumes of Python and NumPy), `dtypes`,
+`llvm_text` and `native_code` (LLVM text, and machine code made of it).
+"""

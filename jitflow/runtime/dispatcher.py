@@ -27,7 +27,6 @@ from types import FunctionType, MethodType
 from typing import Any
 
 from jitflow.config import CONFIG
-from jitflow.runtime import entry_python
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.parameters import make_binder
 from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
@@ -103,8 +102,10 @@ class PythonChain(Chain):
         return self if instance is None else MethodType(self, instance)
 
     def _call_linked(self, flat: tuple[Any, ...]) -> Any:
+        from jitflow.runtime.entry_python import call
+
         for specialisation in reversed(self._linked):
-            result = entry_python.call(specialisation, flat)
+            result = call(specialisation, flat)
             if result is not NOT_MATCHED:
                 return result
         return NOT_MATCHED

@@ -15,13 +15,12 @@ from typing import Any
 from jitflow.runtime.dispatcher import Chain, release_retired, retire
 from jitflow.runtime.dispatcher_layout import INSTANCE_SIZE, field_offset
 from jitflow.runtime.dispatcher_text import dispatcher_text
-from jitflow.runtime.entry_frame import MISMATCH_VALUE
 from jitflow.runtime.entry_support import api_table
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import TUPLE_ITEMS
 from jitflow.runtime.parameters import parameters_of
 from jitflow.runtime.python_api import python_function
-from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
+from jitflow.runtime.specialisation import MISMATCH_VALUE, NOT_MATCHED, Specialisation
 
 _HAVE_GC = 1 << 14
 _HAVE_VECTORCALL = 1 << 11

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from jitflow.runtime.binding_text import binding_functions
 from jitflow.runtime.dispatcher_layout import REFERENCES, field_offset, load_field, start
-from jitflow.runtime.entry_frame import MISMATCH
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.object_layout import OBJECT_TYPE
-from jitflow.runtime.specialisation import record_offset
+from jitflow.runtime.specialisation import MISMATCH, record_offset
 
 _OFFSET_ARGUMENT_FLAG = -(1 << 63)
 """The bit of a vectorcall's count that is no part of the count."""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.plan import ERROR_SLOTS, Argument, KeysAre, Plan, container_count, new_arrays
 from jitflow.runtime.python_api import PythonCalls
 from jitflow.runtime.specialisation import record_offset
-
-MISMATCH_VALUE: Final = 1
-MISMATCH: Final = f"inttoptr (i64 {MISMATCH_VALUE} to ptr)"
-"""What an entry returns when the arguments do not fit: no object lies at an odd address."""
 
 
 class EntryFrame:

@@ -23,12 +23,10 @@ appended to that of the kernels: nothing in it is absolute.
 from __future__ import annotations
 
 from jitflow.runtime.entry_checks import CheckWriter
-from jitflow.runtime.entry_frame import MISMATCH, EntryFrame
+from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.entry_results import ResultWriter
 from jitflow.runtime.plan import Plan
-from jitflow.runtime.specialisation import EntryCode, record_offset
-
-__all__ = ["MISMATCH", "emit_entry"]
+from jitflow.runtime.specialisation import MISMATCH, EntryCode, record_offset
 
 
 def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:

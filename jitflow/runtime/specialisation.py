@@ -11,15 +11,21 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from jitflow.runtime.plan import Plan
 from jitflow.runtime.pool import pool
+
+if TYPE_CHECKING:
+    from jitflow.runtime.plan import Plan
 
 RECORD_FIELDS = ("next", "entry", "hits", "active", "api", "constants", "context", "run", "guard")
 
 NOT_MATCHED: Final = object()
 """What a call returns when the arguments do not fit; it never reaches the user."""
+
+MISMATCH_VALUE: Final = 1
+MISMATCH: Final = f"inttoptr (i64 {MISMATCH_VALUE} to ptr)"
+"""What a native entry returns in that case: no object lies at an odd address."""
 
 
 def record_offset(field: str) -> int:
