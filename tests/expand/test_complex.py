@@ -82,10 +82,10 @@ def test_power(dtype: str) -> None:
 
 def plain_numbers() -> Any:
     generator = np.random.default_rng(0)
-    angles = np.exp(1j * generator.uniform(-3.14, 3.14, 200)) * (1 + generator.standard_normal(200) * 1e-6)
-    scales = 10.0 ** generator.integers(-8, 3, (2, 200))
-    spread = generator.standard_normal((2, 200)) * scales
-    return np.concatenate([generator.standard_normal(400).view(complex), spread[0] + 1j * spread[1], angles])
+    angles = np.exp(1j * generator.uniform(-3.14, 3.14, 80)) * (1 + generator.standard_normal(80) * 1e-6)
+    scales = 10.0 ** generator.integers(-8, 3, (2, 80))
+    spread = generator.standard_normal((2, 80)) * scales
+    return np.concatenate([generator.standard_normal(160).view(complex), spread[0] + 1j * spread[1], angles])
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
@@ -102,7 +102,7 @@ def test_functions_are_close_to_the_c_library(name: str, dtype: str) -> None:
 
 
 def test_log1p_keeps_what_numpy_rounds_away() -> None:
-    a = plain_numbers()[::6]
+    a = plain_numbers()[::3]
     with mpmath.workprec(200):
         exact = np.array([complex(mpmath.log(1 + mpmath.mpc(number))) for number in a])
     assert (abs(run("log1p", a) - exact) <= 3 * np.spacing(abs(exact))).all()
@@ -245,5 +245,3 @@ def test_python_refuses_a_zero_divisor() -> None:
     assert interpret(function, 1.0, 2.0, 0.0, 1.0) == (2.0, -1.0)
     with pytest.raises(ZeroDivisionError, match="complex"):
         interpret(function, 1.0, 2.0, 0.0, 0.0)
-
-

@@ -92,7 +92,7 @@ def _smallest(x: Number) -> int:
 
 
 def integer_floor_divide(a: Number, b: Number) -> Number:
-    """a // b rounded down; 0 for b == 0, and the smallest integer stays itself beside -1."""
+    """The quotient rounded down; 0 for b == 0, and the smallest integer stays itself beside -1."""
     zero = b.equals(0)
     if not _signed(a) and a.dtype != INDEX:
         return select(zero, 0, primitive("divide_truncated", a, select(zero, 1, b)))
@@ -105,7 +105,7 @@ def integer_floor_divide(a: Number, b: Number) -> Number:
 
 
 def integer_remainder(a: Number, b: Number) -> Number:
-    """a % b with the sign of b; 0 for b == 0."""
+    """The remainder with the sign of b; 0 for b == 0."""
     remainder = integer_fmod(a, b)
     if not _signed(a) and a.dtype != INDEX:
         return remainder
@@ -118,8 +118,7 @@ def integer_fmod(a: Number, b: Number) -> Number:
     trivial = b.equals(0)
     if _signed(a) or a.dtype == INDEX:
         trivial = trivial | b.equals(-1)
-    remainder = primitive("remainder_truncated", a, select(trivial, 1, b))
-    return remainder
+    return primitive("remainder_truncated", a, select(trivial, 1, b))
 
 
 def differ(a: Number, b: Number) -> Number:

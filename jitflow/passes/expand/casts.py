@@ -23,7 +23,7 @@ __all__ = ["expand_cast"]
 
 
 def expand_cast(x: Number, dtype: str) -> Number:
-    """x as another dtype, in primitives."""
+    """The number as another dtype, in primitives."""
     source, target = dtype_class(x.dtype), dtype_class(dtype)
     if x.dtype == dtype:
         return x
@@ -62,10 +62,9 @@ def _to_integer(x: Number, dtype: str) -> Number:
 def _truncate(x: Number, dtype: str) -> Number:
     """To i32 or i64, with the smallest integer for what does not fit."""
     bound = 2.0 ** (DTYPES[dtype].bits - 1)
-    if dtype == "i32" and x.dtype == "f64":
-        inside = (x > -bound - 1) & (x < bound)
-    else:
-        inside = (x >= -bound) & (x < bound)
+    fraction_shows = dtype == "i32" and x.dtype == "f64"
+    above = x > -bound - 1 if fraction_shows else x >= -bound
+    inside = above & (x < bound)
     return select(inside, select(inside, x, 0.0).cast(dtype), -int(bound))
 
 
@@ -79,10 +78,7 @@ def _to_u64(x: Number) -> Number:
 
 
 def _from_half(x: Number, dtype: str) -> Number:
-    if x.dtype == "f16":
-        wide = x.cast("f32")
-    else:
-        wide = (x.bitcast("u16").cast("u32") << 16).bitcast("f32")
+    wide = x.cast("f32") if x.dtype == "f16" else (x.bitcast("u16").cast("u32") << 16).bitcast("f32")
     return wide if dtype == "f32" else expand_cast(wide, dtype)
 
 

@@ -1,7 +1,7 @@
 """Python's numbers raise where NumPy's wrap around: ops marked ``checked`` become the op and a ``check``.
 
 The words are CPython's, of the version that is running: they are asked for by making the same mistake. What CPython has
-no words for (an int beyond 64 bits, a power of another type) is said as the reference says it, `jitflow.ir.python_numbers`.
+no words for (an int beyond 64 bits, a power of another type) is said in those of `jitflow.ir.python_numbers`.
 
 A check stands before its op where the op needs it (a zero divisor) and after it where it looks at the result. On
 vectors it fails where any lane does.

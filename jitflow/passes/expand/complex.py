@@ -57,8 +57,10 @@ def absolute(a: Pair) -> Number:
 
 
 def sign(a: Pair) -> Pair:
-    """The number over its magnitude. Where that is infinite, an infinite real part counts alone, else the imaginary
-    part does, as in NumPy also where only the magnitude overflows; two infinite parts give nan.
+    """The number over its magnitude.
+
+    Where that is infinite, an infinite real part counts alone, else the imaginary part does, as in NumPy also where
+    only the magnitude overflows; two infinite parts give nan.
     """
     real, imaginary = a
     size = absolute(a)
@@ -77,7 +79,9 @@ def _unit(part: Number) -> Number:
 # -- order -----------------------------------------------------------------------------------------
 
 
-def _ordered(strictly: Callable[[Number, Number], Number], loosely: Callable[[Number, Number], Number]) -> Callable[..., Number]:
+def _ordered(
+    strictly: Callable[[Number, Number], Number], loosely: Callable[[Number, Number], Number]
+) -> Callable[..., Number]:
     """By the real parts, then by the imaginary ones; false where a nan decides."""
 
     def compare(a: Pair, b: Pair) -> Number:

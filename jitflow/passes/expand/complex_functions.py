@@ -36,6 +36,7 @@ def multiply(a: Pair, b: Pair) -> Pair:
 
 
 def isnan(a: Pair) -> Number:
+    """Whether either part is nan."""
     return a[0].differs(a[0]) | a[1].differs(a[1])
 
 
@@ -104,6 +105,7 @@ def exp(a: Pair) -> Pair:
 
 
 def exp2(a: Pair) -> Pair:
+    """exp(z * log(2)); the rounded product costs relative accuracy where z is large."""
     return exp((a[0] * math.log(2), a[1] * math.log(2)))
 
 
@@ -117,6 +119,7 @@ def expm1(a: Pair) -> Pair:
 
 
 def log(a: Pair) -> Pair:
+    """The logarithm of the magnitude, and the angle."""
     return _log_magnitude(*a), apply("arctan2", a[1], a[0])
 
 

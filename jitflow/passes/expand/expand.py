@@ -6,13 +6,17 @@ lose their weakness (promotion is over), with their checks made explicit. Scalar
 
 Before and after, for two lanes::
 
-    %2: i32x2 = floor_divide %0, %1
-
-    %z: i32 = constant 0 ...                      constants first, each once
-    %3: boolx2 = equal %1, %zz
-    ...
-    %9: i32x2 = divide_truncated %0, %8           the divisor %8 is neither 0 nor wrong beside the smallest integer
-    ...
+    kernel @floor_divide(%0: u32x2, %1: u32x2) {      kernel @floor_divide(%0: u32x2, %1: u32x2) {
+      %2: u32x2 = floor_divide %0, %1                   %2: u32 = constant {value=0, type=<u32>}
+      yield %2                                          %3: u32x2 = splat %2 {lanes=2}
+    }                                                   %4: u32 = constant {value=1, type=<u32>}
+                                                        %5: u32x2 = splat %4 {lanes=2}
+                                                        %6: boolx2 = equal %1, %3
+                                                        %7: u32x2 = select %6, %5, %1
+                                                        %8: u32x2 = divide_truncated %0, %7
+                                                        %9: u32x2 = select %6, %3, %8
+                                                        yield %9
+                                                      }
 
 It relies on types that are right, and it does not look at values: an expansion of a constant operand is left to the
 simplifications of the backend.
@@ -35,9 +39,9 @@ from jitflow.passes.expand.arithmetic import ARITHMETIC, Number
 from jitflow.passes.expand.builder_machine import BuilderMachine
 from jitflow.passes.expand.casts import expand_cast
 from jitflow.passes.expand.checked import expand_checked
-from jitflow.passes.expand.split_complex import has_complex, split_complex
-from jitflow.passes.expand.primitives import dtype_class, dtype_name, is_primitive
+from jitflow.passes.expand.primitives import FOLDS, dtype_class, dtype_name, is_primitive
 from jitflow.passes.expand.rewrite import Rewriter
+from jitflow.passes.expand.split_complex import has_complex, split_complex
 from jitflow.passes.expand.term import Term
 
 __all__ = ["expand"]
@@ -172,14 +176,3 @@ class _Expander(Rewriter):
             half = len(lanes) // 2
             lanes = [machine.apply(combine, *pair) for pair in zip(lanes[:half], lanes[half:], strict=True)]
         self.replaced[op.result] = (lanes[0],)
-
-
-FOLDS: dict[str, frozenset[str]] = {
-    "bool": frozenset({"logical_and", "logical_or", "logical_xor"}),
-    "signed": frozenset(
-        {"add", "multiply", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or", "bitwise_xor"}
-    ),
-    "float": frozenset({"add", "multiply", "maximum", "minimum", "fmax", "fmin"}),
-}
-"""The combining ops that backends fold lanes with, by class of dtype."""
-FOLDS["unsigned"] = FOLDS["signed"]

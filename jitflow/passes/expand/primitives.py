@@ -23,7 +23,9 @@ What a backend may rely on:
 4. ``cast`` converts between integers, from integers to f32 and f64, between f32 and f64, f16 and f32 (rounding to
    nearest), from index to i64, and from f32 and f64 to integers that can hold the truncated value. A cast to a value's
    own dtype does nothing. There is none from or to bool and bf16.
-5. ``maximum`` and ``minimum`` give nan if either operand is, ``fmax`` and ``fmin`` the number beside a nan.
+5. ``fold_lanes`` combines with the ops of `FOLDS`.
+6. Constants of expansions stand in front of everything else, each once.
+7. ``maximum`` and ``minimum`` give nan if either operand is, ``fmax`` and ``fmin`` the number beside a nan.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from __future__ import annotations
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.types import Index, Scalar, Type, Vector
 
-__all__ = ["INDEX", "LIBRARY", "PRIMITIVES", "dtype_class", "dtype_name", "is_primitive"]
+__all__ = ["FOLDS", "INDEX", "LIBRARY", "PRIMITIVES", "dtype_class", "dtype_name", "is_primitive"]
 
 INDEX = "index"
 """The name that `Index` values go by where dtypes are strings."""
@@ -59,9 +61,22 @@ PRIMITIVES: dict[str, frozenset[str]] = {
     },
     "half": _EVERYWHERE | {"cast"},
     INDEX: _COMPARISONS | {
-        "select", "add", "subtract", "multiply", "maximum", "minimum", "divide_truncated", "remainder_truncated", "cast",
+        "select", "cast", "add", "subtract", "multiply", "maximum", "minimum", "divide_truncated",
+        "remainder_truncated",
     },
 }  # fmt: skip
+
+_INTEGER_FOLDS = frozenset({
+    "add", "multiply", "maximum", "minimum", "fmax", "fmin", "bitwise_and", "bitwise_or", "bitwise_xor",
+})  # fmt: skip
+
+FOLDS: dict[str, frozenset[str]] = {
+    "bool": frozenset({"logical_and", "logical_or", "logical_xor"}),
+    "signed": _INTEGER_FOLDS,
+    "unsigned": _INTEGER_FOLDS,
+    "float": frozenset({"add", "multiply", "maximum", "minimum", "fmax", "fmin"}),
+}
+"""What backends combine lanes with in ``fold_lanes``, primitive or not, by class of dtype."""
 
 _CLASSES = {"b": "bool", "i": "signed", "u": "unsigned", "f": "float", "c": "complex"}
 _CLASS_OF = {name: _CLASSES[dtype.kind] for name, dtype in DTYPES.items()}

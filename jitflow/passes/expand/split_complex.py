@@ -37,14 +37,12 @@ __all__ = ["has_complex", "split_complex"]
 
 def has_complex(function: Function) -> bool:
     """Whether any value of the function is complex or a buffer of complex numbers."""
-    if any(_is_complex(parameter.type) for parameter in function.parameters):
-        return True
-    return any(_is_complex(value.type) for op in walk(function.region) for value in op.results) or any(
-        _is_complex(parameter.type)
-        for op in walk(function.region)
-        for region in op.regions
-        for parameter in region.parameters
-    )
+    values = [*function.parameters]
+    for op in walk(function.region):
+        values += op.results
+        for region in op.regions:
+            values += region.parameters
+    return any(_is_complex(value.type) for value in values)
 
 
 def split_complex(function: Function) -> Function:
