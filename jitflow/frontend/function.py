@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, TracebackType
 from typing import Any
 
-from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, as_user_error
+from jitflow.errors import (
+    USER_ERRORS,
+    CompilerBug,
+    UserError,
+    UserNotImplementedError,
+    as_user_error,
+    with_user_frames,
+)
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, frontend_path, is_internal
 from jitflow.frontend.reads import Recorder
@@ -56,8 +63,8 @@ def trace(
 
     ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict.
 
-    Raises `UserError` at the user's line for programs that cannot be compiled, and what the program itself raises
-    while it is traced, also as a `UserError` of that class.
+    Raises `UserError` at the user's line for programs that cannot be compiled. What the program itself raises while it
+    is traced is raised as a `UserError` of that class, or as it is where there is none for its class.
     """
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
@@ -74,6 +81,8 @@ def trace(
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
                 ) from error
+            if not isinstance(error, RecursionError) and type(error) not in USER_ERRORS:
+                raise with_user_frames(error, *_places(error.__traceback__, function.__code__)) from error.__cause__
             raise _placed(_user_error(error), error.__traceback__, function.__code__) from error
 
 
@@ -149,20 +158,22 @@ def _user_error(error: Exception) -> UserError:
 
 def _placed(error: UserError, traceback: TracebackType | None, root: CodeType) -> UserError:
     """The error at the innermost user line of its traceback, unless it knows its place already."""
-    if error.location is not None:
-        return error
+    return error if error.location is not None else error.at(*_places(traceback, root))
+
+
+def _places(traceback: TracebackType | None, root: CodeType) -> tuple[Loc, tuple[Loc, ...]]:
+    """The innermost user line of a traceback, and the lines that led there from the code ``root``."""
     locator = Locator()
     places: list[Loc] = []
     inside = False
     while traceback is not None:
         # The recorded code is a copy of the root's: equal to it, though not the same.
         inside = inside or traceback.tb_frame.f_code == root
-        if inside:
-            place = locator.place_in_traceback(traceback)
-            if place is not None:
-                places.append(place)
+        place = locator.place_in_traceback(traceback) if inside else None
+        if place is not None:
+            places.append(place)
         traceback = traceback.tb_next
-    if places:
-        # Recursion shows each of its lines once.
-        return error.at(places[-1], tuple(dict.fromkeys(places[-2::-1])))
-    return error.at(Loc(root.co_filename, root.co_firstlineno, root.co_name))
+    if not places:
+        return Loc(root.co_filename, root.co_firstlineno, root.co_name), ()
+    # Recursion shows each of its lines once.
+    return places[-1], tuple(dict.fromkeys(places[-2::-1]))

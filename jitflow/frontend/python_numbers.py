@@ -1,14 +1,16 @@
 """Arithmetic of Python numbers: weak scalars among themselves.
 
 Python's rules, not NumPy's: ``7 / 2`` is a float, a division by zero raises, an int never wraps (an overflow of 64 bits
-raises), and comparisons of ints with floats are exact. Where the *type* of Python's result would depend on a value, as
-in ``2 ** n`` with a negative ``n``, the compiled code raises and says so.
+raises), and comparisons of ints with floats are exact. Ops that may raise are marked ``checked``, and
+`jitflow.ir.python_numbers` says what that means: among it, that where the *type* of Python's result would depend on a
+value, as in ``2 ** n`` with a negative ``n``, the compiled code raises and says so.
 
 Not as Python: the quotient of two ints of more than 53 bits is rounded twice.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -128,65 +130,32 @@ def _quotient(name: str, left: Any, right: Any) -> Any:
     first, second, dtype = _promote(lift(left), lift(right), F64 if name == "truediv" else I64)
     if dtype == C128 and name != "truediv":
         raise _unsupported(name, lift(left), lift(right))
-    message = _zero_message(name, dtype)
-    if isinstance(right, Tracer):
-        check(emit("not_equal", second, number(0, dtype)), ZeroDivisionError, message)
-    elif right == 0:
-        raise located(UserZeroDivisionError(message))
-    if name == "truediv":
-        return wrap(emit("divide", first, second))
-    # The smallest int divided by -1 is the one quotient that does not fit.
-    op = "floor_divide" if name == "floordiv" else "remainder"
-    return wrap(_overflowing(op, dtype, first, second) if name == "floordiv" else emit(op, first, second))
-
-
-def _zero_message(name: str, dtype: DType) -> str:
+    op = {"truediv": "divide", "floordiv": "floor_divide", "mod": "remainder"}[name]
+    if not isinstance(right, Tracer):
+        if right == 0:
+            raise located(UserZeroDivisionError(_words(getattr(operator, name), dtype)))
+        if right != -1:  # the smallest int divided by -1 does not fit
+            return wrap(emit(op, first, second))
     if dtype == C128:
-        return "complex division by zero"
-    if name == "truediv":
-        return "division by zero"
-    if dtype == F64:
-        return "float floor division by zero" if name == "floordiv" else "float modulo"
-    return "integer division or modulo by zero" if name == "floordiv" else "integer modulo by zero"
+        check(emit("not_equal", second, number(0, C128)), ZeroDivisionError, _words(operator.truediv, C128))
+        return wrap(emit(op, first, second))
+    return wrap(emit(op, first, second, checked=True))
+
+
+def _words(function: Callable[..., Any], dtype: DType) -> str:
+    """What Python says to a division by zero; it has said it differently from version to version."""
+    try:
+        function(*{I64: (1, 0), F64: (1.0, 0.0), C128: (1j, 0j)}[dtype])
+    except ZeroDivisionError as error:
+        return str(error)
+    raise AssertionError(f"{function} does not raise for zero")
 
 
 def _power(left: Any, right: Any) -> Any:
     first, second, dtype = _promote(lift(left), lift(right))
-    if dtype == I64:
-        if not isinstance(right, Tracer) and right < 0:
-            return _float_power(as_weak(first, F64), as_weak(second, F64), left, right)
-        if isinstance(right, Tracer):
-            check(
-                emit("greater_equal", second, number(0, I64)), ValueError,
-                "an int to a negative power is a float in Python, and compiled code needs one type: "
-                "make the base a float",
-            )  # fmt: skip
-        return wrap(emit("power", first, second, checked=True))
-    if dtype == F64:
-        return _float_power(first, second, left, right)
-    return wrap(emit("power", first, second))
-
-
-def _float_power(first: Value, second: Value, left: Any, right: Any) -> Any:
-    zero = number(0.0, F64)
-    if isinstance(left, Tracer) or left <= 0:
-        whole = not isinstance(right, Tracer) and right == int(right)
-        if not whole:
-            negative = emit("logical_and", emit("less", first, zero), emit("isfinite", first))
-            fraction = emit("logical_and", emit("not_equal", emit("floor", second), second), emit("isfinite", second))
-            check(
-                _no(emit("logical_and", negative, fraction)), ValueError,
-                "a negative float to a fractional power is complex in Python, and compiled code needs one type: "
-                "make the base complex",
-            )  # fmt: skip
-        if isinstance(right, Tracer) or right < 0:
-            vanishes = emit("logical_and", emit("equal", first, zero), emit("less", second, zero))
-            check(_no(vanishes), ZeroDivisionError, "0.0 cannot be raised to a negative power")
-    result = emit("power", first, second)
-    finite = emit("logical_and", emit("isfinite", first), emit("isfinite", second))
-    overflow = emit("logical_and", finite, emit("isinf", result))
-    check(_no(overflow), OverflowError, "(34, 'Numerical result out of range')")
-    return wrap(result)
+    if dtype == I64 and not isinstance(right, Tracer) and right < 0:
+        first, second, dtype = as_weak(first, F64), as_weak(second, F64), F64  # a float, whatever the base
+    return wrap(emit("power", first, second) if dtype == C128 else emit("power", first, second, checked=True))
 
 
 def _bitwise(name: str, left: Value, right: Value) -> Any:
@@ -201,12 +170,7 @@ def _shift(name: str, left: Any, right: Any) -> Any:
     first, second, dtype = _promote(lift(left), lift(right))
     if dtype != I64:
         raise _unsupported(name, lift(left), lift(right))
-    check(emit("greater_equal", second, number(0, I64)), ValueError, "negative shift count")
-    if name == "rshift":
-        return wrap(emit("right_shift", first, second))
-    result = emit("left_shift", first, second)
-    check(emit("equal", emit("right_shift", result, second), first), OverflowError, "int too large for 64 bits")
-    return wrap(result)
+    return wrap(emit("left_shift" if name == "lshift" else "right_shift", first, second, checked=True))
 
 
 def _compare(name: str, left: Value, right: Value) -> Any:
