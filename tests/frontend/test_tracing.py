@@ -120,8 +120,8 @@ def test_unary_functions_of_python_numbers(function: Any) -> None:
 
 
 MATH = [
-    "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
-    "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "fabs", "isnan", "isinf", "isfinite", "degrees", "radians",
+    "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "fabs", "isnan", "isinf", "isfinite", "degrees", "radians",
 ]  # fmt: skip
 
 
@@ -191,7 +191,7 @@ def test_decisions_on_sizes_are_facts() -> None:
 def test_what_facts_say_is_not_asked_again() -> None:
     @interpreted
     def decide(x, y):
-        if x.shape[0] >= 4:
+        if x.shape[0] >= 4:  # noqa: SIM102
             if x.shape[0] >= 2 and x.shape[0] != 0 and x.shape[0] > 3 and not x.shape[0] < 1:
                 return x
         return y

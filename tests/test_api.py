@@ -1,0 +1,261 @@
+"""The function object: decorating, calling, caching, reading stages, threads."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserError
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+@jitflow.function
+def scaled(x, by=2.0, *, offset=0.0):
+    """Scale and shift."""
+    return x * by + offset
+
+
+@jitflow.function(static=("how",))
+def reduced(x, how):
+    return getattr(x, how)(axis=0)
+
+
+class Model:
+    def __init__(self, weight: Any) -> None:
+        self.weight = weight
+
+    @jitflow.function
+    def forward(self, x):
+        return x * self.weight
+
+    @staticmethod
+    @jitflow.function
+    def double(x):
+        return x * 2
+
+    @jitflow.function
+    @staticmethod
+    def triple(x):
+        return x * 3
+
+    @classmethod
+    @jitflow.function
+    def name(cls, x):
+        return x + 1
+
+
+def test_a_compiled_function_looks_like_its_function() -> None:
+    assert scaled.__name__ == "scaled"
+    assert scaled.__doc__ == "Scale and shift."
+    assert scaled.__module__ == __name__
+    assert scaled.__wrapped__.__name__ == "scaled"
+    assert str(inspect.signature(scaled)) == "(x, by=2.0, *, offset=0.0)"
+    assert repr(scaled) == f"<jitflow.function {__name__}.scaled>"
+    assert callable(scaled)
+
+
+def test_arguments_bind_as_python_binds_them() -> None:
+    np.testing.assert_array_equal(scaled(X), X * 2)
+    np.testing.assert_array_equal(scaled(X, 3.0), X * 3)
+    np.testing.assert_array_equal(scaled(offset=1.0, x=X), X * 2 + 1)
+    np.testing.assert_array_equal(scaled(X, by=4.0, offset=1.0), X * 4 + 1)
+    for wrong in (lambda: scaled(), lambda: scaled(X, 1.0, 2.0), lambda: scaled(X, nothing=1)):
+        with pytest.raises(TypeError, match=r"scaled\(\)"):
+            wrong()
+
+
+def test_methods_of_all_kinds() -> None:
+    model = Model(3.0)
+    np.testing.assert_array_equal(model.forward(X), X * 3)
+    model.weight = np.arange(3.0)
+    np.testing.assert_array_equal(model.forward(X), X * np.arange(3.0))
+    np.testing.assert_array_equal(Model.forward(model, X), X * np.arange(3.0))
+    np.testing.assert_array_equal(Model.double(X), X * 2)
+    np.testing.assert_array_equal(model.triple(X), X * 3)
+    np.testing.assert_array_equal(Model.name(X), X + 1)
+    np.testing.assert_array_equal(jitflow.function(model.forward)(X), X * np.arange(3.0))
+
+
+def test_lambdas_and_functions_without_source() -> None:
+    np.testing.assert_array_equal(jitflow.function(lambda x: x + 1)(X), X + 1)
+    namespace: dict[str, Any] = {"np": np}
+    exec("def made(x):\n    return np.exp(x) + 1", namespace)
+    np.testing.assert_allclose(jitflow.function(namespace["made"])(X), np.exp(X) + 1)
+
+
+def test_pickling_and_copying_is_by_reference() -> None:
+    assert pickle.loads(pickle.dumps(scaled)) is scaled
+    assert copy.copy(scaled) is scaled
+    assert copy.deepcopy([scaled])[0] is scaled
+    assert pickle.loads(pickle.dumps(Model.double)) is Model.double
+
+
+def test_only_python_functions_are_compiled() -> None:
+    for thing in (np.exp, 3, len, functools.partial(scaled, by=1.0), Model):
+        with pytest.raises(TypeError, match="expected a Python function"):
+            jitflow.function(thing)
+    with pytest.raises(ValueError, match="no parameter"):
+        jitflow.function(lambda x: x, static=("y",))
+    assert jitflow.function(scaled) is scaled
+    assert jitflow.function(scaled, static="by") is not scaled
+
+
+def test_the_cache_counts() -> None:
+    @jitflow.function
+    def half(x):
+        return x / 2
+
+    assert half.cache_info() == (0, 0, 64, 0)
+    for size in (3, 4, 5, 0):
+        half(np.ones(size))
+    assert half.cache_info() == (3, 1, 64, 1)
+    half(np.ones(3, np.float32))
+    half(2.0)
+    assert half.cache_info()[1:] == (3, 64, 3)
+    half.compile(np.ones((2, 2)))
+    assert half.cache_info() == (3, 4, 64, 4)
+    half(np.ones((3, 2)))
+    assert half.cache_info() == (4, 4, 64, 4)
+    half.cache_clear()
+    assert half.cache_info() == (0, 0, 64, 0)
+    np.testing.assert_array_equal(half(X), X / 2)
+
+
+def test_the_cache_is_bounded(monkeypatch) -> None:
+    from dataclasses import replace
+
+    from jitflow import api
+
+    monkeypatch.setattr(api, "CONFIG", replace(api.CONFIG, cache_size=2))
+
+    @jitflow.function(static=("n",))
+    def power(x, n):
+        return x**n
+
+    for n in (1, 2, 1, 1, 3, 1):
+        np.testing.assert_array_equal(power(X, n), X**n)
+    info = power.cache_info()
+    assert (info.currsize, info.misses, info.hits) == (2, 3, 3)  # what is called most stays
+
+
+def test_static_arguments() -> None:
+    for how in ("sum", "max", "sum"):
+        np.testing.assert_array_equal(reduced(X, how), getattr(X, how)(axis=0))
+    np.testing.assert_array_equal(reduced(X, how="min"), X.min(axis=0))
+    assert reduced.cache_info().misses == 3
+    with pytest.raises(UserError, match="no hash"):
+        reduced(X, ["sum"])
+
+
+@pytest.mark.parametrize("stage", ["traced", "optimized", "fused", "kernels", "llvm", "asm"])
+def test_every_stage_can_be_read(stage: str) -> None:
+    text = scaled.ir(jitflow.Spec("f32", ("n", "m")), jitflow.Spec("float"), stage=stage)
+    assert "scaled" in text or "run" in text
+    with pytest.raises(ValueError, match="expected a stage"):
+        scaled.ir(X, stage="nothing")
+
+
+def test_explain_says_what_the_code_rests_on() -> None:
+    @jitflow.function
+    def decide(x):
+        return scaled(x) if x.shape[0] > 1 else x
+
+    text = str(decide.explain(X))
+    for words in ("x: f64[n, m], C order", "1 < n", "kernel", "trace", "llvm", "scaled: this code"):
+        assert words in text, text
+    assert decide.cache_info().currsize == 0
+
+
+def test_unaligned_and_overlapping_arrays() -> None:
+    raw = np.zeros(8 * 5 + 1, np.uint8)
+    unaligned = raw[1:].view(np.float64)
+    unaligned[:] = np.arange(5.0)
+    assert not unaligned.flags.aligned
+    np.testing.assert_array_equal(scaled(unaligned), np.arange(5.0) * 2)
+    base = np.arange(10.0)
+    np.testing.assert_array_equal(scaled(base[1:], base[:-1]), base[1:] * base[:-1])
+
+
+def test_a_compiled_function_calls_another() -> None:
+    @jitflow.function
+    def outer(x):
+        return scaled(x, 3.0) + Model.double(x)
+
+    before = scaled.cache_info()
+    np.testing.assert_array_equal(outer(X), X * 5)
+    assert scaled.cache_info() == before
+
+
+def test_run_time_errors_have_the_users_line() -> None:
+    @jitflow.function
+    def add(x, y):
+        return x + y
+
+    with pytest.raises(ValueError, match="broadcast") as caught:
+        add(np.ones(3), np.ones(4))
+    assert caught.traceback[-1].name == "add"
+    np.testing.assert_array_equal(add(np.ones(3), np.ones(3)), np.full(3, 2.0))
+
+
+def test_threads_compile_once_and_share() -> None:
+    @jitflow.function
+    def shared(x):
+        return np.sqrt(x) + 1
+
+    failures: list[BaseException] = []
+    start = threading.Barrier(8)
+
+    def work() -> None:
+        try:
+            start.wait()
+            for size in range(1, 30):
+                x = np.arange(float(size + 1))
+                np.testing.assert_array_equal(shared(x), np.sqrt(x) + 1)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert shared.cache_info().misses == 1
+    assert shared.cache_info().hits == 8 * 29 - 1
+
+
+def test_disabled_functions_are_plain() -> None:
+    program = "import jitflow; f = jitflow.function(lambda x: x); print(type(f).__name__)"
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "JITFLOW_DISABLE": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.strip() == "function"
+
+
+def test_a_generation_of_plain_results() -> None:
+    @jitflow.function
+    def results(x, s):
+        return x.sum(), s * 2, x.shape, len(x), x.dtype, x[0], x.T, {"mean": x.mean(axis=0)}
+
+    found, expected = results(X, 3), results.__wrapped__(X, 3)
+    for one, other in zip(found, expected, strict=True):
+        assert type(one) is type(other)
+    assert found[:5] == expected[:5]
+    np.testing.assert_array_equal(found[5], expected[5])
+    assert np.shares_memory(found[6], X)
