@@ -110,13 +110,12 @@ def lower(compilation: Compilation) -> Function:
 
 
 def generate(compilation: Compilation) -> Executable:
-    """Make machine code of it, with the guard and the native entry in the same module."""
+    """Make machine code of it, with the guard in the same module."""
     from jitflow.backends.llvm.executable import compile_program
 
     if compilation.executable is None:
         host = lower(compilation)
-        with compilation.stage("entry"):
-            text = _guard_text(compilation) + _entry_text(compilation)
+        text = _guard_text(compilation)
         compilation.executable = compile_program(host, fast_math=compilation.fastmath, extra_text=text)
         for name, seconds in compilation.executable.times.items():
             compilation.times[f"llvm {name}"] = seconds
@@ -162,17 +161,6 @@ def _plan(compilation: Compilation) -> Plan:
     return compilation.plan
 
 
-def _entry_text(compilation: Compilation) -> str:
-    from jitflow.runtime.dispatcher import uses_native_entry
-
-    if not uses_native_entry():
-        return ""
-    from jitflow.runtime.entry_native import emit_entry
-
-    entry = emit_entry(_plan(compilation))
-    return entry.text
-
-
 def _guard_text(compilation: Compilation) -> str:
     from jitflow.backends.llvm.guard import guard_text
 
@@ -183,24 +171,22 @@ def _guard_text(compilation: Compilation) -> str:
 def _specialise(compilation: Compilation) -> Specialisation:
     from jitflow.failures import failure_handler
     from jitflow.runtime.dispatcher import uses_native_entry
-    from jitflow.runtime.entry_native import emit_entry
     from jitflow.runtime.specialisation import Specialisation
     from jitflow.runtime.symbols import symbol_addresses
 
     executable = generate(compilation)
-    with compilation.stage("specialise"):
-        plan = _plan(compilation)
-        entry = emit_entry(plan) if uses_native_entry() else None
-        return Specialisation(
-            plan,
-            run=executable.address(),
-            guard=executable.address("guard") if _guard_text(compilation) else 0,
-            raise_error=failure_handler(executable.sites),
-            symbols=symbol_addresses(executable.symbols),
-            keep_alive=executable,
-            entry=entry,
-            entry_address=executable.address(entry.name) if entry is not None else 0,
-        )
+    specialisation = Specialisation(
+        _plan(compilation),
+        run=executable.address(),
+        guard=executable.address("guard") if _guard_text(compilation) else 0,
+        raise_error=failure_handler(executable.sites),
+        symbols=symbol_addresses(executable.symbols),
+        keep_alive=executable,
+    )
+    if uses_native_entry():
+        with compilation.stage("entry"):
+            specialisation.need_native_entry()
+    return specialisation
 
 
 def _cuda_text(compilation: Compilation) -> str:

@@ -19,7 +19,7 @@ from jitflow.ir.types import Buffer
 __all__ = ["RUN", "emit_module"]
 
 RUN = "run"
-_SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #0"
+_SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #1"
 
 
 def emit_module(
@@ -41,6 +41,7 @@ def emit_module(
         *functions,
         extra_text,
         f"attributes #0 = {{ {attributes} }}",
+        f"attributes #1 = {{ {attributes} noinline optnone }}",
         _METADATA,
     ]
     return "\n\n".join(part for part in parts if part) + "\n", module
