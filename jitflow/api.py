@@ -108,7 +108,6 @@ class CompiledFunction:
         self._missed_calls = 0
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
-        self._latest: dict[int, Compilation] = {}
 
     # -- calls that nothing matches ----------------------------------------------------------------
 
@@ -131,7 +130,7 @@ class CompiledFunction:
             raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
         return result
 
-    def _compile(self, flat: tuple[Any, ...]) -> Compilation:
+    def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced
 
         compilation = self._trace(flat)
@@ -142,8 +141,6 @@ class CompiledFunction:
         self._make_room()
         self._link(specialisation)
         self._misses += 1
-        self._latest[id(specialisation)] = compilation
-        return compilation
 
     def _trace(self, flat: tuple[Any, ...]) -> Compilation:
         from jitflow.compiler import Compilation
@@ -170,7 +167,6 @@ class CompiledFunction:
         self._unlink(specialisation)
         self._evicted_hits += specialisation.hits
         self._hits_seen.pop(id(specialisation), None)
-        self._latest.pop(id(specialisation), None)
 
     # -- what users call ---------------------------------------------------------------------------
 

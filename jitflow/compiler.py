@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
+from jitflow.errors import CompilerBug, UserError
 from jitflow.ir.core import Function
 
 if TYPE_CHECKING:
@@ -47,12 +48,26 @@ class Compilation:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Time what happens inside."""
+        """Time what happens inside; what fails there other than by a user's mistake is a bug, with all to find it."""
         start = perf_counter()
         try:
             yield
+        except CompilerBug as bug:
+            bug.pass_name = bug.pass_name or name
+            bug.reproducer = bug.reproducer or self._reproducer()
+            raise
+        except (UserError, MemoryError):
+            raise
+        except Exception as error:
+            raise CompilerBug(
+                f"{type(error).__name__}: {error}", pass_name=name, reproducer=self._reproducer()
+            ) from error
         finally:
             self.times[name] = self.times.get(name, 0.0) + perf_counter() - start
+
+    def _reproducer(self) -> str:
+        """The traced function as text, which the command ``jitflow opt`` reads; empty while it is being traced."""
+        return str(with_layouts(self.traced)) if hasattr(self, "traced") else ""
 
 
 def compile_traced(compilation: Compilation) -> Specialisation:
@@ -61,7 +76,11 @@ def compile_traced(compilation: Compilation) -> Specialisation:
     Raises `UserError` for programs that a later stage refuses, and `CompilerBug` for mistakes of jitflow.
     """
     generate(compilation)
-    return _specialise(compilation)
+    specialisation = _specialise(compilation)
+    if CONFIG.dump >= 1:
+        times = ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in compilation.times.items())
+        print(f"; compiled {compilation.traced.function.name} (ms: {times})", file=sys.stderr)
+    return specialisation
 
 
 # -- the stages ------------------------------------------------------------------------------------
@@ -73,10 +92,10 @@ def optimize(compilation: Compilation) -> Function:
     from jitflow.passes.pipeline import TENSOR_PIPELINE, run_passes
 
     if compilation.optimized is None:
-        traced = _with_layouts(compilation.traced)
+        traced = with_layouts(compilation.traced)
         _dump(2, "traced", traced)
         with compilation.stage("verify"):
-            verify(traced, "trace")
+            verify(traced, "trace")  # always: it is where the frontend's mistakes are found
         with compilation.stage("optimize"):
             pipeline = ("fastmath", *TENSOR_PIPELINE) if compilation.fastmath else TENSOR_PIPELINE
             compilation.optimized = run_passes(traced, pipeline, observe=_observer())
@@ -105,6 +124,7 @@ def lower(compilation: Compilation) -> Function:
             compilation.lowered = lower_function(fused)
         with compilation.stage("expand"):
             compilation.host = expand(compilation.lowered.host)
+        _verify(compilation.host, "expand")
         _dump(2, "kernels", compilation.host)
     return compilation.host
 
@@ -116,7 +136,9 @@ def generate(compilation: Compilation) -> Executable:
     if compilation.executable is None:
         host = lower(compilation)
         text = _guard_text(compilation)
-        compilation.executable = compile_program(host, fast_math=compilation.fastmath, extra_text=text)
+        with compilation.stage("llvm"):
+            compilation.executable = compile_program(host, fast_math=compilation.fastmath, extra_text=text)
+        del compilation.times["llvm"]  # the executable knows it in parts
         for name, seconds in compilation.executable.times.items():
             compilation.times[f"llvm {name}"] = seconds
     return compilation.executable
@@ -131,7 +153,7 @@ def check_stage(stage: str) -> None:
 def stage_text(compilation: Compilation, stage: str) -> str:
     """The program at a stage, as text."""
     readers: Mapping[str, Callable[[], str]] = {
-        "traced": lambda: str(_with_layouts(compilation.traced)),
+        "traced": lambda: str(with_layouts(compilation.traced)),
         "optimized": lambda: str(optimize(compilation)),
         "fused": lambda: str(fuse(compilation)),
         "kernels": lambda: str(lower(compilation)),
@@ -145,7 +167,7 @@ def stage_text(compilation: Compilation, stage: str) -> str:
 # -- the parts -------------------------------------------------------------------------------------
 
 
-def _with_layouts(traced: TracedFunction) -> Function:
+def with_layouts(traced: TracedFunction) -> Function:
     """The traced function with the layout class of each parameter, which lowering needs."""
     layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
     return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, "layouts": layouts}))
@@ -207,6 +229,13 @@ def _observer() -> Callable[[Step], None] | None:
         print(f"; after {step.name} ({step.seconds * 1e3:.3f} ms)\n{step.function}", file=sys.stderr)
 
     return observe
+
+
+def _verify(function: Function, pass_name: str) -> None:
+    if CONFIG.verify:
+        from jitflow.ir.verifier import verify
+
+        verify(function, pass_name)
 
 
 def _dump(level: int, stage: str, function: Function) -> None:

@@ -121,7 +121,8 @@ def test_unary_functions_of_python_numbers(function: Any) -> None:
 
 MATH = [
     "sqrt", "exp", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "fabs", "isnan", "isinf", "isfinite", "degrees", "radians",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "fabs", "isnan", "isinf", "isfinite", "degrees",
+    "radians",
 ]  # fmt: skip
 
 
