@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -75,8 +76,10 @@ def geometric_mean(values: Iterable[float]) -> float:
 def print_table(rows: list[Row], console: Console) -> None:
     """Print times in milliseconds, the ratio to the best peer, and the share of the copy bandwidth."""
     present = [column for column in _COLUMNS if any(row.seconds(column) is not None for row in rows)]
-    rival = "best peer" if set(present) - {"NumPy", "jitflow"} else "NumPy"
-    table = _table("median of interleaved rounds, one thread (ms)", [*present, f"vs {rival}", "of copy speed"])
+    with_peers = bool(set(present) - {"NumPy", "jitflow"})
+    table = _table(
+        "median of interleaved rounds, one thread (ms)", [*present, "vs best" if with_peers else "vs NumPy", "of copy"]
+    )
     for row in rows:
         times = [_milliseconds(row.seconds(column)) for column in present]
         ratio, share = row.ratio(), row.share_of_copy()
@@ -84,6 +87,7 @@ def print_table(rows: list[Row], console: Console) -> None:
     console.print(table)
     ratios = [ratio for row in rows if (ratio := row.ratio()) is not None]
     if ratios:
+        rival = "the best peer" if with_peers else "NumPy"
         console.print(
             f"jitflow against {rival}: geometric mean {geometric_mean(ratios):.2f}×, lowest {min(ratios):.2f}×"
         )
@@ -102,10 +106,10 @@ def print_first_calls(rows: list[Row], console: Console) -> None:
 
 
 def _table(title: str, columns: list[str]) -> Table:
-    table = Table(title=title, title_justify="left")
-    table.add_column("workload", no_wrap=True)
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("workload", no_wrap=True)  # all peers fit into 80 columns
     for column in columns:
-        table.add_column(column, justify="right", style="bold" if column == "jitflow" else "")
+        table.add_column(column, no_wrap=True, justify="right", style="bold" if column == "jitflow" else "")
     return table
 
 
