@@ -30,6 +30,8 @@ class Scope:
     loop: Loop | None = None
     index: Value | None = None
     mask: Value | None = None
+    stop: Value | None = None
+    """Where a masked loop ends: a step that ends before it has all its lanes."""
     lanes: int = 0
     cache: dict[Any, Value] = field(default_factory=dict)
 
@@ -153,11 +155,12 @@ class Emitter:
         index = Value(Index(), "i")
         parameters = [Value(value.type) for value in carried]
         depth = len(self.scopes)
-        scope = Scope(Builder(), depth, loop, index, None, lanes)
+        scope = Scope(Builder(), depth, loop, index, lanes=lanes)
         self.scopes.append(scope)
         for value in (index, *parameters):
             self.depth_of[value] = depth
         if masked:
+            scope.stop = stop
             left = self.emit("subtract", stop, index)
             scope.mask = self.emit("lanes_below", left, lanes=lanes)
         following = body(parameters)
@@ -165,14 +168,16 @@ class Emitter:
         types: list[Type] = [value.type for value in carried]
         return list(self.here("for", start, stop, step, *carried, types=types, regions=(region,)))
 
-    def branch(self, condition: Value, body: Callable[[], None]) -> None:
-        """Run ``body`` where the condition holds."""
-        self.scopes.append(Scope(Builder(), len(self.scopes)))
-        body()
-        then = self.close([], [])
-        self.scopes.append(Scope(Builder(), len(self.scopes)))
-        otherwise = self.close([], [])
-        self.here("if", condition, types=(), regions=(then, otherwise))
+    def branch(
+        self, condition: Value, body: Callable[[], object], otherwise: Callable[[], object] = lambda: None
+    ) -> None:
+        """Run ``body`` where the condition holds, else ``otherwise``."""
+        regions = []
+        for part in (body, otherwise):
+            self.scopes.append(Scope(Builder(), len(self.scopes)))
+            part()
+            regions.append(self.close([], []))
+        self.here("if", condition, types=(), regions=tuple(regions))
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """Close the innermost scope as a region."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.lower.emitter import Emitter
@@ -38,6 +38,11 @@ HORIZONTAL_LANES = 32
 LONG_BODY = 12
 """Instructions in the body of a vector loop from which on it is compiled once, under masks, not twice."""
 
+STREAM_FROM = 1 << 22
+"""Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
+CACHE_LINE = 64
+SMALLEST_STREAM = 16
+"""Bytes of a vector that processors can write past the caches."""
 BLOCK = 1024
 """Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
 
@@ -97,6 +102,8 @@ class _KernelLowering:
         self.horizontal = self.vector is not None and self.vector.reduced
         self.lanes = self._choose_lanes()
         self.saved: dict[Value, Access] = {}
+        self.hosts: set[Value] = set()
+        """Outputs whose memory holds a saved value for a while."""
         self.sweep = 0
         self.scratch: list[tuple[Value, Dim]] = []
 
@@ -187,7 +194,7 @@ class _KernelLowering:
         self.sweep = self.schedule.sweeps
         for value, (_, _, access) in self.outputs.items():
             if not any(loop.reduced for loop in self.schedule.loops_of(value)):
-                self._store(access, self.value(value))
+                self._store(access, self.value(value), last=True)
 
     def _run_sweep(self, number: int) -> None:
         emitter = self.emitter
@@ -204,7 +211,7 @@ class _KernelLowering:
             for value in saves:
                 self._store(self.saved[value], self.value(value, saving=True))
             for value in stores:
-                self._store(self.outputs[value][2], self.value(value))
+                self._store(self.outputs[value][2], self.value(value), last=value not in self.hosts)
 
         states = self._reduced_loops(list(self.reduced), reductions, visit, [s for r in reductions for s in r.state])
         for reduction in reductions:
@@ -456,7 +463,8 @@ class _KernelLowering:
             "read_strided", buffer, offset, emitter.size(stride), *mask, depth=depth, lanes=self.lanes
         )  # fmt: skip
 
-    def _store(self, access: Access, value: Value) -> None:
+    def _store(self, access: Access, value: Value, *, last: bool = False) -> None:
+        """Write a value at the current position. ``last``: nothing in this kernel reads it again."""
         emitter = self.emitter
         buffer = self.buffers[access.buffer]
         offset = self._offset(access)
@@ -466,10 +474,45 @@ class _KernelLowering:
             return
         value = emitter.splat(value, self.lanes)
         mask = () if self.mask is None else (self.mask,)
-        if stride == access.dtype.itemsize:
-            emitter.here("write", buffer, offset, value, *mask)
-        else:
+        if stride != access.dtype.itemsize:
             emitter.here("write_strided", buffer, offset, emitter.size(stride), value, *mask)
+            return
+        streams = self._streams(access) if last else None
+        if streams is None:
+            emitter.here("write", buffer, offset, value, *mask)
+            return
+        emitter.branch(
+            streams,
+            lambda: emitter.here("write", buffer, offset, value, streaming=True),
+            lambda: emitter.here("write", buffer, offset, value, *mask),
+        )
+
+    def _streams(self, access: Access) -> Value | None:
+        """Whether the vector written here goes past the caches: its array is large, it lies on whole cache lines, and
+        no lane is masked. None where that is never so."""
+        emitter = self.emitter
+        if self.lanes * access.dtype.itemsize < SMALLEST_STREAM:
+            return None
+        nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
+        choice: Dim = minimum(nbytes // STREAM_FROM, 1)
+        for loop, stride in access.strides.items():
+            if loop is not self.vector:
+                choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
+        if access.offset != 0 or choice == 0:
+            return None
+        key = ("streams", choice)
+        streams = emitter.cached(key)
+        if streams is None:
+            streams = emitter.emit("greater", emitter.size(choice), emitter.size(0))
+            emitter.store_cached(key, streams)
+        scope = next(scope for scope in emitter.scopes if scope.lanes)
+        if scope.mask is None:
+            return streams
+        if scope.stop is None or not self._is_long():
+            return None
+        assert scope.index is not None
+        end = emitter.emit("add", scope.index, emitter.size(self.lanes))
+        return emitter.elementwise("logical_and", streams, emitter.emit("less_equal", end, scope.stop))
 
     def _gather(self, op: Op) -> Value:
         """An element at computed positions: negative ones count from the end, and the range is checked."""
@@ -538,11 +581,10 @@ class _KernelLowering:
 
     def _place_saved(self) -> None:
         """Choose where values that a later sweep needs again are kept."""
-        taken: set[Value] = set()
         for value in list(self.schedule.saved):
-            host = self._host_output(value, taken)
-            if host is not None:
-                taken.add(host)
+            host = self._host_output(value)
+            if host is not None and not (self.horizontal and self.outer):
+                self.hosts.add(host)
                 self.saved[value] = self.outputs[host][2]
             elif self.horizontal and isinstance(value.type, Tensor):
                 buffer = self._buffer(value, value.type.dtype)
@@ -557,11 +599,11 @@ class _KernelLowering:
             else:
                 del self.schedule.saved[value]
 
-    def _host_output(self, value: Value, taken: set[Value]) -> Value | None:
+    def _host_output(self, value: Value) -> Value | None:
         """An output of the same dtype and loops that is written no earlier than ``value`` is last needed."""
         assert isinstance(value.type, Tensor | Scalar)
         for output, (_, _, access) in self.outputs.items():
-            if output in taken or access.dtype != value.type.dtype:
+            if output in self.hosts or access.dtype != value.type.dtype:
                 continue
             if set(self.schedule.loops_of(output)) != set(self.outer) | set(self.reduced):
                 continue
