@@ -19,8 +19,18 @@ if TYPE_CHECKING:
     from jitflow.api import CacheInfo, function
     from jitflow.frontend.arguments import Spec
     from jitflow.runtime.pool import memory_stats
+    from jitflow.runtime.threads import set_num_threads
 
-__all__ = ["CacheInfo", "CompilerBug", "JitflowError", "Spec", "UserError", "function", "memory_stats"]
+__all__ = [
+    "CacheInfo",
+    "CompilerBug",
+    "JitflowError",
+    "Spec",
+    "UserError",
+    "function",
+    "memory_stats",
+    "set_num_threads",
+]
 
 __version__ = "0.1.0"
 
@@ -29,6 +39,7 @@ _LAZY = {
     "Spec": "jitflow.frontend.arguments",
     "function": "jitflow.api",
     "memory_stats": "jitflow.runtime.pool",
+    "set_num_threads": "jitflow.runtime.threads",
 }
 
 

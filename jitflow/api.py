@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CacheInfo", "function"]
 
+_ATTEMPTS = 4
+"""How often a call compiles when what it reads changes in between."""
+
 
 class CacheInfo(NamedTuple):
     """How often calls found compiled code. ``misses`` counts compilations; ``maxsize`` bounds ``currsize``."""
@@ -125,10 +128,13 @@ class CompiledFunction:
                 return result
             self._compile(flat)
             self._missed_calls += 1
-        result = self._call_linked(flat)
-        if result is NOT_MATCHED:
-            raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
-        return result
+        for _ in range(_ATTEMPTS):
+            result = self._call_linked(flat)
+            if result is not NOT_MATCHED:
+                return result
+            with self._lock:  # another thread may have changed a global, or evicted the code
+                self._compile(flat)
+        raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, UserError
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.ir.core import Function
 
 if TYPE_CHECKING:
@@ -212,9 +212,11 @@ def _specialise(compilation: Compilation) -> Specialisation:
 
 
 def _cuda_text(compilation: Compilation) -> str:
-    from jitflow.backends.cuda import cuda_text
+    from jitflow.backends import cuda
 
-    text: str = cuda_text(lower(compilation))
+    if not hasattr(cuda, "cuda_text"):
+        raise UserNotImplementedError("kernels cannot be printed as CUDA C++ yet", mend="read the stage kernels")
+    text: str = cuda.cuda_text(lower(compilation))
     return text
 
 

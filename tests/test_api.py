@@ -236,6 +236,18 @@ def test_threads_compile_once_and_share() -> None:
     assert shared.cache_info().hits == 8 * 29 - 1
 
 
+def test_numbers_of_threads() -> None:
+    jitflow.set_num_threads(2)
+    np.testing.assert_array_equal(scaled(X), X * 2)
+    jitflow.set_num_threads(1)
+    with pytest.raises(ValueError, match="at least 1"):
+        jitflow.set_num_threads(0)
+
+
+def test_memory_is_accounted_for() -> None:
+    assert all(isinstance(number, int) for number in jitflow.memory_stats().values())
+
+
 def test_disabled_functions_are_plain() -> None:
     program = "import jitflow; f = jitflow.function(lambda x: x); print(type(f).__name__)"
     result = subprocess.run(

@@ -126,6 +126,10 @@ def array_class(array: Any, path: str) -> ArrayClass:
         return ArrayClass(array.dtype, array.shape, array.layout, fixed=True)
     if type(array) is not np.ndarray:
         raise _subclass_error(array, path)
+    if not array.flags.aligned:  # arguments are copied before they get here
+        raise UserValueError(
+            f"{path} is an array whose elements are not aligned in memory", mend=f"copy it: {path}.copy()"
+        )
     dtype = None if array.dtype.kind in "OSUVMmT" and not _is_extension(array.dtype) else dtype_of(array.dtype)
     if dtype is None or not array.dtype.isnative:
         raise _dtype_error(array.dtype, path)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import dataclasses
 import math
+import sys
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
-from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
+from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
 
 __all__ = ["BUILTIN_FUNCTIONS", "replacement"]
@@ -71,27 +74,30 @@ def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
     return math_function(module, name, args)
 
 
-BUILTIN_FUNCTIONS: dict[str, Any] = {
-    "len": traced_len,
-    "max": partial(_extremum, "max"),
-    "min": partial(_extremum, "min"),
-}
+def _type(*args: Any, **keywords: Any) -> Any:
+    """`type`: of a tracer or proxy, the class of what it stands for, as the program knows it."""
+    if len(args) != 1 or keywords:
+        return type(*args, **keywords)
+    (thing,) = args
+    if isinstance(thing, ObjectProxy) and type(thing) is ObjectProxy:
+        return thing._jitflow_read("__class__")
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict}
+    kind = kinds.get(type(thing), thing.__class__)
+    return replacement(kind) or kind
 
 
-@cache
-def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
-    from jitflow.frontend.numpy import dispatch
-
-    table: dict[int, tuple[Any, Callable[..., Any]]] = {}
-    for module in (math, cmath):
-        for name, member in vars(module).items():
-            if callable(member) and not name.startswith("_"):
-                table[id(member)] = (member, partial(_math, module.__name__, name))
-    for name, function in BUILTIN_FUNCTIONS.items():
-        table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
-    for original, function in dispatch.REPLACEMENTS.items():
-        table[id(original)] = (original, _stand_in(original, function) if isinstance(original, type) else function)
-    return table
+def _super(*args: Any) -> Any:
+    """`super`: of a proxy, what reads the methods of the next class, so that they are traced as well."""
+    if not args:
+        frame = sys._getframe(2)  # the method: above this function is the call of the class that stands for `super`
+        names = frame.f_locals
+        if "__class__" not in names or not frame.f_code.co_varnames:
+            raise located(UserRuntimeError("super(): no arguments"))
+        args = (names["__class__"], names[frame.f_code.co_varnames[0]])
+    kind, thing = args
+    if isinstance(kind, ClassProxy):
+        kind = kind._jitflow_object
+    return SuperProxy(kind, thing) if type(thing) is ObjectProxy else super(kind, thing)
 
 
 def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
@@ -117,6 +123,43 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
             return hash(kind)
 
     return StandIn(kind.__name__, (kind,), {"__slots__": (), "__module__": kind.__module__})
+
+
+def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
+    """`dataclasses.replace` and its like: of a proxy, they get an object of the class with the traced fields."""
+    if type(thing) is ObjectProxy and dataclasses.is_dataclass(thing.__class__):
+        fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing.__class__)}
+        thing = object.__new__(thing.__class__)
+        for name, value in fields.items():
+            object.__setattr__(thing, name, value)
+    return function(thing, *args, **keywords)
+
+
+BUILTIN_FUNCTIONS: dict[str, Any] = {
+    "len": traced_len,
+    "max": partial(_extremum, "max"),
+    "min": partial(_extremum, "min"),
+    "type": _stand_in(type, _type),
+    "super": _stand_in(super, _super),
+}
+
+
+@cache
+def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
+    from jitflow.frontend.numpy import dispatch
+
+    table: dict[int, tuple[Any, Callable[..., Any]]] = {}
+    for module in (math, cmath):
+        for name, member in vars(module).items():
+            if callable(member) and not name.startswith("_"):
+                table[id(member)] = (member, partial(_math, module.__name__, name))
+    for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):
+        table[id(function)] = (function, partial(_of_dataclass, function))
+    for name, function in BUILTIN_FUNCTIONS.items():
+        table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
+    for original, function in dispatch.REPLACEMENTS.items():
+        table[id(original)] = (original, _stand_in(original, function) if isinstance(original, type) else function)
+    return table
 
 
 def replacement(thing: Any) -> Any:

@@ -1,6 +1,7 @@
 """Where in the user's program the tracer stands.
 
-The place of an op is the innermost frame that belongs neither to jitflow nor to NumPy: the line that the user wrote.
+The place of an op is the innermost frame that belongs to none of jitflow, NumPy and Python's own library: the line that
+the user wrote.
 Looking it up happens once per op, so positions are decoded once per code object and places once per instruction.
 """
 
@@ -18,6 +19,7 @@ __all__ = ["Locator", "frontend_path", "is_internal"]
 
 _JITFLOW = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
 """Programs that are packed with jitflow, but written as a user writes them."""
 
@@ -33,6 +35,8 @@ def is_internal(file: str) -> bool:
 
 
 def _is_hidden(file: str) -> bool:
+    if file.startswith(_LIBRARY) and not file.startswith((_JITFLOW, _NUMPY)):
+        return "-packages" + os.sep not in file  # installed packages lie inside Python's own library
     return is_internal(file) or file.startswith(_NUMPY)
 
 

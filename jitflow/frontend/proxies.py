@@ -7,10 +7,10 @@ tracing, and never again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType, ModuleType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn
 
-from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
 from jitflow.frontend.purity import Impure, is_impure_member, is_pure_module
 from jitflow.frontend.tracers import located
 
@@ -156,6 +156,27 @@ def _functions_in(member: Any) -> list[FunctionType]:
     """The Python functions behind a member of a class."""
     parts = (member, *(getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel")))
     return [part for part in parts if isinstance(part, FunctionType)]
+
+
+class SuperProxy:
+    """``super()`` of a proxied object: reads along the classes behind ``kind``."""
+
+    __slots__ = ("_jitflow_kind", "_jitflow_thing")
+
+    def __init__(self, kind: type, thing: ObjectProxy) -> None:
+        self._jitflow_kind = kind
+        self._jitflow_thing = thing
+
+    def __getattr__(self, name: str) -> Any:
+        thing = self._jitflow_thing
+        order = type(thing._jitflow_object).__mro__
+        for position in range(order.index(self._jitflow_kind) + 1, len(order)):
+            if name not in vars(order[position]):
+                continue
+            classes = thing._jitflow_read("__class__")._jitflow_read("__mro__")
+            found = classes[position].__getattr__(name) if order[position] is not object else getattr(object, name)
+            return MethodType(found, thing) if isinstance(found, FunctionType) else found
+        raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))
 
 
 class ModuleView:

@@ -80,6 +80,7 @@ class Recorder:
         self._taken: dict[int, Any] = {}
         self._globals: dict[int, RecordingGlobals] = {}
         self._cells: dict[int, CellType] = {}
+        self._classes: dict[int, ClassProxy] = {}
         self._builtins = self._make_builtins()
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
@@ -159,7 +160,9 @@ class Recorder:
             return self.replace(thing)
         if isinstance(thing, type):
             inputs.guard(IsObject(register, thing))
-            return ClassProxy(thing, register, path, partial(self._attribute, thing, register))
+            if id(thing) not in self._classes:  # one for each class, so that `type(x) is C` holds
+                self._classes[id(thing)] = ClassProxy(thing, register, path, partial(self._attribute, thing, register))
+            return self._classes[id(thing)]
         if isinstance(thing, (FunctionType, *_C_METHODS)) or (callable(thing) and _is_numpy_function(thing)):
             inputs.guard(IsObject(register, thing))
             return self.replace(thing)
@@ -230,6 +233,9 @@ class Recorder:
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
+        if name == "__dataclass_fields__":  # written once, with the class
+            self.inputs.guard(IsObject(self.inputs.register(Attribute(register, name), path), found))
+            return found
         if isinstance(thing, ModuleType) and thing.__name__ == "builtins":
             return self.replace(found)
         return self.take(found, Attribute(register, name), path)

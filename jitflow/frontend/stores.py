@@ -18,12 +18,25 @@ __all__ = ["refuse_stores"]
 
 def refuse_stores(code: CodeType) -> None:
     """Raise `UserNotImplementedError` at the first such store in ``code`` or in a function defined in it."""
+    if not _may_store(code):
+        return
     for place, what in _stores(code, frozenset(code.co_freevars)):
         raise UserNotImplementedError(
             f"{what} inside a compiled function would happen once, while tracing",
             mend="return the new value and assign it outside the compiled function",
             location=place,
         )
+
+
+_STORES = tuple(dis.opmap[name] for name in ("STORE_GLOBAL", "DELETE_GLOBAL", "STORE_DEREF", "DELETE_DEREF"))
+
+
+def _may_store(code: CodeType) -> bool:
+    """Whether a byte of the code, or of code in it, is such an instruction: quick, and never wrongly false."""
+    instructions = code.co_code[::2]
+    return any(store in instructions for store in _STORES) or any(
+        _may_store(inner) for inner in code.co_consts if isinstance(inner, CodeType)
+    )
 
 
 def _stores(code: CodeType, outside: frozenset[str]) -> Iterator[tuple[Loc, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 import types
 from typing import Any
@@ -14,6 +16,12 @@ from tests.frontend.interpreted import interpreted
 SCALE = 2.0
 TABLE = np.arange(3.0)
 SETTINGS: dict[str, Any] = {"rate": 0.5, "layers": [np.ones(3), np.ones(3)]}
+
+
+@dataclasses.dataclass
+class State:
+    weight: Any
+    rate: float
 
 
 class Config:
@@ -241,6 +249,71 @@ def test_inner_functions_and_comprehensions_read_too() -> None:
     factor = 3.0
     assert outer(1.0) == ([5.0, 5.0], 4.0)
     assert outer.count == 1
+
+
+def test_inherited_methods_and_types_of_objects() -> None:
+    class Layer:
+        scale = 2.0
+
+        def __init__(self, bias):
+            self.bias = bias
+
+        def forward(self, x):
+            return x * type(self).scale + self.bias
+
+    class Deep(Layer):
+        def forward(self, x):
+            return super().forward(x) + super(Deep, self).forward(x)  # noqa: UP008
+
+    @interpreted
+    def run(layer, x):
+        y = layer.forward(x)
+        return y + 1 if type(layer) is Deep else y
+
+    for layer in (Layer(1.0), Deep(3.0)):
+        assert run(layer, 2.0) == run.__wrapped__(layer, 2.0)
+    Layer.scale = 5.0
+    assert run(Deep(3.0), 2.0) == run.__wrapped__(Deep(3.0), 2.0)
+    assert run.count == 2
+    Layer.forward = lambda self, x: x
+    assert run(Deep(3.0), 2.0) == 5.0
+    assert run.count == 3
+
+
+def test_types_of_traced_values() -> None:
+    @interpreted
+    def types(x, s, f):
+        return (type(x) is np.ndarray, type(s) is float, type(f) is np.float32, type(len(x)) is int,
+                isinstance(float, type), type([]) is list)  # fmt: skip
+
+    args = (np.ones(3), 1.0, np.float32(1))
+    assert types(*args) == types.__wrapped__(*args)
+
+
+def test_dataclasses_are_read_replaced_and_returned() -> None:
+    @interpreted
+    def step(state, gradient):
+        return dataclasses.replace(state, weight=state.weight - state.rate * gradient)
+
+    state = State(np.ones(3), 0.5)
+    found = step(state, np.ones(3))
+    assert type(found) is State
+    np.testing.assert_array_equal(found.weight, np.full(3, 0.5))
+    state.rate = 0.25
+    np.testing.assert_array_equal(step(state, np.ones(3)).weight, np.full(3, 0.75))
+    assert step.count == 1
+
+
+def test_cached_helpers_are_traced_anew() -> None:
+    @functools.lru_cache
+    def table(n):
+        return n * SCALE
+
+    @interpreted
+    def outer(x):
+        return x + table(2)
+
+    assert outer(1.0) == 5.0
 
 
 def test_closures_over_themselves() -> None:

@@ -58,6 +58,9 @@ class ArrayTracer(Tracer):
     def itemsize(self) -> int:
         return self.type.dtype.itemsize
 
+    def __copy__(self) -> Any:
+        return self.__getattr__("copy")()
+
     def __len__(self) -> int:
         # The compiled function's own `len` keeps sizes symbolic; this is for C code that asks.
         if not self.ndim:

@@ -80,10 +80,10 @@ class Tracer:
         return f"<traced {self._value.type}>"
 
     def __copy__(self) -> Any:
-        return self.__getattr__("copy")()
+        return self
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.__getattr__("copy")()
+        return self.__copy__()
 
     def __reduce__(self) -> NoReturn:
         raise self._conversion("pickle", "do this outside the compiled function")

@@ -84,12 +84,6 @@ class SizeTracer(Tracer):
     def __reduce__(self) -> Any:
         return int, (self._number("pickling a size"),)
 
-    def __copy__(self) -> SizeTracer:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> SizeTracer:
-        return self
-
     def __round__(self, digits: int | None = None) -> SizeTracer:
         return self if digits is None or digits >= 0 else python_arithmetic("round", self, digits)
 
