@@ -1,5 +1,6 @@
 """Lowering: a fused tensor function becomes kernels (loop ops) and the host program that runs them."""
 
 from jitflow.passes.lower.host import Lowered, ResultPlace, lower
+from jitflow.passes.lower.target import CPU, GPU, Target
 
-__all__ = ["Lowered", "ResultPlace", "lower"]
+__all__ = ["CPU", "GPU", "Lowered", "ResultPlace", "Target", "lower"]

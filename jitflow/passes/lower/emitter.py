@@ -147,10 +147,12 @@ class Emitter:
         loop: Loop | None = None,
         lanes: int = 0,
         masked: bool = False,
+        parallel: bool = False,
     ) -> list[Value]:
         """A ``for`` whose body is emitted by ``body(carried) -> next carried`` in a scope of its own.
 
-        With ``masked``, the scope's mask covers the lanes that lie before ``stop``.
+        With ``masked``, the scope's mask covers the lanes that lie before ``stop``. ``parallel`` says that iterations
+        may run in any order and at the same time.
         """
         index = Value(Index(), "i")
         parameters = [Value(value.type) for value in carried]
@@ -166,7 +168,8 @@ class Emitter:
         following = body(parameters)
         region = self.close([index, *parameters], following)
         types: list[Type] = [value.type for value in carried]
-        return list(self.here("for", start, stop, step, *carried, types=types, regions=(region,)))
+        attributes = {"parallel": True} if parallel else {}
+        return list(self.here("for", start, stop, step, *carried, types=types, regions=(region,), **attributes))
 
     def branch(
         self, condition: Value, body: Callable[[], object], otherwise: Callable[[], object] = lambda: None

@@ -22,6 +22,7 @@ from jitflow.passes.layout import Layout, contiguous, parameter_layout, stride_n
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.scan import lower_accumulation
+from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Lowered", "ResultPlace", "lower"]
 
@@ -64,21 +65,21 @@ class Storage:
     returned: bool = False
 
 
-def lower(function: Function, vector_bytes: int = 64) -> Lowered:
-    """Lower a fused tensor function to loops and a host program.
+def lower(function: Function, target: Target = CPU) -> Lowered:
+    """Lower a fused tensor function to loops and a host program, for a kind of processor.
 
     The attribute ``layouts`` holds the layout class of each parameter (``C F unit general``); arrays are expected in
     argument slots in parameter order, 1 + 2 * rank slots each, scalars in one slot, c128 in two.
     """
-    return HostLowering(function, vector_bytes).run()
+    return HostLowering(function, target).run()
 
 
 class HostLowering:
     """State of one lowering; `library.py` and `scan.py` add their ops through it."""
 
-    def __init__(self, function: Function, vector_bytes: int) -> None:
+    def __init__(self, function: Function, target: Target) -> None:
         self.function = function
-        self.vector_bytes = vector_bytes
+        self.target = target
         self.builder = Builder()
         self.kernels: list[Function] = []
         self.sizes: dict[str, Value] = {}
@@ -308,7 +309,7 @@ class HostLowering:
             stored[position] = target = self.allocate(operand.type.dtype, operand.type.dims, layout)
             self.copy_into(operand, target, layout)
             layouts[position] = layout
-        kernel = lower_nest(op, layouts, self.vector_bytes, keep_order=reshaped)
+        kernel = lower_nest(op, layouts, self.target, keep_order=reshaped)
         outputs = [
             self.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
             for result, layout in zip(op.results, kernel.layouts, strict=True)
@@ -392,7 +393,7 @@ class HostLowering:
         name = f"copy_{len(self.kernels)}"
         outer.add("fusion", source, types=(source.type,), regions=(region,), kernel=name)
         (op,) = outer.ops
-        kernel = lower_nest(op, [self.layouts[source]], self.vector_bytes, into=layout)
+        kernel = lower_nest(op, [self.layouts[source]], self.target, into=layout)
         self.launch(kernel, (source,), (storage,))
 
     def contiguous_copy(self, value: Value) -> Storage:

@@ -31,6 +31,7 @@ from jitflow.passes.layout import Layout
 from jitflow.passes.lower.nest import Access, Loop, Nest
 from jitflow.passes.lower.reductions import Reduction, reduction_for
 from jitflow.passes.lower.schedule import Schedule
+from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
 
@@ -70,7 +71,7 @@ class Kernel:
 def lower_nest(
     op: Op,
     layouts: Sequence[Layout | None],
-    vector_bytes: int = 64,
+    target: Target = CPU,
     *,
     keep_order: bool = False,
     into: Layout | None = None,
@@ -84,15 +85,15 @@ def lower_nest(
     by_parameter = {
         parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
     }
-    return _KernelLowering(op, Nest(region, by_parameter), vector_bytes, keep_order, into).run()
+    return _KernelLowering(op, Nest(region, by_parameter), target, keep_order, into).run()
 
 
 class _KernelLowering:
-    def __init__(self, op: Op, nest: Nest, vector_bytes: int, keep_order: bool, into: Layout | None) -> None:
+    def __init__(self, op: Op, nest: Nest, target: Target, keep_order: bool, into: Layout | None) -> None:
         self.op = op
         self.nest = nest
         self.region: Region = op.regions[0]
-        self.vector_bytes = vector_bytes
+        self.target = target
         self.emitter = Emitter()
         self.buffers: dict[Value, Value] = {}
         self.scalars: dict[Value, Value] = {}
@@ -128,10 +129,12 @@ class _KernelLowering:
     def _choose_lanes(self) -> int:
         if self.vector is None:
             return 0
+        if self.target.lanes:
+            return self.target.lanes
         if self.horizontal:
             return HORIZONTAL_LANES
         widest = self.schedule.widest_item
-        lanes = max(1, self.vector_bytes // widest)
+        lanes = max(1, self.target.vector_bytes // widest)
         light = self.schedule.cost <= 40
         return max(2, 2 * lanes if light else lanes)
 
@@ -157,7 +160,8 @@ class _KernelLowering:
         if loop is self.vector:
             self._vector_loop(loop, (), lambda carried: body(carried))
         else:
-            emitter.loop(emitter.size(0), stop, emitter.size(1), (), body, loop)
+            distributed = self.target.distributed
+            emitter.loop(emitter.size(0), stop, emitter.size(1), (), body, loop, parallel=distributed)
 
     def _vector_loop(
         self, loop: Loop, carried: Sequence[Value], body: Callable[[Sequence[Value]], Sequence[Value]]
@@ -168,8 +172,9 @@ class _KernelLowering:
         step = emitter.size(self.lanes)
         if self._is_long():
             return emitter.loop(
-                emitter.size(0), emitter.size(loop.dim), step, carried, body, loop, self.lanes, masked=True
-            )
+                emitter.size(0), emitter.size(loop.dim), step, carried, body, loop, self.lanes, masked=True,
+                parallel=self.target.distributed and not loop.reduced,
+            )  # fmt: skip
         main = self._whole_vectors(loop)
         if not (isinstance(loop.dim, int) and loop.dim < self.lanes):
             carried = emitter.loop(emitter.size(0), main, step, carried, body, loop, self.lanes)
@@ -179,6 +184,8 @@ class _KernelLowering:
 
     def _is_long(self) -> bool:
         """Whether the body of the vector loop is long enough to be compiled only once."""
+        if self.target.masked:
+            return True
         if self.vector in self.outer:
             return self.schedule.cost > LONG_BODY
         return self.schedule.sweep_cost(self.sweep) > LONG_BODY
@@ -588,7 +595,7 @@ class _KernelLowering:
                 self.saved[value] = self.outputs[host][2]
             elif self.horizontal and isinstance(value.type, Tensor):
                 buffer = self._buffer(value, value.type.dtype)
-                loops = self.reduced
+                loops = [*self.outer, *self.reduced] if self.target.distributed else self.reduced
                 strides: dict[Loop, Dim] = {}
                 total: Dim = value.type.dtype.itemsize
                 for loop in reversed(loops):

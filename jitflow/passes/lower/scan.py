@@ -45,7 +45,10 @@ def lower_accumulation(host: HostLowering, op: Op) -> None:
     def nest(depth: int, indices: list[Value]) -> None:
         length = emitter.size(type.dims[order[depth]])
         if depth + 1 < len(order):
-            emitter.loop(zero, length, one, (), lambda _: nest(depth + 1, [*indices, _index(emitter)]) or ())
+            emitter.loop(
+                zero, length, one, (), lambda _: nest(depth + 1, [*indices, _index(emitter)]) or (),
+                parallel=host.target.distributed,
+            )  # fmt: skip
             return
 
         def first(_: Sequence[Value]) -> Sequence[Value]:

@@ -1,0 +1,31 @@
+"""What lowering needs to know of the processor: how wide its vectors are, and who runs the iterations of outer loops.
+
+The kernels are the same for every target, made by one lowering. On a GPU a vector is a warp: its 32 lanes are 32
+threads, so a horizontal reduction is a warp's, and in a vertical one every thread has an output of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["CPU", "GPU", "Target"]
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A kind of processor.
+
+    ``vector_bytes`` is the width of its vectors. ``lanes``, if it is not 0, is how many lanes every vector has whatever
+    its dtype. ``distributed``: iterations of outer loops may run at the same time, so these loops are marked
+    ``parallel``, and scratch memory is not shared between them. ``masked``: vector loops run under masks throughout,
+    rather than once without and once, for the tail, with.
+    """
+
+    vector_bytes: int = 64
+    lanes: int = 0
+    distributed: bool = False
+    masked: bool = False
+
+
+CPU = Target()
+GPU = Target(lanes=32, distributed=True, masked=True)
