@@ -8,12 +8,16 @@ import dataclasses
 import math
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from contextlib import nullcontext
+from functools import cache, partial, wraps
 from typing import Any
+
+import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
+from jitflow.frontend.tracers.base import numpy_functions
 
 __all__ = ["BUILTIN_FUNCTIONS", "replacement"]
 
@@ -53,10 +57,7 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
                 else f"use np.{name}imum for the smaller of each pair, or .{name}() for the smallest element",
             )
         )
-    import numpy as np
-
-    from jitflow.frontend.numpy import dispatch
-
+    dispatch = numpy_functions()
     # Python keeps the first operand when the comparison with it is false, as it is with nan.
     compare = np.greater if name == "max" else np.less
     best = items[0]
@@ -135,6 +136,36 @@ def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywor
     return function(thing, *args, **keywords)
 
 
+def _numpy_function(function: Any) -> Callable[..., Any]:
+    """A function of NumPy that also sees tracers in lists and tuples, in which NumPy does not look for them."""
+
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        if any(_holds_tracer(argument) for argument in (*args, *keywords.values())):
+            return numpy_functions().apply_function(function, args, keywords)
+        return function(*args, **keywords)
+
+    return call
+
+
+def _holds_tracer(thing: Any) -> bool:
+    return isinstance(thing, list | tuple) and any(isinstance(item, Tracer) or _holds_tracer(item) for item in thing)
+
+
+def _errstate(**kinds: Any) -> Any:
+    """`numpy.errstate`: jitflow emits no warnings, and cannot raise at the elements that NumPy would raise at."""
+    for name, kind in kinds.items():
+        if kind not in (None, "ignore", "warn"):
+            raise located(
+                UserNotImplementedError(
+                    f"np.errstate({name}={kind!r}) is not compiled",
+                    expected="ignore or warn; compiled code gives the values that NumPy gives, without warnings",
+                    mend="test the values: np.isfinite(x).all()",
+                )
+            )
+    return nullcontext()
+
+
 BUILTIN_FUNCTIONS: dict[str, Any] = {
     "len": traced_len,
     "max": partial(_extremum, "max"),
@@ -146,9 +177,13 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
 
 @cache
 def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
-    from jitflow.frontend.numpy import dispatch
-
-    table: dict[int, tuple[Any, Callable[..., Any]]] = {}
+    dispatch = numpy_functions()
+    table: dict[int, tuple[Any, Callable[..., Any]]] = {
+        id(np.errstate): (np.errstate, _stand_in(np.errstate, _errstate))
+    }
+    for function in dispatch.FUNCTIONS:
+        if not isinstance(function, np.ufunc | type):
+            table[id(function)] = (function, _numpy_function(function))
     for module in (math, cmath):
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):

@@ -97,6 +97,8 @@ def _trace(
         take = recorder.constant if name in static else recorder.take
         taken.append(take(argument, Argument(index), name))
     result = _call(recorded, taken)
+    if state.refusals:
+        raise state.refusals[0]
     collected = Results(recorder.origins)
     tree = collected.tree(result)
     region = state.builder.region(state.parameters, collected.values)

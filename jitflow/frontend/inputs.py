@@ -62,6 +62,13 @@ class Inputs:
         """How the program spells what a register holds."""
         return self._paths[register]
 
+    def comes_from_argument(self, register: int) -> bool:
+        """Whether what a register holds is an argument, or inside one."""
+        read = self.reads[register]
+        while isinstance(read, Item | Attribute):
+            read = self.reads[read.parent]
+        return isinstance(read, Argument)
+
     def guard(self, guard: Guard) -> None:
         """Check this at every call. The same guard again costs nothing."""
         key = (type(guard), guard.register)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.tracers import located
 
-__all__ = ["Impure", "impure_builtins", "impure_call", "is_foreign_impure", "is_pure_module"]
+__all__ = ["Impure", "Unusable", "impure_builtins", "impure_call", "is_foreign_impure", "is_pure_module"]
 
 PURE_MODULES = frozenset(
     [
@@ -143,6 +143,25 @@ def impure_call(what: str) -> UserError:
             mend=f"{ADVICE}, or name an argument that holds it in static=",
         )
     )
+
+
+class Unusable:
+    """Stands for an item of a container outside that cannot be read: whoever uses it gets the error."""
+
+    __slots__ = ("_error",)
+    _error: UserError
+
+    def __init__(self, error: UserError) -> None:
+        object.__setattr__(self, "_error", error)
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        error = self._error
+        raise located(type(error)(error.message, found=error.found, expected=error.expected, mend=error.mend))
+
+    __call__ = __getattr__ = __setattr__ = __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = _refuse
+    __bool__ = __enter__ = __next__ = __array__ = __float__ = __index__ = __add__ = __radd__ = __mul__ = _refuse
+    __rmul__ = __sub__ = __rsub__ = __truediv__ = __rtruediv__ = __matmul__ = __rmatmul__ = __eq__ = __lt__ = _refuse
+    __hash__ = object.__hash__
 
 
 class Impure:

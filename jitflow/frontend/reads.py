@@ -38,17 +38,16 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserTypeError, as_user_error
+from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserTypeError, as_user_error
 from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, unsupported
 from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS, replacement
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.purity import Impure, impure_builtins, is_foreign_impure, is_pure_module
+from jitflow.frontend.purity import Impure, Unusable, impure_builtins, is_foreign_impure, is_pure_module
 from jitflow.frontend.stores import refuse_stores
 from jitflow.frontend.tracers import NumberTracer, Tracer, located
 from jitflow.frontend.tracers.base import escaped
 from jitflow.runtime.plan import (
-    Argument,
     Attribute,
     Cell,
     EqualsConstant,
@@ -70,6 +69,8 @@ _CACHED = type(functools.lru_cache(max))
 """What `functools.lru_cache` makes: its function is traced anew, because the results would be tracers."""
 _C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType)
 _MISSING = object()
+LARGEST_CONTAINER = 4096
+"""Items of a tuple, list or dict that is read from outside."""
 
 
 class Recorder:
@@ -173,7 +174,7 @@ class Recorder:
 
     def _number(self, thing: Any, register: int) -> Any:
         tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)))
-        if type(thing) in (bool, int) and not isinstance(self.inputs.reads[register], Argument):
+        if type(thing) in (bool, int) and not self.inputs.comes_from_argument(register):
             assert isinstance(tracer, NumberTracer)
             tracer.allow_pinning(thing, partial(self.inputs.pin, register, thing))
         return tracer
@@ -181,12 +182,13 @@ class Recorder:
     def _container(self, thing: Any, register: int) -> Any:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         inputs.guard(IsType(register, kind))
+        if len(thing) > LARGEST_CONTAINER:
+            raise located(_too_long(thing, path))
         if isinstance(thing, dict):
             if kind is not dict:
                 raise located(unsupported(thing, path))
             inputs.guard(KeysAre(register, tuple(thing)))
-            items = {key: self.take(item, Item(register, key), f"{path}[{key!r}]") for key, item in thing.items()}
-            return OutsideDict(items, register, path)
+            return OutsideDict({key: self._item(item, register, key) for key, item in thing.items()}, register, path)
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -194,8 +196,18 @@ class Recorder:
         if kind not in (tuple, list):
             raise located(unsupported(thing, path))
         inputs.guard(HasLength(register, len(thing)))
-        taken = [self.take(item, Item(register, index), f"{path}[{index}]") for index, item in enumerate(thing)]
+        taken = [self._item(item, register, index) for index, item in enumerate(thing)]
         return OutsideList(taken, register, path) if kind is list else tuple(taken)
+
+    def _item(self, item: Any, register: int, key: Any) -> Any:
+        """An item of a container; one that cannot be read is an error in an argument, elsewhere when it is used."""
+        try:
+            return self.take(item, Item(register, key), f"{self.inputs.path(register)}[{key!r}]")
+        except UserError as error:
+            if self.inputs.comes_from_argument(register):
+                raise
+            self.inputs.trace.forget(error)
+            return Unusable(error)
 
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))
@@ -360,6 +372,14 @@ class _Namespace:
         for name in names:
             if name != "*":
                 setattr(self, name, getattr(module, name))
+
+
+def _too_long(thing: Any, path: str) -> UserError:
+    return UserNotImplementedError(
+        f"{path} is a {type(thing).__name__} of {len(thing)} items, each of which would be an input of its own",
+        expected=f"at most {LARGEST_CONTAINER} items",
+        mend="make it an array",
+    )
 
 
 def _function_guard(function: FunctionType, register: int) -> FunctionIs:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from jitflow.errors import CompilerBug, UserError, UserRuntimeError
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.locate import Locator
 from jitflow.ir.core import Builder, Fact, Region, TypeRuleError, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, lower_bound, maximum, substitute, symbol, symbols
@@ -50,6 +50,8 @@ class Trace:
         self.hints: dict[str, int] = {}
         self.at_least: dict[str, int] = {}
         self.decisions: list[Decision] = []
+        self.refusals: list[UserError] = []
+        """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
         self._views: dict[Value, Value] = {}
         self._shown: set[Value] = set()
         self._shared: set[Value] = set()
@@ -120,8 +122,15 @@ class Trace:
 
     def locate(self, error: UserError) -> UserError:
         """``error`` at the user's line that is running, with the calls that led there."""
+        if isinstance(error, UserNotImplementedError) and error not in self.refusals:
+            self.refusals.append(error)
         callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
         return error.at(self._locator.here(self._bottom), tuple(callers))
+
+    def forget(self, error: UserError) -> None:
+        """Take back a refusal, because what was refused is not used."""
+        if error in self.refusals:
+            self.refusals.remove(error)
 
     # -- sizes ------------------------------------------------------------------------------------
 

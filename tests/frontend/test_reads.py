@@ -9,8 +9,10 @@ import types
 from typing import Any
 
 import numpy as np
+import pytest
 
 import jitflow
+from jitflow.errors import UserError
 from tests.frontend.interpreted import interpreted
 
 SCALE = 2.0
@@ -196,6 +198,33 @@ def test_containers_are_read_item_by_item() -> None:
     SETTINGS["layers"].append(np.ones(3))
     np.testing.assert_array_equal(combine(x), x * 5.5)
     assert combine.count == 2
+
+
+def test_items_that_nobody_uses_may_be_anything() -> None:
+    table = {"rate": 2.0, "names": {"a", "b"}, "file": np.array(["x"])}
+
+    @interpreted
+    def scale(x):
+        return x * table["rate"]
+
+    @interpreted
+    def uses(x):
+        return x if "a" in table["names"] else -x
+
+    assert scale(3.0) == 6.0
+    with pytest.raises(UserError, match=r"table\['names'\] is a set"):
+        uses(3.0)
+
+
+def test_long_containers_are_refused() -> None:
+    table = list(range(5000))
+
+    @interpreted
+    def first(x):
+        return x + table[0]
+
+    with pytest.raises(UserError, match="a list of 5000 items"):
+        first(1.0)
 
 
 def test_absent_attributes_are_guarded() -> None:

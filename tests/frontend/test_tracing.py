@@ -252,6 +252,54 @@ def test_isinstance_sees_what_the_value_is() -> None:
     assert kinds(*args) == kinds.__wrapped__(*args)
 
 
+def test_a_refusal_cannot_be_caught_by_the_program() -> None:
+    @interpreted
+    def careful(x):
+        try:
+            return float(x)
+        except Exception:
+            return x * 0
+
+    with pytest.raises(NotImplementedError, match=r"float\(\)"):
+        careful(2.0)
+
+    @interpreted
+    def asks(x):
+        try:
+            return x.nothing
+        except AttributeError:
+            return x + 1
+
+    assert asks(np.float64(1.0)) == 2.0
+
+
+def test_tracers_in_lists_reach_numpy() -> None:
+    @interpreted
+    def listed(x):
+        return np.sum([x.sum(), 1.0]), np.prod(x.shape), np.stack([x[0], x[1]]), np.max((x.min(), 3.0))
+
+    x = np.arange(6.0).reshape(2, 3)
+    for found, expected in zip(listed(x), listed.__wrapped__(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        assert type(found) is type(expected)
+
+
+def test_errstate_may_ignore_but_not_raise() -> None:
+    @interpreted
+    def quiet(x):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return 1 / x
+
+    @interpreted
+    def loud(x):
+        with np.errstate(all="raise"):
+            return 1 / x
+
+    np.testing.assert_array_equal(quiet(np.array([0.0, 2.0])), [np.inf, 0.5])
+    with pytest.raises(NotImplementedError, match="errstate"):
+        loud(np.ones(2))
+
+
 def test_ops_know_the_users_line() -> None:
     def helper(x):
         return np.exp(x)
