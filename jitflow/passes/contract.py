@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from jitflow.ir.core import Builder, Function, Op, Value, clone_op
 from jitflow.ir.dtypes import BOOL, F32
-from jitflow.ir.types import Tensor
+from jitflow.ir.types import Tensor, dims_of
 
 __all__ = ["BLAS_LETTERS", "contract"]
 
@@ -44,13 +44,13 @@ def _is_for_library(op: Op) -> bool:
 
 
 def _product(builder: Builder, left: Value, right: Value) -> Value:
-    assert isinstance(left.type, Tensor) and isinstance(right.type, Tensor)
+    assert isinstance(left.type, Tensor)
     dtype = left.type.dtype
     if dtype.name in ("f16", "bf16"):
         left, right = (builder.make("cast", operand, dtype=F32) for operand in (left, right))
         return builder.make("cast", _product(builder, left, right), dtype=dtype)
     *batch, rows, inner = left.type.dims
-    columns = right.type.dims[-1]
+    columns = dims_of(right.type)[-1]
     rank = len(batch)
     dims = (*batch, rows, columns, inner)
     batch_axes = tuple(range(rank))

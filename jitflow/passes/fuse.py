@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import pairwise
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value, clone_op, walk
@@ -88,9 +89,9 @@ class _Fusion:
         for op in self.function.region.body:
             if not _is_fusable(op):
                 continue
-            if isinstance(op.results[0].type, Tensor) or "reduction" in op.definition.traits or op.name == "gather":
-                chosen[op] = None
-            elif any(self._origin(operand) in chosen for operand in op.operands):
+            reads_array = "reduction" in op.definition.traits or op.name == "gather"
+            follows = any(self._origin(operand) in chosen for operand in op.operands)
+            if reads_array or follows or isinstance(op.results[0].type, Tensor):
                 chosen[op] = None
         return chosen
 
@@ -225,8 +226,8 @@ class _Fusion:
             for operand in op.operands:
                 if isinstance(operand.type, Tensor) and operand.type.rank and self._origin(operand) not in fusable:
                     readers.setdefault(operand, []).append(op)
-        for value, ops in readers.items():
-            for first, second in zip(ops, ops[1:], strict=False):
+        for ops in readers.values():
+            for first, second in pairwise(ops):
                 upper, lower = self.group_of[first], self.group_of[second]
                 if upper is lower or "gather" in (first.name, second.name):
                     continue

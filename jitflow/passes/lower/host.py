@@ -13,12 +13,13 @@ from types import MappingProxyType
 from typing import Literal
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
-from jitflow.ir.dims import Call, Dim, Expression, Symbol, product
+from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, product
 from jitflow.ir.dtypes import BOOL, C128, DType
 from jitflow.ir.types import Buffer, Index, Scalar, Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
-from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.layout import Layout, contiguous, parameter_layout, stride_name, view_layout
+from jitflow.passes.lower.concatenation import find_destinations, parts_of
+from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.scan import lower_accumulation
@@ -89,6 +90,8 @@ class HostLowering:
         self.layouts: dict[Value, Layout] = {}
         self.number_views: dict[Value, Value] = {}
         self.last_use = self._find_last_uses()
+        self.concatenations: dict[Op, Storage] = {}
+        self.destinations, self.written_in_place = find_destinations(function)
 
     def run(self) -> Lowered:
         self._take_arguments()
@@ -128,6 +131,8 @@ class HostLowering:
 
     def _call(self, call: Call) -> Value:
         names = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}
+        if call.operator in ("//", "%") and _divides_plainly(*call.operands):
+            names = {"//": "divide_truncated", "%": "remainder_truncated"}
         first, *rest = [self.dim(operand) for operand in call.operands]
         for other in rest:
             first = self.builder.make(names[call.operator], first, other)
@@ -214,13 +219,15 @@ class HostLowering:
             return self.scalars[value]
         if value in self.number_views:
             return self.scalar(self.number_views[value])
-        assert isinstance(value.type, Tensor) and all(dim == 1 for dim in value.type.dims), str(value.type)
+        assert all(dim == 1 for dim in dims_of(value.type)), str(value.type)
         read = self.builder.make("read", self.storage[value].buffer, self.dim(self.layouts[value].offset), lanes=0)
         self.scalars[value] = read
         return read
 
     def _view(self, op: Op) -> None:
         operand = op.operands[0]
+        if op.result in self.written_in_place:
+            return
         if operand in self.storage:
             assert isinstance(operand.type, Tensor)
             layout = view_layout(op, self.layouts[operand], operand.type.dtype.itemsize)
@@ -309,9 +316,16 @@ class HostLowering:
             stored[position] = target = self.allocate(operand.type.dtype, operand.type.dims, layout)
             self.copy_into(operand, target, layout)
             layouts[position] = layout
-        kernel = lower_nest(op, layouts, self.target, keep_order=reshaped)
+        into = {
+            position: self.destinations[result][1]
+            for position, result in enumerate(op.results)
+            if result in self.destinations
+        }
+        kernel = lower_nest(op, layouts, self.target, keep_order=reshaped, into=into)
         outputs = [
-            self.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
+            self._part_of(self.destinations[result][0])
+            if result in self.destinations
+            else self.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
             for result, layout in zip(op.results, kernel.layouts, strict=True)
         ]
         self.launch(kernel, op.operands, outputs, stored)
@@ -323,7 +337,7 @@ class HostLowering:
             if isinstance(result.type, Scalar):
                 self.scalars[result] = self.builder.make("read", storage.buffer, self.dim(0), lanes=0)
                 self.free(storage)
-            else:
+            elif result not in self.destinations:
                 self.give(result, storage)
 
     def launch(
@@ -393,7 +407,7 @@ class HostLowering:
         name = f"copy_{len(self.kernels)}"
         outer.add("fusion", source, types=(source.type,), regions=(region,), kernel=name)
         (op,) = outer.ops
-        kernel = lower_nest(op, [self.layouts[source]], self.target, into=layout)
+        kernel = lower_nest(op, [self.layouts[source]], self.target, into={0: layout})
         self.launch(kernel, (source,), (storage,))
 
     def contiguous_copy(self, value: Value) -> Storage:
@@ -404,15 +418,20 @@ class HostLowering:
         return storage
 
     def _concatenate(self, op: Op) -> None:
-        type, axis = op.result.type, op.attributes["axis"]
-        assert isinstance(type, Tensor)
-        storage = self.allocate(type.dtype, type.dims)
-        position: Dim = 0
-        for operand in op.operands:
-            strides = storage.layout.strides
-            self.copy_into(operand, storage, Layout(position * strides[axis], strides))
-            position = position + dims_of(operand.type)[axis]
+        """Copy the parts that no kernel has written in place."""
+        storage = self._part_of(op)
+        for operand, layout in parts_of(op):
+            if operand not in self.written_in_place:
+                self.copy_into(operand, storage, layout)
         self.give(op.result, storage)
+
+    def _part_of(self, op: Op) -> Storage:
+        """The memory of a concatenation, made when its first part is."""
+        if op not in self.concatenations:
+            type = op.result.type
+            assert isinstance(type, Tensor)
+            self.concatenations[op] = self.allocate(type.dtype, type.dims)
+        return self.concatenations[op]
 
     def _constant(self, op: Op) -> None:
         """A small array written element by element."""
@@ -472,6 +491,12 @@ class HostLowering:
             self.builder.add("result", value, slot=slot)
             slot += 1
         return slot
+
+
+def _divides_plainly(left: Dim, right: Dim) -> bool:
+    """Whether rounding down is rounding towards zero, and the divisor is no trap."""
+    bound = lower_bound(left)
+    return isinstance(right, int) and right > 0 and bound is not None and bound >= 0
 
 
 def _flat(value: object, rank: int) -> list[object]:

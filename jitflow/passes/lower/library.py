@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, product
-from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.contract import BLAS_LETTERS
 from jitflow.passes.layout import Layout, contiguous
 
@@ -38,11 +38,11 @@ def lower_matmul(host: HostLowering, op: Op) -> None:
     """Call ``gemm`` for each matrix of the batch."""
     left_value, right_value = op.operands
     type = op.result.type
-    assert isinstance(type, Tensor) and isinstance(left_value.type, Tensor)
+    assert isinstance(type, Tensor)
     storage = host.allocate(type.dtype, type.dims)
     left, right = _matrix(host, left_value), _matrix(host, right_value)
     *batch, rows, columns = type.dims
-    inner = left_value.type.dims[-1]
+    inner = dims_of(left_value.type)[-1]
     build = host.builder
     one, zero = (build.make("constant", value=number, type=Scalar(type.dtype)) for number in (1, 0))
     symbol = BLAS_LETTERS[type.dtype.name] + "gemm"

@@ -18,7 +18,7 @@ from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.axes import Axes, Axis, is_axis_view
 from jitflow.passes.layout import Layout, view_layout
 
-__all__ = ["Access", "Loop", "Nest", "NeedsCopyError"]
+__all__ = ["Access", "Loop", "NeedsCopyError", "Nest"]
 
 
 class NeedsCopyError(Exception):

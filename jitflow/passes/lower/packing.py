@@ -1,8 +1,8 @@
 """Operands that are worth copying into another order before a nest reads them.
 
-In ``((a[:, None, :] - b[None, :, :]) ** 2).sum(-1)`` every row of ``b`` meets every row of ``a``. Along the reduced loop
-both are contiguous, but each output would need a fold of its lanes. With ``b`` transposed, lanes can be neighbouring
-outputs, which need none. The copy is read once for each row of ``a``, so it pays.
+In ``((a[:, None, :] - b[None, :, :]) ** 2).sum(-1)`` every row of ``b`` meets every row of ``a``. Along the reduced
+loop both are contiguous, but each output would need a fold of its lanes. With ``b`` transposed, lanes can be
+neighbouring outputs, which need none. The copy is read once for each row of ``a``, so it pays.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from jitflow.ir.dtypes import F32, I64, DType
 from jitflow.ir.types import Tensor, Vector
 
 if TYPE_CHECKING:
-    from jitflow.passes.lower.kernel import _KernelLowering
+    from jitflow.passes.lower.elements import Elements
 
 __all__ = ["Reduction", "reduction_for"]
 
@@ -60,7 +60,7 @@ _IDENTITY: dict[str, Callable[[DType], object]] = {
 }
 
 
-def reduction_for(op: Op, lowering: _KernelLowering) -> Reduction:
+def reduction_for(op: Op, lowering: Elements) -> Reduction:
     """The strategy for a reduction op."""
     name = op.name.removeprefix("reduce_")
     if name in ("argmax", "argmin"):
@@ -80,7 +80,7 @@ class Reduction:
     blocked = False
     second_phase = False
 
-    def __init__(self, op: Op, lowering: _KernelLowering) -> None:
+    def __init__(self, op: Op, lowering: Elements) -> None:
         self.op = op
         self.lowering = lowering
         self.emitter = lowering.emitter
@@ -89,7 +89,9 @@ class Reduction:
         operand = op.operands[0].type
         assert isinstance(operand, Tensor)
         self.dtype = operand.dtype
-        self.accumulator = F32 if self.dtype.name in ("f16", "bf16") and self.fold in ("add", "m2", "multiply") else self.dtype
+        self.accumulator = (
+            F32 if self.dtype.name in ("f16", "bf16") and self.fold in ("add", "m2", "multiply") else self.dtype
+        )
         self.lanes = lowering.lanes
         self.state: list[Value] = []
 
@@ -162,7 +164,7 @@ class Reduction:
         raise NotImplementedError
 
     def two_sum(self, left: Value, right: Value) -> tuple[Value, Value]:
-        """left + right and its rounding error (Knuth 1969)."""
+        """The sum and its rounding error (Knuth 1969)."""
         arithmetic = self.emitter.elementwise
         total = arithmetic("add", left, right)
         virtual = arithmetic("subtract", total, left)
@@ -256,7 +258,7 @@ class MomentReduction(Reduction):
 class ArgReduction(Reduction):
     """The position of the first extreme element. State: the extreme so far and its position, one a lane."""
 
-    def __init__(self, op: Op, lowering: _KernelLowering) -> None:
+    def __init__(self, op: Op, lowering: Elements) -> None:
         super().__init__(op, lowering)
         largest = op.name == "reduce_argmax"
         self.better, self.extremum = ("greater", "maximum") if largest else ("less", "minimum")
@@ -305,4 +307,3 @@ class ArgReduction(Reduction):
             same = arithmetic("logical_or", same, arithmetic("isnan", best))
         last = self.lanes_of(int(np.iinfo(np.int64).max), I64)
         return self.folded(arithmetic("select", same, position, last), "minimum")
-

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Buffer, Tensor
+from jitflow.passes.layout import Layout, contiguous
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
-from jitflow.passes.layout import Layout, contiguous
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering
@@ -45,10 +45,12 @@ def lower_accumulation(host: HostLowering, op: Op) -> None:
     def nest(depth: int, indices: list[Value]) -> None:
         length = emitter.size(type.dims[order[depth]])
         if depth + 1 < len(order):
-            emitter.loop(
-                zero, length, one, (), lambda _: nest(depth + 1, [*indices, _index(emitter)]) or (),
-                parallel=host.target.distributed,
-            )  # fmt: skip
+
+            def inner(_: Sequence[Value]) -> Sequence[Value]:
+                nest(depth + 1, [*indices, _index(emitter)])
+                return ()
+
+            emitter.loop(zero, length, one, (), inner, parallel=host.target.distributed)
             return
 
         def first(_: Sequence[Value]) -> Sequence[Value]:

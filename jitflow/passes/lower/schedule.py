@@ -1,4 +1,4 @@
-"""How a nest runs: the order of its loops, which of them become one, which one is the vector loop, what each sweep does.
+"""How a nest runs: the order of its loops, which become one, which is the vector loop, what each sweep does.
 
 Neighbouring loops become one where every access steps through both without a gap (`_collapse`): a C-contiguous array
 of any rank is one long loop.
@@ -30,17 +30,19 @@ _WORTH_SAVING = 10
 
 def cost_of(op: Op) -> int:
     """Roughly how many instructions an op costs for a vector."""
-    complex_factor = 4 if any(isinstance(o.type, Tensor | Scalar) and o.type.dtype.is_complex for o in op.operands) else 1
+    complex_factor = (
+        4 if any(isinstance(o.type, Tensor | Scalar) and o.type.dtype.is_complex for o in op.operands) else 1
+    )
     return _COSTS.get(op.name, 1) * complex_factor
 
 
 class Schedule:
     """Decisions about one nest; loops here are those after joining (`loop` maps a nest's own loop to them)."""
 
-    def __init__(self, nest: Nest, keep_order: bool = False, into: Layout | None = None) -> None:
+    def __init__(self, nest: Nest, keep_order: bool = False, into: dict[Value, Layout] | None = None) -> None:
         self.nest = nest
         self.keep_order = keep_order
-        self.into = into
+        self.into = into or {}
         self.yielded = nest.region.yielded
         self._loads = list(self._find_loads())
         self.reordered = False
@@ -78,8 +80,8 @@ class Schedule:
     def output_layout(self, value: Value) -> Layout:
         """Results are contiguous: in C order, or in the order of the loops where that follows the inputs' memory."""
         assert isinstance(value.type, Tensor | Scalar)
-        if self.into is not None:
-            return self.into
+        if value in self.into:
+            return self.into[value]
         dims = dims_of(value.type)
         order: tuple[int, ...] | None = None
         if self.reordered:
@@ -100,7 +102,9 @@ class Schedule:
     def output_access(self, value: Value) -> Access:
         """Where a result is written."""
         assert isinstance(value.type, Tensor | Scalar)
-        return self.access(Access(value, value.type.dtype, self.output_layout(value).offset, self._natural_strides(value)))
+        return self.access(
+            Access(value, value.type.dtype, self.output_layout(value).offset, self._natural_strides(value))
+        )
 
     def access(self, access: Access) -> Access:
         """An access in terms of the joined loops."""
@@ -121,7 +125,7 @@ class Schedule:
     def _choose_order(self) -> list[Loop]:
         """The loops as the widest value has its axes; reversed if all that spans them lies in Fortran order."""
         order = self.nest.order
-        if len(order) < 2 or self.keep_order or self.into is not None or any(loop.reduced for loop in order):
+        if len(order) < 2 or self.keep_order or self.into or any(loop.reduced for loop in order):
             return order
         spanning = [load for load in self._loads if all(load.strides.get(loop, 0) != 0 for loop in order)]
         first, last = order[0], order[-1]

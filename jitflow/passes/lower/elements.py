@@ -1,0 +1,357 @@
+"""What a kernel computes at one position of its loops: values, and how they get from and to memory.
+
+`Elements.value` gives the number, or the lanes, that a value of the fusion has where the open loops stand, and
+remembers it for as long as the loops that it varies along stay there. `kernel.py` puts the loops around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.dims import Dim, minimum, product
+from jitflow.ir.dtypes import BOOL, I64, DType
+from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
+from jitflow.passes.layout import Layout
+from jitflow.passes.lower.emitter import Emitter
+from jitflow.passes.lower.nest import Access, Loop, Nest
+from jitflow.passes.lower.schedule import Schedule
+from jitflow.passes.lower.target import Target
+
+__all__ = ["LONG_BODY", "Elements"]
+
+HORIZONTAL_LANES = 32
+LONG_BODY = 12
+"""Instructions in the body of a vector loop from which on it is compiled once, under masks, not twice."""
+
+STREAM_FROM = 1 << 22
+"""Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
+CACHE_LINE = 64
+SMALLEST_STREAM = 16
+"""Bytes of a vector that processors can write past the caches."""
+
+
+class Elements:
+    """The state of a kernel under construction, and the emission of its elements."""
+
+    def __init__(self, op: Op, nest: Nest, target: Target, keep_order: bool, into: Mapping[int, Layout]) -> None:
+        self.op = op
+        self.nest = nest
+        self.region: Region = op.regions[0]
+        self.target = target
+        self.emitter = Emitter()
+        self.buffers: dict[Value, Value] = {}
+        self.scalars: dict[Value, Value] = {}
+        self.outputs: dict[Value, tuple[Value, Layout, Access]] = {}
+        self.schedule = Schedule(
+            nest,
+            keep_order,
+            {value: into[position] for position, value in enumerate(self.region.yielded) if position in into},
+        )
+        self.outer, self.reduced, self.vector = self.schedule.outer, self.schedule.reduced, self.schedule.vector
+        self.horizontal = self.vector is not None and self.vector.reduced
+        self.lanes = self._choose_lanes()
+        self.saved: dict[Value, Access] = {}
+        self.hosts: set[Value] = set()
+        """Outputs whose memory holds a saved value for a while."""
+        self.sweep = 0
+        self.scratch: list[tuple[Value, Dim]] = []
+
+    def buffer_for(self, key: Value, dtype: DType) -> Value:
+        self.buffers[key] = Value(Buffer(dtype), key.name or "buffer")
+        self.emitter.depth_of[self.buffers[key]] = 0
+        return self.buffers[key]
+
+    def _choose_lanes(self) -> int:
+        if self.vector is None:
+            return 0
+        if self.target.lanes:
+            return self.target.lanes
+        if self.horizontal:
+            return HORIZONTAL_LANES
+        widest = self.schedule.widest_item
+        lanes = max(1, self.target.vector_bytes // widest)
+        light = self.schedule.cost <= 40
+        return max(2, 2 * lanes if light else lanes)
+
+    def declare_output(self, value: Value) -> None:
+        assert isinstance(value.type, Tensor | Scalar)
+        buffer = self.buffer_for(value, value.type.dtype)
+        self.outputs[value] = (buffer, self.schedule.output_layout(value), self.schedule.output_access(value))
+
+    def is_long(self) -> bool:
+        """Whether the body of the vector loop is long enough to be compiled only once."""
+        if self.target.masked:
+            return True
+        if self.vector in self.outer:
+            return self.schedule.cost > LONG_BODY
+        return self.schedule.sweep_cost(self.sweep) > LONG_BODY
+
+    # Values
+
+    @property
+    def mask(self) -> Value | None:
+        """The mask of the open vector loop, if it has one."""
+        for scope in self.emitter.scopes:
+            if scope.mask is not None:
+                return scope.mask
+        return None
+
+    def value(self, value: Value, saving: bool = False) -> Value:
+        """The number, or the lanes, that ``value`` has at the current position of the open loops."""
+        value = self.nest.origin(value)
+        found = self.emitter.cached(value)
+        if found is not None:
+            return found
+        if value in self.saved and not saving and self._is_saved_by_now(value):
+            result = self._load(self.saved[value])
+        else:
+            result = self._compute(value)
+        self.emitter.store_cached(value, result)
+        return result
+
+    def _is_saved_by_now(self, value: Value) -> bool:
+        return self.sweep > self.schedule.saved[value]
+
+    def _compute(self, value: Value) -> Value:
+        emitter = self.emitter
+        if value in self.nest.layouts:
+            return self._load(self.schedule.access(self.nest.access(value)))
+        if value in self.scalars:
+            return self.scalars[value]
+        op = self.nest.producer[value]
+        emitter.loc = op.loc
+        if op.name == "constant":
+            assert isinstance(op.result.type, Scalar)
+            return emitter.number(op.attributes["value"], op.result.type.dtype)
+        if op.name == "size":
+            return emitter.size(op.attributes["dim"])
+        if op.name == "iota":
+            return self._iota(op)
+        if op.name == "gather":
+            return self._gather(op)
+        if "reduction" in op.definition.traits:
+            raise AssertionError(f"{op.name} is read before its sweep has run")
+        operands = [self.value(operand) for operand in op.operands]
+        emitter.loc = op.loc
+        if op.name == "copy":
+            return operands[0]
+        return emitter.elementwise(op.name, *operands, **op.attributes)
+
+    def position(self, loop: Loop) -> Value:
+        """The index along a loop, as an i64 number; one a lane for the vector loop."""
+        emitter = self.emitter
+        key = ("position", loop)
+        found = emitter.cached(key)
+        if found is None:
+            scope = next(scope for scope in reversed(emitter.scopes) if scope.loop is loop)
+            assert scope.index is not None
+            found = emitter.index_scalar(scope.index)
+            if scope.lanes:
+                lane = emitter.emit("lane_index", dtype=I64, lanes=scope.lanes)
+                found = emitter.elementwise("add", found, lane)
+            emitter.store_cached(key, found)
+        return found
+
+    def _iota(self, op: Op) -> Value:
+        dtype: DType = op.attributes["dtype"]
+        axis = op.attributes["axis"]
+        if dims_of(op.result.type)[axis] == 1:
+            return self.emitter.number(0, dtype)
+        position = self.position(self.schedule.loop(op.result, axis))
+        return self.emitter.emit("cast", position, dtype=dtype)
+
+    # Memory
+
+    def _offset(self, access: Access) -> Value:
+        """The byte offset of an access at the current position, each loop's share added in that loop's scope."""
+        emitter = self.emitter
+        offset = emitter.size(access.offset)
+        for scope in emitter.scopes:
+            stride = access.strides.get(scope.loop, 0) if scope.loop is not None else 0
+            if stride == 0 or scope.index is None:
+                continue
+            key = ("offset", offset, stride, scope.index)
+            found = emitter.cached(key)
+            if found is None:
+                share = emitter.arithmetic("multiply", scope.index, emitter.size(stride))
+                found = emitter.arithmetic("add", offset, share)
+                emitter.store_cached(key, found)
+            offset = found
+        return offset
+
+    def _vector_stride(self, access: Access) -> Dim:
+        return access.strides.get(self.vector, 0) if self.vector is not None and self._lanes_open else 0
+
+    @property
+    def _lanes_open(self) -> bool:
+        return any(scope.lanes for scope in self.emitter.scopes)
+
+    def _load(self, access: Access) -> Value:
+        emitter = self.emitter
+        buffer = self.buffers[access.buffer]
+        offset = self._offset(access)
+        stride = self._vector_stride(access)
+        depth = emitter.depth_of[offset]
+        if stride == 0:
+            return emitter.emit("read", buffer, offset, depth=depth, lanes=0)
+        mask = () if self.mask is None else (self.mask,)
+        if mask:
+            depth = max(depth, emitter.depth_of[mask[0]])
+        if stride == access.dtype.itemsize:
+            return emitter.emit("read", buffer, offset, *mask, depth=depth, lanes=self.lanes)
+        return emitter.emit(
+            "read_strided", buffer, offset, emitter.size(stride), *mask, depth=depth, lanes=self.lanes
+        )  # fmt: skip
+
+    def store(self, access: Access, value: Value, *, last: bool = False) -> None:
+        """Write a value at the current position. ``last``: nothing in this kernel reads it again."""
+        emitter = self.emitter
+        buffer = self.buffers[access.buffer]
+        offset = self._offset(access)
+        stride = self._vector_stride(access)
+        if stride == 0:
+            emitter.here("write", buffer, offset, value)
+            return
+        value = emitter.splat(value, self.lanes)
+        mask = () if self.mask is None else (self.mask,)
+        if stride != access.dtype.itemsize:
+            emitter.here("write_strided", buffer, offset, emitter.size(stride), value, *mask)
+            return
+        streams = self._streams(access) if last else None
+        if streams is None:
+            emitter.here("write", buffer, offset, value, *mask)
+            return
+        emitter.branch(
+            streams,
+            lambda: emitter.here("write", buffer, offset, value, streaming=True),
+            lambda: emitter.here("write", buffer, offset, value, *mask),
+        )
+
+    def _streams(self, access: Access) -> Value | None:
+        """Whether the vector written here goes past the caches; None where that is never so.
+
+        It does if its array is large, it lies on whole cache lines, and no lane is masked.
+        """
+        emitter = self.emitter
+        if self.lanes * access.dtype.itemsize < SMALLEST_STREAM:
+            return None
+        nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
+        choice: Dim = minimum(nbytes // STREAM_FROM, 1)
+        for loop, stride in access.strides.items():
+            if loop is not self.vector:
+                choice = choice * (1 - minimum(stride % CACHE_LINE, 1))
+        if access.offset != 0 or choice == 0:
+            return None
+        key = ("streams", choice)
+        streams = emitter.cached(key)
+        if streams is None:
+            streams = emitter.emit("greater", emitter.size(choice), emitter.size(0))
+            emitter.store_cached(key, streams)
+        scope = next(scope for scope in emitter.scopes if scope.lanes)
+        if scope.mask is None:
+            return streams
+        if scope.stop is None or not self.is_long():
+            return None
+        assert scope.index is not None
+        end = emitter.emit("add", scope.index, emitter.size(self.lanes))
+        return emitter.elementwise("logical_and", streams, emitter.emit("less_equal", end, scope.stop))
+
+    def _gather(self, op: Op) -> Value:
+        """An element at computed positions: negative ones count from the end, and the range is checked."""
+        emitter = self.emitter
+        source, *indices = op.operands
+        assert isinstance(source.type, Tensor)
+        start, mode = op.attributes["axis"], op.attributes.get("mode", "raise")
+        layout = self.nest.layouts[source]
+        access = self.schedule.access(self.nest.access(source, self.nest.gather_loops(op)))
+        offset = emitter.index_scalar(self._offset(access))
+        stride = self._vector_stride(access)
+        if stride != 0:
+            lane = emitter.emit("lane_index", dtype=I64, lanes=self.lanes)
+            offset = emitter.elementwise(
+                "add", offset, emitter.elementwise("multiply", lane, emitter.index_scalar(emitter.size(stride)))
+            )
+        for axis, index in enumerate(indices, start):
+            position = emitter.elementwise("cast", self.value(index), dtype=I64)
+            position = self._in_range(position, axis, source.type.dims[axis], mode)
+            step = emitter.index_scalar(emitter.size(layout.strides[axis]))
+            offset = emitter.elementwise("add", offset, emitter.elementwise("multiply", position, step))
+        buffer = self.buffers[self.nest.buffer_of(source)]
+        if not isinstance(offset.type, Vector):
+            return emitter.emit(
+                "read", buffer, emitter.emit("to_index", offset), depth=len(emitter.scopes) - 1, lanes=0
+            )
+        mask = () if self.mask is None else (self.mask,)
+        return emitter.emit("read_at", buffer, offset, *mask, depth=len(emitter.scopes) - 1, lanes=offset.type.lanes)
+
+    def _in_range(self, position: Value, axis: int, dim: Dim, mode: str) -> Value:
+        emitter = self.emitter
+        size = emitter.index_scalar(emitter.size(dim))
+        zero = emitter.number(0, I64)
+        if mode == "wrap":
+            return emitter.elementwise("remainder", position, size)
+        if mode == "clip":
+            last = emitter.emit("subtract", size, emitter.number(1, I64))
+            return emitter.elementwise("maximum", emitter.elementwise("minimum", position, last), zero)
+        negative = emitter.elementwise("less", position, zero)
+        wrapped = emitter.elementwise("select", negative, emitter.elementwise("add", position, size), position)
+        bad = emitter.elementwise(
+            "logical_or",
+            emitter.elementwise("less", wrapped, zero),
+            emitter.elementwise("greater_equal", wrapped, size),
+        )
+        if isinstance(bad.type, Vector):
+            if self.mask is not None:
+                bad = emitter.elementwise("logical_and", bad, self.mask)
+            failed = emitter.emit("any_lane", bad)
+        else:
+            failed = bad
+
+        def report() -> None:
+            culprit = position
+            if isinstance(position.type, Vector) and isinstance(bad.type, Vector):
+                (lane,) = emitter.here("first_lane", bad)
+                (culprit,) = emitter.here("extract_lane", position, lane)
+            (never,) = emitter.here("constant", value=False, type=Scalar(BOOL))
+            emitter.here(
+                "check", never, culprit, size, types=(), error="IndexError",
+                message=f"index {{}} is out of bounds for axis {axis} with size {{}}",
+            )  # fmt: skip
+
+        emitter.branch(failed, report)
+        return emitter.elementwise("select", bad, zero, wrapped)
+
+    # Saved values
+
+    def place_saved(self) -> None:
+        """Choose where values that a later sweep needs again are kept."""
+        for value in list(self.schedule.saved):
+            host = self._host_output(value)
+            if host is not None and not (self.horizontal and self.outer):
+                self.hosts.add(host)
+                self.saved[value] = self.outputs[host][2]
+            elif self.horizontal and isinstance(value.type, Tensor):
+                buffer = self.buffer_for(value, value.type.dtype)
+                loops = [*self.outer, *self.reduced] if self.target.distributed else self.reduced
+                strides: dict[Loop, Dim] = {}
+                total: Dim = value.type.dtype.itemsize
+                for loop in reversed(loops):
+                    strides[loop] = total
+                    total = total * loop.dim
+                self.scratch.append((buffer, total))
+                self.saved[value] = Access(value, value.type.dtype, 0, strides)
+            else:
+                del self.schedule.saved[value]
+
+    def _host_output(self, value: Value) -> Value | None:
+        """An output of the same dtype and loops that is written no earlier than ``value`` is last needed."""
+        assert isinstance(value.type, Tensor | Scalar)
+        for output, (_, _, access) in self.outputs.items():
+            if output in self.hosts or access.dtype != value.type.dtype:
+                continue
+            if set(self.schedule.loops_of(output)) != set(self.outer) | set(self.reduced):
+                continue
+            if self.nest.stage[output] >= self.schedule.last_need(value):
+                return output
+        return None
