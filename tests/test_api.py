@@ -236,6 +236,36 @@ def test_threads_compile_once_and_share() -> None:
     assert shared.cache_info().hits == 8 * 29 - 1
 
 
+def test_code_compiled_for_specs_serves_what_they_describe() -> None:
+    @jitflow.function
+    def add(x, y, s):
+        return (x + y) * s
+
+    add.compile(jitflow.Spec("f64", ("n", 3)), jitflow.Spec.parse("f64[n,3]"), jitflow.Spec("float"))
+    for size in (2, 5, 0):
+        x = np.ones((size, 3))
+        np.testing.assert_array_equal(add(x, x, 2.0), x * 4)
+    assert add.cache_info()[:2] == (3, 1)
+    np.testing.assert_array_equal(add(np.ones((2, 4)), np.ones((2, 4)), 1.0), np.full((2, 4), 2.0))
+    assert add.cache_info().misses == 2
+    with pytest.raises(ValueError, match="broadcast"):
+        add(np.ones((2, 3)), np.ones((4, 3)), 1.0)
+
+
+@pytest.mark.parametrize("decision", [
+    "n > 8", "n % 3 == 1", "n // 4 >= m", "min(n, m) == 2", "max(n, m) < 7", "n * m != 12", "n - m < 0",
+    "(n - 9) // 4 == m",
+])  # fmt: skip
+def test_guards_test_the_decisions_on_sizes(decision: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def decide(x):\n    n, m = x.shape\n    return x * 2 if {decision} else x - 1", namespace)
+    decide = jitflow.function(namespace["decide"])
+    for n, m in [(9, 2), (2, 9), (4, 3), (10, 5), (3, 2), (2, 2), (6, 2), (17, 2), (13, 0), (0, 0), (7, 4), (100, 30)]:
+        x = np.arange(float(n * m)).reshape(n, m)
+        np.testing.assert_array_equal(decide(x), decide.__wrapped__(x))
+    assert decide.cache_info().misses <= 4
+
+
 def test_numbers_of_threads() -> None:
     jitflow.set_num_threads(2)
     np.testing.assert_array_equal(scaled(X), X * 2)
