@@ -103,6 +103,7 @@ class KernelLowering(Elements):
         if not loops:
             self._row()
             return
+        self._store_results(set(self.outer) - set(loops))
         loop, *inner = loops
         emitter = self.emitter
         stop = emitter.size(loop.dim)
@@ -148,8 +149,12 @@ class KernelLowering(Elements):
             self.sweep = number
             self._run_sweep(number)
         self.sweep = self.schedule.sweeps
+        self._store_results(set(self.outer))
+
+    def _store_results(self, loops: set[Loop]) -> None:
+        """Store what varies along these outer loops alone, outside of the others: those may have no turn at all."""
         for value, (_, _, access) in self.outputs.items():
-            if not any(loop.reduced for loop in self.schedule.loops_of(value)):
+            if set(self.schedule.loops_of(value)) == loops:
                 self.store(access, self.value(value), last=True)
 
     def _run_sweep(self, number: int) -> None:

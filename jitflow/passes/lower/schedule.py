@@ -127,6 +127,8 @@ class Schedule:
         order = self.nest.order
         if len(order) < 2 or self.keep_order or self.into or any(loop.reduced for loop in order):
             return order
+        if any(len(self.nest.loops_of(value)) < len(order) for value in self.yielded):
+            return order  # narrower results are stored outside of the inner loops
         spanning = [load for load in self._loads if all(load.strides.get(loop, 0) != 0 for loop in order)]
         first, last = order[0], order[-1]
         if spanning and all(_unit(load, first) and not _unit(load, last) for load in spanning):

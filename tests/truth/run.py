@@ -1,0 +1,162 @@
+"""Runs a program in every way there is, and compares.
+
+1. compiled, returning every value: each is judged by `judge.judge`; class, dtype, shape, memory shared with arguments;
+2. compiled, returning some of them: the same bits, however differently it was fused;
+3. the trace in the reference interpreter, judged as the compiled code is;
+4. the output of every pass in the interpreter: the same bits as the trace.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow
+from jitflow.api import _aligned_item
+from jitflow.errors import UserNotImplementedError
+from jitflow.ir.core import Function
+from jitflow.ir.interpreter import interpret
+from jitflow.ir.verifier import verify
+from jitflow.passes.pipeline import FUSION_PIPELINE, TENSOR_PIPELINE, run_passes
+from tests.compare import EXACT, assert_same
+from tests.frontend.interpreted import Interpreted, _match
+from tests.truth.judge import judge
+from tests.truth.programs import Program, evaluate
+from tests.truth.quiet import quiet
+
+__all__ = ["Refused", "check_compiled", "check_interpreted", "define"]
+
+_counter = itertools.count()
+
+
+class Refused(Exception):
+    """Jitflow said that it does not compile this; no wrong answer."""
+
+
+def define(source: str) -> Any:
+    """The function of a source text, with a namespace of its own."""
+    name = f"<program {next(_counter)}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    namespace: dict[str, Any] = {"np": np}
+    exec(compile(source, name, "exec"), namespace)
+    return namespace["program"]
+
+
+def check_compiled(program: Program, fewer: bool = True) -> None:
+    """Compile the program and compare every call."""
+    plain = define(program.source())
+    function = jitflow.function(define(program.source()))
+    part = jitflow.function(define(program.source(program.kept))) if fewer else None
+    for call in program.calls:
+        arguments = evaluate(call)
+        expected, problem = _outcome(plain, program, arguments)
+        if _unfit(expected):
+            continue
+        results, found = _outcome(function, program, arguments)
+        compare(program, arguments, (expected, problem), (results, found))
+        if part is not None and problem is None:
+            some, other = _outcome(part, program, arguments)
+            assert other is None, f"returning {program.kept} raised {other!r}"
+            for name, value in zip(program.kept, some, strict=True):
+                assert_same(value, results[program.names.index(name)], EXACT, f"{name}, of {program.kept} only")
+    before = function.cache_info().misses
+    if problem is None:
+        _outcome(function, program, arguments)
+        assert function.cache_info().misses == before, "the same call compiled again"
+
+
+def check_interpreted(program: Program, passes: bool = True) -> None:
+    """Trace the program, interpret it and the output of each pass, and compare every call."""
+    plain = define(program.source())
+    function = Interpreted(define(program.source()))
+    for call in program.calls:
+        arguments = evaluate(call)
+        expected, problem = _outcome(plain, program, arguments)
+        if _unfit(expected):
+            continue
+        arguments = {name: _aligned_item(argument) for name, argument in arguments.items()}
+        results, found = _outcome(function, program, arguments)
+        compare(program, arguments, (expected, problem), (results, found), views=False)
+        if problem is None and passes:
+            flat = tuple(arguments[name] for name in program.parameters if name not in program.outside)
+            for traced in reversed(function.traced):
+                binding = _match(traced, flat)
+                if binding is not None:
+                    _check_passes(traced, [binding.register(leaf.register) for leaf in traced.leaves])
+                    break
+
+
+def _check_passes(traced: Any, leaves: Sequence[Any]) -> None:
+    layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
+    function: Function = replace(traced.function, attributes=MappingProxyType({"layouts": layouts}))
+    with quiet():
+        expected = interpret(function, *leaves)
+        for name in (*TENSOR_PIPELINE, *FUSION_PIPELINE):
+            function = run_passes(function, (name,))
+            verify(function, name)
+            for position, (got, want) in enumerate(zip(interpret(function, *leaves), expected, strict=True)):
+                assert_same(got, want, EXACT, f"result {position} after {name}")
+
+
+def compare(program: Program, arguments: dict[str, Any], numpy: Any, ours: Any, views: bool = True) -> None:
+    """Compare what came out, values or exceptions."""
+    (expected, problem), (results, found) = numpy, ours
+    if problem is not None:
+        assert found is not None, f"{program.statements[-1].text}: expected {problem!r}, got {results!r}"
+        if isinstance(found, UserNotImplementedError):
+            raise Refused(str(found))
+        wanted = next(kind for kind in type(problem).__mro__ if kind.__module__ in ("builtins", "numpy.exceptions"))
+        assert isinstance(found, wanted), f"{program.statements[-1].text}: expected {problem!r}, got {found!r}{_note(found)}"
+        assert str(found) == str(problem), f"{program.statements[-1].text}: expected {problem!r}, got {found!r}{_note(found)}"
+        return
+    if isinstance(found, UserNotImplementedError):
+        raise Refused(str(found))
+    if found is not None:
+        raise AssertionError(f"got {found!r}{_note(found)}") from found
+    values = dict(arguments)
+    for statement, value in zip(program.statements, results, strict=True):
+        judge(statement, value, values)
+        values[statement.name] = value
+    if views:
+        _compare_memory(program, arguments, expected, results)
+
+
+def _note(error: Exception) -> str:
+    return "".join(f"\n{note}" for note in getattr(error, "__notes__", ()))
+
+
+def _compare_memory(program: Program, arguments: dict[str, Any], expected: Sequence[Any], results: Sequence[Any]) -> None:
+    for statement, want, got in zip(program.statements, expected, results, strict=True):
+        if not isinstance(want, np.ndarray):
+            continue
+        for name, argument in arguments.items():
+            shares = np.shares_memory(want, argument) if isinstance(argument, np.ndarray) else False
+            if isinstance(argument, np.ndarray) and argument.flags.aligned:
+                assert np.shares_memory(got, argument) == shares, f"{statement.text}: shares memory with {name}: {not shares}"
+            assert (got is argument) == (want is argument), f"{statement.text} is {name}: {got is argument}"
+        if want.flags.writeable and not got.flags.writeable:
+            raise AssertionError(f"{statement.text} cannot be written to")
+
+
+def _outcome(function: Callable[..., Any], program: Program, arguments: dict[str, Any]) -> tuple[Any, Any]:
+    namespace = getattr(function, "__wrapped__", function).__globals__
+    namespace.update({name: arguments[name] for name in program.outside})
+    given = [arguments[name] for name in program.parameters if name not in program.outside]
+    with quiet():
+        try:
+            return function(*given), None
+        except (Exception, jitflow.CompilerBug) as error:
+            return None, error
+
+
+def _unfit(results: Any) -> bool:
+    """Whether a call went beyond what programs are made of: Python ints too large, arrays of other dtypes."""
+    from tests.truth.programs import usable
+
+    return results is not None and not all(usable(result) for result in results)
