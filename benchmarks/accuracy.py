@@ -88,6 +88,10 @@ SUBJECTS = (
     Subject("sin", mpmath.sin, -100, 100, HALF_PIS),
     Subject("cos", mpmath.cos, -100, 100, HALF_PIS),
     Subject("tan", mpmath.tan, -100, 100, HALF_PIS),
+    Subject("arcsin", mpmath.asin, -1, 1, (-1.0, -0.5, 0.5, 1.0)),
+    Subject("arccos", mpmath.acos, -1, 1, (-1.0, -0.5, 0.5, 1.0)),
+    Subject("arctan", mpmath.atan, -4, 4, (-1.0, 1.0)),
+    Subject("arctan2", mpmath.atan2, -10, 10, arity=2),
     Subject("sinh", mpmath.sinh, -10, 10, (89.4159, 710.4758600739439)),
     Subject("cosh", mpmath.cosh, -10, 10, (89.4159, 710.4758600739439)),
     Subject("tanh", mpmath.tanh, -4, 4, (9.0, 0.625, 19.0)),
@@ -146,8 +150,21 @@ def sample_binary(subject: Subject, dtype: Any, count: int) -> list[Array]:
             exponent = generator.uniform(-top, top, count) / np.log2(base.astype(DOUBLE))
         limit = np.finfo(dtype).max
         return [base, np.clip(exponent, -limit, limit).astype(dtype)]
+    if subject.name in ("arctan2", "hypot"):
+        return sample_plane(dtype, count)
     b = a + generator.standard_normal(count) * np.exp2(generator.uniform(-20, 7, count))
     return [a.astype(dtype), b.astype(dtype)]
+
+
+def sample_plane(dtype: Any, count: int) -> list[Array]:
+    """Points in all directions: of any size, of similar coordinates, and such that a coordinate is denormal."""
+    generator = np.random.default_rng(2016)
+    bottom, top = (-149, 128) if dtype is SINGLE else (-1074, 1024)
+    size = np.floor(generator.uniform(bottom, top, count))
+    distance = np.floor(generator.standard_normal(count) * generator.choice([0.5, 4.0, 40.0], count))
+    exponents = size, np.clip(size + distance, bottom, top)
+    significands = generator.uniform(-1, 1, (2, count))
+    return [np.ldexp(a, b.astype(int)).astype(dtype) for a, b in zip(significands, exponents, strict=True)]
 
 
 def measure_ulp(result: Array, reference: Array, dtype: Any, floor: Array) -> Array:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from mpmath import mp, mpf
@@ -35,6 +35,21 @@ class Fit:
     weight: Real
     interval: tuple[object, object]
     degrees: dict[str, int]
+    rounds_leading: bool = False
+    """Whether the leading coefficient is rounded first, and the others are fitted to what that leaves. It pays where
+    the interval is so long that the leading term does not dwarf the rounding errors of its coefficient."""
+
+
+def fit_in_format(fit: Fit, dtype: str) -> tuple[list[mpf], mpf]:
+    """Return the coefficients for a format, and the weighted error of the polynomial."""
+    degree = fit.degrees[dtype]
+    coefficients, error = fit_minimax(fit, degree)
+    if not fit.rounds_leading:
+        return coefficients, error
+    leading = mpf(float(np.float32(float(coefficients[0])) if dtype == "f32" else coefficients[0]))
+    rest = replace(fit, function=lambda z: (fit.function(z) - leading) / z, weight=lambda z: fit.weight(z) * z)
+    coefficients, error = fit_minimax(rest, degree - 1)
+    return [leading, *coefficients], error
 
 
 def fit_minimax(fit: Fit, degree: int, rounds: int = 12) -> tuple[list[mpf], mpf]:
@@ -158,6 +173,20 @@ FITS: dict[str, Fit] = {
         (0, QUARTER_PI_SQUARED),
         {"f32": 6, "f64": 14},
     ),
+    "arcsin": Fit(
+        lambda z: (mp.asin(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        lambda z: z * mp.sqrt(z) / mp.asin(mp.sqrt(z)),
+        (0, 0.25),
+        {"f32": 4, "f64": 11},
+        rounds_leading=True,
+    ),
+    "arctan": Fit(
+        lambda z: (mp.atan(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
+        lambda z: z * mp.sqrt(z) / mp.atan(mp.sqrt(z)),
+        (0, 1),
+        {"f32": 8, "f64": 19},
+        rounds_leading=True,
+    ),
     "sinh": Fit(
         lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
         lambda z: z * mp.sqrt(z) / mp.sinh(mp.sqrt(z)),
@@ -196,7 +225,7 @@ def main(prefixes: list[str]) -> None:
         if prefixes and not name.startswith(tuple(prefixes)):
             continue
         for dtype, degree in fit.degrees.items():
-            coefficients, error = fit_minimax(fit, degree)
+            coefficients, error = fit_in_format(fit, dtype)
             print(f"{name} {dtype}: degree {degree}, error 2**{float(mp.log(error, 2)):.1f}")
             print(f"    ({format_coefficients(coefficients, dtype)})")
 

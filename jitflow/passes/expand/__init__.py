@@ -20,6 +20,7 @@ from jitflow.passes.expand.error_function import erf
 from jitflow.passes.expand.exponential import exp, exp2, expm1
 from jitflow.passes.expand.hyperbolic import cosh, sinh, tanh
 from jitflow.passes.expand.inverse_hyperbolic import arccosh, arcsinh, arctanh
+from jitflow.passes.expand.inverse_trigonometric import arccos, arcsin, arctan, arctan2
 from jitflow.passes.expand.logarithm import log, log1p, log2, log10, logaddexp, logaddexp2
 from jitflow.passes.expand.machine import Machine
 from jitflow.passes.expand.power import power
@@ -30,7 +31,8 @@ __all__ = ["EXPANSIONS", "Machine"]
 
 FUNCTIONS = (
     *(exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, power),
-    *(sin, cos, tan, sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf),
+    *(sin, cos, tan, arcsin, arccos, arctan, arctan2),
+    *(sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf),
 )
 
 EXPANSIONS: dict[str, Callable[..., Any]] = {function.__name__: expansion(function) for function in FUNCTIONS}

@@ -28,6 +28,16 @@ class Format:
     def smallest_normal(self) -> float:
         return 2.0 ** (1 - self.bias)
 
+    @property
+    def smallest(self) -> float:
+        """The smallest positive number, a denormal one."""
+        return self.smallest_normal * 2.0**-self.fraction_bits
+
+    @property
+    def largest(self) -> float:
+        """The largest finite number."""
+        return 2.0**self.bias * (2.0 - 2.0**-self.fraction_bits)
+
     def bits(self, number: float) -> int:
         """The stored form of a number of this format, as a signed integer."""
         layout = {32: "<fi", 64: "<dq"}[self.width]
