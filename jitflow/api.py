@@ -116,11 +116,19 @@ class CompiledFunction:
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         from jitflow.frontend.trace import active_trace
-        from jitflow.runtime.specialisation import NOT_MATCHED
 
         if active_trace() is not None:
-            raise _unseen_call(self.__name__)
-        flat = _aligned(self._bind(args, kwargs))
+            if type(self._wrapped.__globals__) is dict:
+                raise _unseen_call(self.__name__)
+            return self._wrapped(*args, **kwargs)  # made while tracing, and so it records what it reads
+        try:
+            return self._compile_and_call(_aligned(self._bind(args, kwargs)))
+        except UserError as error:  # again from here, so that the traceback has the user's lines and this one
+            raise with_user_frames(error) from error.__cause__
+
+    def _compile_and_call(self, flat: tuple[Any, ...]) -> Any:
+        from jitflow.runtime.specialisation import NOT_MATCHED
+
         # One compilation at a time: who waited may find what the other one made.
         with self._lock:
             result = self._call_linked(flat)

@@ -198,6 +198,15 @@ def test_a_compiled_function_calls_another() -> None:
     assert scaled.cache_info() == before
 
 
+def test_a_function_compiled_inside_another_is_inlined() -> None:
+    @jitflow.function
+    def outer(x):
+        inner = jitflow.function(lambda y: np.zeros(y.shape) + y * 2)
+        return inner(x) + inner(x[0])
+
+    np.testing.assert_array_equal(outer(X), X * 2 + X[0] * 2)
+
+
 def test_run_time_errors_have_the_users_line() -> None:
     @jitflow.function
     def add(x, y):

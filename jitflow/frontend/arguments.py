@@ -17,7 +17,16 @@ from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueErro
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType, dtype_of
 from jitflow.runtime.plan import Layout, layout_of
 
-__all__ = ["ArrayClass", "NumberClass", "Spec", "array_class", "number_class"]
+__all__ = [
+    "ArrayClass",
+    "NumberClass",
+    "Spec",
+    "array_class",
+    "check_rank",
+    "number_class",
+    "too_long",
+    "unsupported",
+]
 
 PYTHON_NUMBERS: dict[type, DType] = {bool: BOOL, int: I64, float: F64, complex: C128}
 LARGEST_RANK = 32
@@ -208,6 +217,15 @@ def unsupported(thing: Any, path: str) -> UserNotImplementedError:
         mend="take what it yields into a list before the call" if hasattr(thing, "__next__") else
         "turn it into one of these before the call",
     )  # fmt: skip
+
+
+def too_long(thing: Any, path: str, limit: int) -> UserNotImplementedError:
+    """The error for a container with more than ``limit`` items."""
+    return UserNotImplementedError(
+        f"{path} is a {type(thing).__name__} of {len(thing)} items, each of which would be an input of its own",
+        expected=f"at most {limit} items",
+        mend="make it an array",
+    )
 
 
 def _article(name: str) -> str:

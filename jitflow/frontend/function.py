@@ -21,7 +21,7 @@ from jitflow.errors import (
     with_user_frames,
 )
 from jitflow.frontend.inputs import Inputs
-from jitflow.frontend.locate import Locator, frontend_path, is_internal
+from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
 from jitflow.frontend.trace import Decision, Trace, active_trace, recording
@@ -176,6 +176,6 @@ def _places(traceback: TracebackType | None, root: CodeType) -> tuple[Loc, tuple
             places.append(place)
         traceback = traceback.tb_next
     if not places:
-        return Loc(root.co_filename, root.co_firstlineno, root.co_name), ()
+        return definition(root), ()
     # Recursion shows each of its lines once.
     return places[-1], tuple(dict.fromkeys(places[-2::-1]))

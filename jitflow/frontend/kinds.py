@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from jitflow.errors import UserTypeError
-from jitflow.ir.location import Loc
+from jitflow.frontend.locate import definition
 
 __all__ = ["refuse_function_kind"]
 
@@ -24,5 +24,5 @@ def refuse_function_kind(function: FunctionType) -> None:
                 f"{function.__name__} is {name}, which jitflow does not compile",
                 expected="a function that returns its result",
                 mend="return a list, or compile the function that does the arithmetic",
-                location=Loc(function.__code__.co_filename, function.__code__.co_firstlineno, function.__name__),
+                location=definition(function.__code__),
             )

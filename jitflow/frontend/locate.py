@@ -7,6 +7,7 @@ Looking it up happens once per op, so positions are decoded once per code object
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from types import CodeType, FrameType, TracebackType
@@ -15,11 +16,12 @@ import numpy as np
 
 from jitflow.ir.location import NOWHERE, Loc
 
-__all__ = ["Locator", "frontend_path", "is_internal"]
+__all__ = ["Locator", "definition", "frontend_path", "is_internal"]
 
 _JITFLOW = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_LONGEST_DECORATORS = 20
 _USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
 """Programs that are packed with jitflow, but written as a user writes them."""
 
@@ -38,6 +40,15 @@ def _is_hidden(file: str) -> bool:
     if file.startswith(_LIBRARY) and not file.startswith((_JITFLOW, _NUMPY)):
         return "-packages" + os.sep not in file  # installed packages lie inside Python's own library
     return is_internal(file) or file.startswith(_NUMPY)
+
+
+def definition(code: CodeType) -> Loc:
+    """The place of a function's ``def``, which stands below its decorators."""
+    first = code.co_firstlineno
+    for line in range(first, first + _LONGEST_DECORATORS if code.co_name != "<lambda>" else first):
+        if linecache.getline(code.co_filename, line).lstrip().startswith(("def ", "async def ")):
+            return Loc(code.co_filename, line, code.co_name)
+    return Loc(code.co_filename, first, code.co_name)
 
 
 class Locator:

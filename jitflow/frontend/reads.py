@@ -21,27 +21,31 @@ from __future__ import annotations
 
 import builtins
 import enum
-import functools
 import sys
 from functools import partial
 from types import (
     BuiltinFunctionType,
     CellType,
     FunctionType,
-    MethodDescriptorType,
     MethodType,
-    MethodWrapperType,
     ModuleType,
-    WrapperDescriptorType,
 )
 from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserTypeError, as_user_error
-from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, unsupported
+from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
+from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS, replacement
 from jitflow.frontend.inputs import Inputs
+from jitflow.frontend.objects import (
+    C_METHODS,
+    CACHED_FUNCTION,
+    is_compiled,
+    is_frozen,
+    is_numpy_function,
+    is_plain_class,
+)
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.purity import Impure, Unusable, impure_builtins, is_foreign_impure, is_pure_module
 from jitflow.frontend.stores import refuse_stores
@@ -65,9 +69,6 @@ __all__ = ["Recorder"]
 
 _BY_IDENTITY = (type(None), type(...), type(NotImplemented))
 _BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
-_CACHED = type(functools.lru_cache(max))
-"""What `functools.lru_cache` makes: its function is traced anew, because the results would be tracers."""
-_C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType)
 _MISSING = object()
 LARGEST_CONTAINER = 4096
 """Items of a tuple, list or dict that is read from outside."""
@@ -108,7 +109,7 @@ class Recorder:
                 expected="values that cannot change: numbers, strings, tuples, functions",
                 mend="pass a tuple in place of a list, and arrays without static=",
             ) from None
-        if isinstance(thing, FunctionType | MethodType | partial) or _is_compiled(thing):
+        if isinstance(thing, FunctionType | MethodType | partial) or is_compiled(thing):
             return self._adopt(thing, register)
         if isinstance(thing, type | ModuleType) or thing is None:
             self.inputs.guard(IsObject(register, thing))
@@ -128,7 +129,7 @@ class Recorder:
             return self._number(thing, register)
         if isinstance(thing, np.ndarray):
             return inputs.array(register, array_class(thing, path))
-        if isinstance(thing, np.bool_ | np.number | np.datetime64 | np.timedelta64 | np.void):
+        if isinstance(thing, np.generic) and not isinstance(thing, str | bytes):
             return inputs.number(register, number_class(thing, path))
         if kind in _BY_IDENTITY:
             inputs.guard(IsObject(register, thing))
@@ -142,7 +143,7 @@ class Recorder:
 
     def _adopt_object(self, thing: Any, register: int) -> Any:
         inputs, path = self.inputs, self.inputs.path(register)
-        if _is_compiled(thing) or isinstance(thing, _CACHED):
+        if is_compiled(thing) or isinstance(thing, CACHED_FUNCTION):
             inputs.guard(IsObject(register, thing))
             return self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
         if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
@@ -156,7 +157,7 @@ class Recorder:
             return partial(parts[0], *parts[1], **parts[2])
         if isinstance(thing, ModuleType):
             return self._module(thing, register)
-        if isinstance(thing, enum.Enum | np.ufunc) or (isinstance(thing, type) and _is_plain_class(thing)):
+        if isinstance(thing, enum.Enum | np.ufunc) or (isinstance(thing, type) and is_plain_class(thing)):
             inputs.guard(IsObject(register, thing))
             return self.replace(thing)
         if isinstance(thing, type):
@@ -164,7 +165,7 @@ class Recorder:
             if id(thing) not in self._classes:  # one for each class, so that `type(x) is C` holds
                 self._classes[id(thing)] = ClassProxy(thing, register, path, partial(self._attribute, thing, register))
             return self._classes[id(thing)]
-        if isinstance(thing, (FunctionType, *_C_METHODS)) or (callable(thing) and _is_numpy_function(thing)):
+        if isinstance(thing, (FunctionType, *C_METHODS)) or (callable(thing) and is_numpy_function(thing)):
             inputs.guard(IsObject(register, thing))
             return self.replace(thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
@@ -183,7 +184,7 @@ class Recorder:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         inputs.guard(IsType(register, kind))
         if len(thing) > LARGEST_CONTAINER:
-            raise located(_too_long(thing, path))
+            raise located(too_long(thing, path, LARGEST_CONTAINER))
         if isinstance(thing, dict):
             if kind is not dict:
                 raise located(unsupported(thing, path))
@@ -235,8 +236,8 @@ class Recorder:
                 module = thing.__module__ or "builtins"
                 return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}")
             # A method of an object in C: what it does is known for values that cannot change.
-            return thing if _is_frozen(owner) else Impure(thing.__qualname__)
-        return Impure(thing.__qualname__) if isinstance(thing, _C_METHODS) else thing
+            return thing if is_frozen(owner) else Impure(thing.__qualname__)
+        return Impure(thing.__qualname__) if isinstance(thing, C_METHODS) else thing
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         found = getattr(thing, name, _MISSING)
@@ -299,7 +300,7 @@ class Recorder:
         items = values.items() if isinstance(values, dict) else enumerate(values)
         parent = self.inputs.register(Attribute(register, name), f"{path}.{name}")
         taken = {
-            key: value if _is_frozen(value) else self.take(value, Item(parent, key), f"{path}.{name}[{key!r}]")
+            key: value if is_frozen(value) else self.take(value, Item(parent, key), f"{path}.{name}[{key!r}]")
             for key, value in items
         }
         return taken if isinstance(values, dict) else tuple(taken.values())
@@ -374,44 +375,6 @@ class _Namespace:
                 setattr(self, name, getattr(module, name))
 
 
-def _too_long(thing: Any, path: str) -> UserError:
-    return UserNotImplementedError(
-        f"{path} is a {type(thing).__name__} of {len(thing)} items, each of which would be an input of its own",
-        expected=f"at most {LARGEST_CONTAINER} items",
-        mend="make it an array",
-    )
-
-
 def _function_guard(function: FunctionType, register: int) -> FunctionIs:
     keyword_defaults = tuple((function.__kwdefaults__ or {}).items()) or None
     return FunctionIs(register, function.__code__, function.__defaults__, keyword_defaults, function.__closure__)
-
-
-def _is_compiled(thing: Any) -> bool:
-    """Whether this is a function that `jitflow.function` made."""
-    return getattr(type(thing), "__jitflow_compiled__", False) is True
-
-
-def _is_plain_class(kind: type) -> bool:
-    """A class that may be used as it is: Python's, NumPy's, exceptions and enumerations."""
-    return (
-        is_pure_module(kind.__module__)
-        or is_foreign_impure(kind.__module__)
-        or issubclass(kind, BaseException | enum.Enum)
-    )
-
-
-def _is_numpy_function(thing: Any) -> bool:
-    return type(thing).__module__.startswith(("numpy", "scipy.special"))
-
-
-def _is_frozen(value: Any) -> bool:
-    """A value that cannot change as long as it is the same object."""
-    if isinstance(value, tuple):
-        return type(value) is tuple and all(map(_is_frozen, value))
-    return (
-        value is None
-        or type(value) in (bool, int, float, complex, str, bytes, slice, range)
-        or isinstance(value, np.number | np.bool_ | np.dtype | enum.Enum)
-        or (isinstance(value, type) and _is_plain_class(value))
-    )

@@ -8,7 +8,7 @@ another size for which it would have gone the other way compiles anew, and every
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -21,7 +21,7 @@ from jitflow.ir.dims import Dim, Expression, evaluate, lower_bound, maximum, sub
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
 
-__all__ = ["Decision", "Trace", "active_trace", "current_trace", "hint_table", "recording"]
+__all__ = ["Decision", "Trace", "active_trace", "current_trace", "recording"]
 
 _NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
 
@@ -298,8 +298,3 @@ def recording(trace: Trace) -> Iterator[Trace]:
         yield trace
     finally:
         _STATE.trace = outer
-
-
-def hint_table(names: Iterable[str], start: int = 1024) -> Mapping[str, int]:
-    """Hints for sizes that nobody has seen yet: large, and different, so that no equality is assumed."""
-    return {name: start + 16 * position for position, name in enumerate(names)}

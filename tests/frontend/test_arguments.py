@@ -246,6 +246,18 @@ def test_fields_of_named_tuples_made_while_tracing() -> None:
     assert found == (0.0, 3.0)
 
 
+def test_brain_floats_are_numbers() -> None:
+    import ml_dtypes
+
+    @interpreted
+    def double(x, s):
+        return x * s
+
+    found = double(np.ones(2, ml_dtypes.bfloat16), ml_dtypes.bfloat16(2))
+    assert found.dtype == ml_dtypes.bfloat16
+    assert double(3.0, ml_dtypes.bfloat16(2)) == 6
+
+
 def test_bad_arguments_name_themselves() -> None:
     @interpreted
     def double(x):

@@ -1,0 +1,58 @@
+"""What an object outside is to the recorder: questions about its kind."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
+from typing import Any
+
+import numpy as np
+
+from jitflow.frontend.purity import is_foreign_impure, is_pure_module
+
+__all__ = [
+    "CACHED_FUNCTION",
+    "C_METHODS",
+    "is_compiled",
+    "is_frozen",
+    "is_numpy_function",
+    "is_plain_class",
+]
+
+CACHED_FUNCTION = type(functools.lru_cache(max))
+"""What `functools.lru_cache` makes: its function is traced anew, because the results would be tracers."""
+
+C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType)
+"""Functions and methods written in C."""
+
+
+def is_compiled(thing: Any) -> bool:
+    """Whether this is a function that `jitflow.function` made."""
+    return getattr(type(thing), "__jitflow_compiled__", False) is True
+
+
+def is_plain_class(kind: type) -> bool:
+    """A class that may be used as it is: Python's, NumPy's, exceptions and enumerations."""
+    return (
+        is_pure_module(kind.__module__)
+        or is_foreign_impure(kind.__module__)
+        or issubclass(kind, BaseException | enum.Enum)
+    )
+
+
+def is_numpy_function(thing: Any) -> bool:
+    """One of the callables that NumPy and scipy.special make their functions of."""
+    return type(thing).__module__.startswith(("numpy", "scipy.special"))
+
+
+def is_frozen(value: Any) -> bool:
+    """A value that cannot change as long as it is the same object."""
+    if isinstance(value, tuple):
+        return type(value) is tuple and all(map(is_frozen, value))
+    return (
+        value is None
+        or type(value) in (bool, int, float, complex, str, bytes, slice, range)
+        or isinstance(value, np.number | np.bool_ | np.dtype | enum.Enum)
+        or (isinstance(value, type) and is_plain_class(value))
+    )
