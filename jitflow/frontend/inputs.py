@@ -12,7 +12,7 @@ from jitflow.frontend.arguments import ArrayClass, NumberClass, check_rank
 from jitflow.frontend.trace import Trace
 from jitflow.frontend.tracers import wrap
 from jitflow.ir.core import Fact, Value
-from jitflow.ir.dims import Dim, symbol
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.dtypes import slot_count
 from jitflow.runtime.plan import (
@@ -44,7 +44,7 @@ class Inputs:
         self.checks: list[Check] = []
         self.leaves: list[Leaf] = []
         self.slots = 0
-        self.keep_alive: list[Any] = []
+        self._named_sizes: dict[str, Dim] = {}
         self._registers: dict[tuple[Any, ...], int] = {}
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
@@ -106,7 +106,10 @@ class Inputs:
     def _dim(self, size: int | str, fixed: bool) -> Dim:
         trace = self.trace
         if isinstance(size, str):
-            return symbol(size) if size in trace.hints else self._new_size(size, 1024 + 16 * len(trace.hints))
+            if size not in self._named_sizes:
+                # Nobody has seen it yet: large, and unlike every other, so that no decision takes two to be equal.
+                self._named_sizes[size] = self._new_size(size, 1024 + 16 * len(self._named_sizes))
+            return self._named_sizes[size]
         if size == 1 or fixed:
             return size
         count = len(trace.hints)
