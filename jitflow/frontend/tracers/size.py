@@ -114,6 +114,8 @@ def dim_of(size: Any) -> Dim:
     """The dim that a size given by the program is. Raises `UserTypeError` for what is not an integer."""
     if isinstance(size, SizeTracer):
         return size._live()
+    if isinstance(size, Expression):  # a dim already
+        return size
     if isinstance(size, Tracer):
         if isinstance(size, ScalarTracer) and not size._scalar.dtype.is_integer:
             raise located(UserTypeError(f"'{size.__class__.__name__}' object cannot be interpreted as an integer"))
