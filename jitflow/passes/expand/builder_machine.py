@@ -2,9 +2,8 @@
 
 `BuilderMachine` is the `Machine` for which the expansions are written, over a `Builder`. Its methods add one op each
 and never ask whether a backend has it: by the protocol they are called for primitives only. Beyond the protocol it has
-what the wider expansions (`arithmetic.py`, `casts.py`, `complex.py`) ask for: `apply` adds *any* elementwise op, in
-whatever way the machine in use treats it (`ExpandingMachine` in `expand.py` expands it on the spot); `repeat_while`
-makes a loop.
+what the expansions of whole ops ask for (`notation.py`): `apply` adds *any* elementwise op, in whatever way the machine
+in use treats it (`ExpandingMachine` in `expand.py` expands it on the spot); `repeat_while` makes a loop.
 
 A constant has the shape of what is being expanded, which the machine is told by `shape_like`. Constants of a function
 are made once and collected in `constants`; the pass puts them in front of everything else, so that they can be used

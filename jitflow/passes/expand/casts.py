@@ -15,7 +15,7 @@ f32 keeps what the second rounding needs to know.
 from __future__ import annotations
 
 from jitflow.ir.dtypes import DTYPES
-from jitflow.passes.expand.arithmetic import Number
+from jitflow.passes.expand.notation import Number
 from jitflow.passes.expand.primitives import INDEX, dtype_class
 from jitflow.passes.expand.term import Term, select
 

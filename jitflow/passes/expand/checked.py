@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
-from jitflow.passes.expand.arithmetic import Number, apply, machine_of, primitive, repeat_while, unsigned
+from jitflow.passes.expand.notation import Number, apply, machine_of, primitive, repeat_while, unsigned
 from jitflow.passes.expand.primitives import dtype_class
 from jitflow.passes.expand.term import select
 

@@ -14,8 +14,8 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from jitflow.passes.expand.arithmetic import Number, apply, repeat_while
 from jitflow.passes.expand.complex_functions import FUNCTIONS, Pair, choose, exp, in_f64, isnan, log, multiply
+from jitflow.passes.expand.notation import Number, apply, repeat_while
 from jitflow.passes.expand.term import if_any, select
 
 __all__ = ["COMPLEX", "Pair"]

@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from jitflow.passes.expand.arithmetic import Number, apply, convert
+from jitflow.passes.expand.notation import Number, apply, convert
 from jitflow.passes.expand.term import copysign, multiply_exactly, select
 
 __all__ = ["FUNCTIONS", "Pair", "choose", "exp", "in_f64", "isnan", "log", "multiply"]

@@ -35,10 +35,11 @@ from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Scalar, Type, Vector
 from jitflow.passes.expand import EXPANSIONS
-from jitflow.passes.expand.arithmetic import ARITHMETIC, Number
+from jitflow.passes.expand.arithmetic import ARITHMETIC
 from jitflow.passes.expand.builder_machine import BuilderMachine
 from jitflow.passes.expand.casts import expand_cast
 from jitflow.passes.expand.checked import expand_checked
+from jitflow.passes.expand.notation import Number
 from jitflow.passes.expand.primitives import FOLDS, dtype_class, dtype_name, is_primitive
 from jitflow.passes.expand.rewrite import Rewriter
 from jitflow.passes.expand.split_complex import has_complex, split_complex

@@ -24,10 +24,10 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Buffer, Scalar, Type, Vector
-from jitflow.passes.expand.arithmetic import Number
 from jitflow.passes.expand.builder_machine import BuilderMachine
 from jitflow.passes.expand.checked import python_words
 from jitflow.passes.expand.complex import COMPLEX, Pair
+from jitflow.passes.expand.notation import Number
 from jitflow.passes.expand.primitives import dtype_name
 from jitflow.passes.expand.rewrite import Rewriter
 from jitflow.passes.expand.term import Term, select
