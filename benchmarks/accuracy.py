@@ -66,6 +66,10 @@ def power_of_two(x: Any) -> Any:
     return mpmath.mpf(2) ** x
 
 
+def signed_cube_root(x: Any) -> Any:
+    return mpmath.sign(x) * mpmath.cbrt(abs(x))
+
+
 def log_of_sum(a: Any, b: Any) -> Any:
     return mpmath.log(mpmath.exp(a) + mpmath.exp(b))
 
@@ -99,6 +103,7 @@ SUBJECTS = (
     Subject("arccosh", mpmath.acosh, 1, 10, (1.0,)),
     Subject("arctanh", mpmath.atanh, -1, 1, (-1.0, 1.0)),
     Subject("erf", mpmath.erf, -4, 4, (1.0, 3.9, 5.9), scipy.special.erf, widens=False),
+    Subject("cbrt", signed_cube_root, -10, 10),
     Subject("power", mpmath.power, 0, 10, arity=2),
     Subject("logaddexp", log_of_sum, -10, 10, arity=2),
     Subject("logaddexp2", log2_of_sum, -10, 10, arity=2),

@@ -187,6 +187,7 @@ FITS: dict[str, Fit] = {
         {"f32": 8, "f64": 19},
         rounds_leading=True,
     ),
+    "cbrt": Fit(lambda m: m ** (-mpf(1) / 3), lambda m: m ** (mpf(1) / 3), (1, 2), {"f32": 3, "f64": 5}),
     "sinh": Fit(
         lambda z: (mp.sinh(mp.sqrt(z)) / mp.sqrt(z) - 1) / z,
         lambda z: z * mp.sqrt(z) / mp.sinh(mp.sqrt(z)),

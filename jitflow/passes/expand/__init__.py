@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from jitflow.passes.expand.cube_root import cbrt
 from jitflow.passes.expand.error_function import erf
 from jitflow.passes.expand.exponential import exp, exp2, expm1
 from jitflow.passes.expand.hyperbolic import cosh, sinh, tanh
@@ -30,7 +31,7 @@ from jitflow.passes.expand.trigonometric import cos, sin, tan
 __all__ = ["EXPANSIONS", "Machine"]
 
 FUNCTIONS = (
-    *(exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, power),
+    *(exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, power, cbrt),
     *(sin, cos, tan, arcsin, arccos, arctan, arctan2),
     *(sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf),
 )
