@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
+from jitflow.errors import CompilerBug, UserError
 from jitflow.ir.core import Function
 
 if TYPE_CHECKING:
@@ -168,9 +168,10 @@ def stage_text(compilation: Compilation, stage: str) -> str:
 
 
 def with_layouts(traced: TracedFunction) -> Function:
-    """The traced function with the layout class of each parameter, which lowering needs."""
+    """The traced function with the layout class of each parameter and the sizes seen, which lowering needs."""
     layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
-    return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, "layouts": layouts}))
+    facts = {"layouts": layouts, "hints": tuple(traced.hints.items())}
+    return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, **facts}))
 
 
 def _plan(compilation: Compilation) -> Plan:
@@ -212,12 +213,13 @@ def _specialise(compilation: Compilation) -> Specialisation:
 
 
 def _cuda_text(compilation: Compilation) -> str:
-    from jitflow.backends import cuda
+    """The kernels, lowered once more for warps, as CUDA C++. That needs neither NVRTC nor a GPU."""
+    from jitflow.backends.cuda import cuda_text
+    from jitflow.passes.expand.expand import expand
+    from jitflow.passes.lower import GPU
+    from jitflow.passes.lower import lower as lower_function
 
-    if not hasattr(cuda, "cuda_text"):
-        raise UserNotImplementedError("kernels cannot be printed as CUDA C++ yet", mend="read the stage kernels")
-    text: str = cuda.cuda_text(lower(compilation))
-    return text
+    return cuda_text(expand(lower_function(fuse(compilation), GPU).host))
 
 
 # -- looking on ------------------------------------------------------------------------------------

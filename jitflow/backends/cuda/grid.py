@@ -1,0 +1,155 @@
+"""How the loops of a kernel are spread over a grid of threads.
+
+*Who works.* In a kernel with vectors a worker is a warp: thread ``lane`` holds lane number ``lane`` of every vector,
+and each thread computes what is a scalar or an offset for itself. So all of a warp's threads take the same branches,
+and folding lanes is shuffling within the warp: a horizontal reduction is a warp for each row, a vertical one a thread
+for each output. A kernel without vectors (a running sum) has a thread for each position.
+
+*What is spread.* Parallel loops that stand directly inside each other, if nothing beside them touches what they write:
+the innermost along x, the next along y and z; loops outside of these run in order. Every loop strides over the whole
+grid, so any grid computes the right result, and `Launch.shape` chooses a good one. A kernel without such loops (the sum
+of everything) is one worker's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jitflow.backends.cuda.types import WARP
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.types import Buffer, Vector
+
+__all__ = ["Axis", "Grid", "Launch", "grid_of"]
+
+WORKERS = {True: 8, False: 256}
+"""Workers of a block along x, where they are warps and where they are threads: 256 threads either way."""
+
+LIMITS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
+"""The most blocks along each axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A loop's steps along one axis. ``start`` and ``stop`` are numbers or positions of parameters of the kernel."""
+
+    name: str
+    loop: Op
+    start: int | Value
+    stop: int | Value
+    step: int
+
+    def blocks(self, workers: int, sizes: dict[Value, int]) -> int:
+        """Blocks with which every worker has at most one step, as far as there may be so many."""
+        start, stop = (sizes[bound] if isinstance(bound, Value) else bound for bound in (self.start, self.stop))
+        share = self.step * (workers if self.name == "x" else 1)
+        return min(max(-((start - stop) // share), 1), LIMITS[self.name])
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The axes of one kernel, x first, and whether its workers are warps."""
+
+    warps: bool
+    axes: tuple[Axis, ...]
+
+    def axis(self, loop: Op) -> Axis | None:
+        """The axis along which a loop is spread, None if it runs in order."""
+        return next((axis for axis in self.axes if axis.loop is loop), None)
+
+    def prologue(self) -> list[str]:
+        """Statements that name the lane, and this worker's number and their count along x."""
+        lines = ["const i32 lane = threadIdx.x;"] if self.warps else []
+        if self.axes:
+            thread = "y" if self.warps else "x"
+            lines.append(f"const i64 worker = (i64)blockIdx.x * blockDim.{thread} + threadIdx.{thread};")
+            lines.append(f"const i64 workers = (i64)gridDim.x * blockDim.{thread};")
+        return lines
+
+    def worker(self, axis: str) -> tuple[str, str]:
+        """The number of this worker along an axis and their count, as names."""
+        return ("worker", "workers") if axis == "x" else (f"blockIdx.{axis}", f"(i64)gridDim.{axis}")
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a kernel of a module is launched.
+
+    It takes its parameters and behind them, if ``takes_error``, the address of an error record that begins with 0;
+    `emit_control.py` says what comes into it.
+    """
+
+    kernel: str
+    parameters: tuple[Value, ...]
+    grid: Grid
+    takes_error: bool
+
+    @property
+    def block(self) -> tuple[int, int, int]:
+        """Threads of a block."""
+        if self.grid.warps:
+            return (WARP, WORKERS[True] if self.grid.axes else 1, 1)
+        return (WORKERS[False] if self.grid.axes else 1, 1, 1)
+
+    def shape(self, arguments: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """Blocks of the grid and threads of a block, for the arguments of a call (in those for sizes)."""
+        sizes = dict(zip(self.parameters, arguments, strict=True))
+        blocks = {axis.name: axis.blocks(WORKERS[self.grid.warps], sizes) for axis in self.grid.axes}
+        return (blocks.get("x", 1), blocks.get("y", 1), blocks.get("z", 1)), self.block
+
+
+def grid_of(function: Function) -> Grid:
+    """How the loops of a kernel are spread."""
+    ops = list(walk(function.region))
+    warps = any(isinstance(value.type, Vector) for op in ops for value in (*op.operands, *op.results))
+    loops: list[Op] = []
+    region: Region | None = function.region
+    while region is not None:
+        loop = _spreadable(region)
+        region = None
+        if loop is not None:
+            loops.append(loop)
+            (region,) = loop.regions
+    constants = {op.result: op.attributes["dim"] for op in ops if op.name == "size"}
+    nearest = zip("xyz", reversed(loops), strict=False)
+    return Grid(warps, tuple(_axis(name, loop, function, constants) for name, loop in nearest))
+
+
+def _spreadable(region: Region) -> Op | None:
+    """The parallel loop of a region, if workers need not wait for each other there.
+
+    They would have to if an op beside the loop wrote what it touches, or touched what it writes.
+    """
+    loops = [op for op in region.ops if op.name == "for" and op.attributes.get("parallel")]
+    if len(loops) != 1:
+        return None
+    (loop,) = loops
+    read, written = _touched([loop])
+    others_read, others_written = _touched([op for op in region.ops if op is not loop])
+    if written & (others_read | others_written) or others_written & read:
+        return None
+    return loop
+
+
+def _touched(ops: Sequence[Op]) -> tuple[set[Value], set[Value]]:
+    """The buffers that ops read and those that they write."""
+    found: dict[str, set[Value]] = {"reads": set(), "writes": set()}
+    for outer in ops:
+        for op in (outer, *(inner for region in outer.regions for inner in walk(region))):
+            for effect in op.own_effects:
+                if effect.kind in found and isinstance(op.operands[effect.operand].type, Buffer):
+                    found[effect.kind].add(op.operands[effect.operand])
+    return found["reads"], found["writes"]
+
+
+def _axis(name: str, loop: Op, function: Function, constants: dict[Value, int]) -> Axis:
+    def bound(value: Value) -> int | Value:
+        if value not in constants and value not in function.parameters:
+            raise CompilerBug("expected the bounds of a parallel loop to be numbers or parameters", location=loop.loc)
+        return constants.get(value, value)
+
+    start, stop, step = (bound(value) for value in loop.operands[:3])
+    if not isinstance(step, int) or step <= 0:
+        raise CompilerBug("expected a positive number as the step of a parallel loop", location=loop.loc)
+    return Axis(name, loop, start, stop, step)

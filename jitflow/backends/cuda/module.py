@@ -1,0 +1,94 @@
+"""One module: the kernels of a host program as a text that NVRTC compiles, and how each of them is launched."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jitflow.backends.cuda.emit_memory import AT
+from jitflow.backends.cuda.grid import WORKERS, Grid, Launch, grid_of
+from jitflow.backends.cuda.names import identifier
+from jitflow.backends.cuda.printer import ModuleText, Printer
+from jitflow.backends.cuda.table import EMISSION
+from jitflow.backends.cuda.types import TYPEDEFS, dtype_of, memory_type, register_type
+from jitflow.ir.core import Function, Op, Value, walk
+from jitflow.ir.types import Buffer
+
+__all__ = ["CudaModule", "cuda_text", "print_program"]
+
+
+@dataclass(frozen=True, slots=True)
+class CudaModule:
+    """The kernels of one program.
+
+    ``text`` is the source, ``launches`` how to run each kernel, ``sites`` the ops that can fail, by the number in the
+    second word of the error record.
+    """
+
+    text: str
+    launches: tuple[Launch, ...]
+    sites: tuple[Op, ...]
+
+
+def cuda_text(program: Function) -> str:
+    """The source of a host program's kernels, with the shapes in which they are launched as comments."""
+    return print_program(program).text
+
+
+def print_program(program: Function) -> CudaModule:
+    """Print the kernels of a host program that was lowered for a GPU, in primitives.
+
+    Raises `CompilerBug` for an op or a type that kernels do not have.
+    """
+    module = ModuleText()
+    printed = [_print_kernel(module, kernel) for kernel in program.functions]
+    parts = [TYPEDEFS, AT, *module.helpers.values(), *(text for _, text in printed)]
+    return CudaModule("\n\n".join(parts) + "\n", tuple(launch for launch, _ in printed), tuple(module.sites))
+
+
+def _print_kernel(module: ModuleText, kernel: Function) -> tuple[Launch, str]:
+    grid = grid_of(kernel)
+    printer = Printer(module, kernel, EMISSION, grid)
+    parameters = _declare_parameters(printer, kernel)
+    can_fail = any(op.name == "check" for op in walk(kernel.region))
+    if can_fail:
+        parameters.append("u64 *error")
+    for line in grid.prologue():
+        printer.do(line)
+    printer.emit_region(kernel.region)
+    launch = Launch(identifier(kernel.name), kernel.parameters, grid, can_fail)
+    header = f'extern "C" __global__ void {launch.kernel}({", ".join(parameters)}) {{'
+    return launch, "\n".join([_launch_comment(launch, printer), header, *printer.lines, "}"])
+
+
+def _declare_parameters(printer: Printer, kernel: Function) -> list[str]:
+    """The parameters as C++ declares them; those through which nothing is written are ``const``."""
+    written = {
+        op.operands[effect.operand]
+        for op in walk(kernel.region)
+        for effect in op.own_effects
+        if effect.kind == "writes"
+    }
+    declared: list[str] = []
+    for parameter in kernel.parameters:
+        name = printer.names.fresh(parameter.name)
+        printer.alias(parameter, name)
+        if isinstance(parameter.type, Buffer):
+            constant = "" if parameter in written else "const "
+            declared.append(f"{constant}{memory_type(parameter.type.dtype)} *{name}")
+        else:
+            declared.append(f"{register_type(dtype_of(parameter.type))} {name}")
+    return declared
+
+
+def _launch_comment(launch: Launch, printer: Printer) -> str:
+    blocks = ", ".join(_blocks_text(launch.grid, number, printer) for number in range(len(launch.grid.axes)))
+    return f"// grid ({blocks or 1}), block ({', '.join(str(count) for count in launch.block if count > 1) or 1})"
+
+
+def _blocks_text(grid: Grid, number: int, printer: Printer) -> str:
+    """The blocks along an axis, as a formula over the kernel's parameters."""
+    axis = grid.axes[number]
+    start, stop = (printer.operand(b) if isinstance(b, Value) else str(b) for b in (axis.start, axis.stop))
+    length = stop if start == "0" else f"({stop} - {start})"
+    share = axis.step * (WORKERS[grid.warps] if axis.name == "x" else 1)
+    return length if share == 1 else f"ceil({length} / {share})"

@@ -1,0 +1,112 @@
+"""NVRTC, the compiler for CUDA C++ that is a library: it needs neither a driver nor a GPU.
+
+A thin binding through ctypes of the library in the wheel ``nvidia-cuda-nvrtc``. This is the only place that knows of
+it; whoever compiles without it is told what to install.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+from jitflow.errors import CompilerBug
+
+__all__ = ["OPTIONS", "compile_to_cubin", "compile_to_ptx", "is_available"]
+
+OPTIONS = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
+"""No licence with floats: nothing is contracted, quotients and roots are rounded correctly, denormals stay."""
+
+_PACKAGE = "nvidia-cuda-nvrtc"
+_MISSING = f"{_PACKAGE} is not installed, which compiles kernels for GPUs: pip install 'jitflow[cuda]'"
+
+
+def compile_to_cubin(source: str, arch: str) -> bytes:
+    """Machine code for one kind of GPU, such as ``sm_90``.
+
+    Raises ImportError where NVRTC is not installed, ValueError for a kind that it does not know, and `CompilerBug` for
+    source that it refuses.
+    """
+    return _compile(source, arch, "CUBIN")
+
+
+def compile_to_ptx(source: str, arch: str) -> str:
+    """PTX, the assembly of all GPUs from ``arch`` (such as ``compute_90``) on; raises as `compile_to_cubin` does."""
+    return _compile(source, arch, "PTX").rstrip(b"\0").decode()
+
+
+def is_available() -> bool:
+    """Whether NVRTC is installed."""
+    try:
+        _library()
+    except ImportError:
+        return False
+    return True
+
+
+def _compile(source: str, arch: str, kind: str) -> bytes:
+    library, program = _library(), ctypes.c_void_p()
+    created = library.nvrtcCreateProgram(ctypes.byref(program), source.encode(), b"kernels.cu", 0, None, None)
+    _expect_success(library, created, "nvrtcCreateProgram")
+    try:
+        options = [option.encode() for option in (f"--gpu-architecture={arch}", *OPTIONS)]
+        status = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+        if status == _INVALID_OPTION:
+            raise ValueError(f"expected a GPU architecture that NVRTC knows, got {arch!r}")
+        if status != 0:
+            raise CompilerBug(
+                f"NVRTC refused the kernels for {arch}: {_text(library, program, 'ProgramLog').strip()}",
+                pass_name="cuda", surrounding=_numbered(source),
+            )  # fmt: skip
+        return _bytes(library, program, kind)
+    finally:
+        library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+_INVALID_OPTION = 5
+
+
+def _bytes(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
+    """One of the results of a compilation, which NVRTC hands out by size and content."""
+    size = ctypes.c_size_t()
+    _expect_success(library, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)), what)
+    content = ctypes.create_string_buffer(size.value)
+    _expect_success(library, getattr(library, f"nvrtcGet{what}")(program, content), what)
+    return content.raw
+
+
+def _text(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> str:
+    return _bytes(library, program, what).rstrip(b"\0").decode(errors="replace")
+
+
+def _expect_success(library: ctypes.CDLL, status: int, what: str) -> None:
+    if status != 0:
+        raise CompilerBug(f"{what}: {library.nvrtcGetErrorString(status).decode()}", pass_name="cuda")
+
+
+def _numbered(source: str) -> str:
+    return "\n".join(f"{number:4}  {line}" for number, line in enumerate(source.splitlines(), 1))
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    for path in _candidates():
+        library = ctypes.CDLL(str(path))
+        library.nvrtcGetErrorString.restype = ctypes.c_char_p
+        return library
+    raise ImportError(_MISSING)
+
+
+def _candidates() -> Iterator[Path]:
+    """The library as the wheel installs it: ``nvidia/cu13/lib/libnvrtc.so.13``, or ``nvrtc64_130_0.dll``."""
+    prefix = "nvrtc64" if sys.platform == "win32" else "libnvrtc.so"
+    try:
+        installed = files(_PACKAGE) or ()
+    except PackageNotFoundError:
+        return
+    for file in installed:
+        if file.name.startswith(prefix) and "alt" not in file.name:
+            yield Path(str(file.locate()))
