@@ -7,9 +7,9 @@ holds all that the compiler and the runtime need and no trace of the arguments' 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType, TracebackType
+from types import CodeType, FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import (
@@ -54,6 +54,8 @@ class TracedFunction:
     argument_slots: int
     results: ResultTree
     decisions: tuple[Decision, ...]
+    hints: Mapping[str, int]
+    """The sizes that were seen at the call that caused the trace."""
 
 
 def trace(
@@ -112,6 +114,7 @@ def _trace(
         inputs.slots,
         tree,
         tuple(state.decisions),
+        MappingProxyType(dict(state.hints)),
     )
 
 

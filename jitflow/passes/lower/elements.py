@@ -6,6 +6,7 @@ remembers it for as long as the loops that it varies along stay there. `kernel.p
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from jitflow.ir.core import Op, Region, Value
@@ -15,7 +16,7 @@ from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.layout import Layout
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.nest import Access, Loop, Nest
-from jitflow.passes.lower.schedule import Schedule
+from jitflow.passes.lower.schedule import PERIOD_LANES, Schedule
 from jitflow.passes.lower.target import Target
 
 __all__ = ["LONG_BODY", "Elements"]
@@ -27,8 +28,6 @@ LONG_BODY = 12
 STREAM_FROM = 1 << 22
 """Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
 CACHE_LINE = 64
-SMALLEST_STREAM = 16
-"""Bytes of a vector that processors can write past the caches."""
 
 
 class Elements:
@@ -71,6 +70,8 @@ class Elements:
             return HORIZONTAL_LANES
         widest = self.schedule.widest_item
         lanes = max(1, self.target.vector_bytes // widest)
+        if self.schedule.period:
+            return math.lcm(self.schedule.period, PERIOD_LANES)
         light = self.schedule.cost <= 40
         return max(2, 2 * lanes if light else lanes)
 
@@ -190,6 +191,8 @@ class Elements:
     def _load(self, access: Access) -> Value:
         emitter = self.emitter
         buffer = self.buffers[access.buffer]
+        if access.pattern != 0:
+            return self._load_pattern(access, buffer)
         offset = self._offset(access)
         stride = self._vector_stride(access)
         depth = emitter.depth_of[offset]
@@ -203,6 +206,16 @@ class Elements:
         return emitter.emit(
             "read_strided", buffer, offset, emitter.size(stride), *mask, depth=depth, lanes=self.lanes
         )  # fmt: skip
+
+    def _load_pattern(self, access: Access, buffer: Value) -> Value:
+        """The lanes of an operand that repeats: the same vector everywhere, read once."""
+        emitter = self.emitter
+        lane = emitter.emit("lane_index", dtype=I64, lanes=self.lanes)
+        turn = emitter.elementwise("remainder", lane, emitter.number(self.schedule.period, I64))
+        distance = emitter.elementwise("multiply", turn, emitter.index_scalar(emitter.size(access.pattern)))
+        start = emitter.index_scalar(emitter.size(access.offset))
+        offsets = emitter.elementwise("add", distance, start)
+        return emitter.emit("read_at", buffer, offsets, depth=0, lanes=self.lanes)
 
     def store(self, access: Access, value: Value, *, last: bool = False) -> None:
         """Write a value at the current position. ``last``: nothing in this kernel reads it again."""
@@ -234,7 +247,8 @@ class Elements:
         It does if its array is large, it lies on whole cache lines, and no lane is masked.
         """
         emitter = self.emitter
-        if self.lanes * access.dtype.itemsize < SMALLEST_STREAM:
+        width = self.lanes * access.dtype.itemsize
+        if width % CACHE_LINE and width not in (16, 32):
             return None
         nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
         choice: Dim = minimum(nbytes // STREAM_FROM, 1)

@@ -23,6 +23,7 @@ from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.scan import lower_accumulation
+from jitflow.passes.lower.short import short_sizes, with_sizes
 from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Lowered", "ResultPlace", "lower"]
@@ -81,6 +82,8 @@ class HostLowering:
     def __init__(self, function: Function, target: Target) -> None:
         self.function = function
         self.target = target
+        self.suffix = ""
+        """What is appended to the names of this version's kernels."""
         self.builder = Builder()
         self.kernels: list[Function] = []
         self.sizes: dict[str, Value] = {}
@@ -90,22 +93,55 @@ class HostLowering:
         self.layouts: dict[Value, Layout] = {}
         self.number_views: dict[Value, Value] = {}
         self.last_use = self._find_last_uses()
+        self.reshaped = _find_reshaped(function.region)
         self.concatenations: dict[Op, Storage] = {}
         self.destinations, self.written_in_place = find_destinations(function)
 
     def run(self) -> Lowered:
         self._take_arguments()
-        for number, op in enumerate(self.function.region.body):
-            self.builder.loc = op.loc
-            self._lower(op)
-            self._free_after(number)
-        places, slots = self._give_results()
+        short = short_sizes(self.function)
+        if short:
+            places, slots = self._versions(short)
+        else:
+            places, slots = self._body()
         self.builder.add("yield")
         host = Function(
             self.function.name, Region((), tuple(self.builder.ops)), (), "host",
             MappingProxyType({}), tuple(self.kernels),
         )  # fmt: skip
         return Lowered(host, places, slots)
+
+    def _body(self) -> tuple[tuple[ResultPlace, ...], int]:
+        """Everything between the arguments and the end."""
+        for number, op in enumerate(self.function.region.body):
+            self.builder.loc = op.loc
+            self._lower(op)
+            self._free_after(number)
+        return self._give_results()
+
+    def _versions(self, short: dict[str, int]) -> tuple[tuple[ResultPlace, ...], int]:
+        """The body twice: for sizes that are short as they were at the first call, and for all others."""
+        build = self.builder.make
+        fits = [build("equal", self.sizes[name], self.dim(size)) for name, size in short.items()]
+        condition = fits[0]
+        for other in fits[1:]:
+            condition = build("logical_and", condition, other)
+        versions = [self._version(with_sizes(self.function, short), "_short"), self._version(self.function, "")]
+        (first, places, slots), (second, *_) = versions
+        self.builder.add("if", condition, types=(), regions=(first, second))
+        return places, slots
+
+    def _version(self, function: Function, suffix: str) -> tuple[Region, tuple[ResultPlace, ...], int]:
+        version = HostLowering(function, self.target)
+        version.suffix = suffix
+        version.kernels, version.sizes, version.dim_values = self.kernels, dict(self.sizes), dict(self.dim_values)
+        for position, (own, other) in enumerate(zip(self.function.parameters, function.parameters, strict=True)):
+            if own in self.scalars:
+                version.scalars[other] = self.scalars[own]
+            else:
+                version._take_array(position, other, self.storage[own].buffer)
+        places, slots = version._body()
+        return version.builder.region((), ()), places, slots
 
     # Sizes
 
@@ -141,24 +177,28 @@ class HostLowering:
     # Arguments
 
     def _take_arguments(self) -> None:
-        kinds = self.function.attributes.get("layouts", ("C",) * len(self.function.parameters))
         slot = 0
-        for position, (parameter, kind) in enumerate(zip(self.function.parameters, kinds, strict=True)):
-            type = parameter.type
+        for position, parameter in enumerate(self.function.parameters):
+            type, names = parameter.type, (parameter.name,)
             if isinstance(type, Tensor):
-                buffer = self.builder.make(
-                    "argument", types=(Buffer(type.dtype),), names=(parameter.name,), slot=slot
-                )  # fmt: skip
+                buffer = self.builder.make("argument", types=(Buffer(type.dtype),), names=names, slot=slot)
                 self._bind_sizes(position, type, slot + 1)
-                layout = parameter_layout(position, type, kind)
-                self.storage[parameter] = Storage(buffer, None, position, type.dtype, type.dims, layout)
-                self.layouts[parameter] = layout
+                self._take_array(position, parameter, buffer)
                 slot += 1 + 2 * type.rank
             else:
-                self.scalars[parameter] = self.builder.make(
-                    "argument", types=(type,), names=(parameter.name,), slot=slot
-                )  # fmt: skip
+                self.scalars[parameter] = self.builder.make("argument", types=(type,), names=names, slot=slot)
                 slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
+
+    def _take_array(self, position: int, parameter: Value, buffer: Value) -> None:
+        type = parameter.type
+        assert isinstance(type, Tensor)
+        layout = parameter_layout(position, type, self._layout_class(position))
+        self.storage[parameter] = Storage(buffer, None, position, type.dtype, type.dims, layout)
+        self.layouts[parameter] = layout
+
+    def _layout_class(self, position: int) -> str:
+        classes = self.function.attributes.get("layouts")
+        return "C" if classes is None else str(classes[position])
 
     def _bind_sizes(self, position: int, type: Tensor, slot: int) -> None:
         for axis, dim in enumerate(type.dims):
@@ -172,8 +212,7 @@ class HostLowering:
                 self.sizes[name] = self._index_argument(stride, name)
 
     def _parameter_strides(self, position: int, type: Tensor) -> tuple[Dim, ...]:
-        kinds = self.function.attributes.get("layouts", ("C",) * len(self.function.parameters))
-        return parameter_layout(position, type, kinds[position]).strides
+        return parameter_layout(position, type, self._layout_class(position)).strides
 
     def _index_argument(self, slot: int, name: str) -> Value:
         return self.builder.make("argument", types=(Index(),), names=(name,), slot=slot)
@@ -299,11 +338,7 @@ class HostLowering:
     # Kernels
 
     def _fusion(self, op: Op) -> None:
-        reshaped = any(
-            use.name == "reshape" and not is_axis_view(use) and operand in op.results
-            for use in self.function.region.body
-            for operand in use.operands
-        )
+        reshaped = any(result in self.reshaped for result in op.results)
         layouts = [
             self.layouts[operand] if isinstance(operand.type, Tensor) else None for operand in op.operands
         ]  # fmt: skip
@@ -321,7 +356,8 @@ class HostLowering:
             for position, result in enumerate(op.results)
             if result in self.destinations
         }
-        kernel = lower_nest(op, layouts, self.target, keep_order=reshaped, into=into)
+        name = op.attributes["kernel"] + self.suffix
+        kernel = lower_nest(op, layouts, self.target, name=name, keep_order=reshaped, into=into)
         outputs = [
             self._part_of(self.destinations[result][0])
             if result in self.destinations
@@ -404,10 +440,10 @@ class HostLowering:
         copied = inner.make("copy", parameter)
         region = inner.region((parameter,), (copied,))
         outer = Builder(loc=self.builder.loc)
-        name = f"copy_{len(self.kernels)}"
-        outer.add("fusion", source, types=(source.type,), regions=(region,), kernel=name)
+        outer.add("fusion", source, types=(source.type,), regions=(region,))
         (op,) = outer.ops
-        kernel = lower_nest(op, [self.layouts[source]], self.target, into={0: layout})
+        name = f"copy_{len(self.kernels)}"
+        kernel = lower_nest(op, [self.layouts[source]], self.target, name=name, into={0: layout})
         self.launch(kernel, (source,), (storage,))
 
     def contiguous_copy(self, value: Value) -> Storage:
@@ -491,6 +527,22 @@ class HostLowering:
             self.builder.add("result", value, slot=slot)
             slot += 1
         return slot
+
+
+def _find_reshaped(region: Region) -> set[Value]:
+    """The values whose elements are read through a reshape that relies on C order, here or in a kernel."""
+    shown: dict[Value, Value] = {}
+    found: set[Value] = set()
+    for op in walk(region):
+        if op.name == "fusion":
+            shown.update(zip(op.regions[0].parameters, op.operands, strict=True))
+        elif "view" in op.definition.traits:
+            shown[op.result] = value = op.operands[0]
+            if op.name == "reshape" and not is_axis_view(op):
+                while value in shown:
+                    value = shown[value]
+                found.add(value)
+    return found
 
 
 def _divides_plainly(left: Dim, right: Dim) -> bool:

@@ -66,6 +66,7 @@ def lower_nest(
     layouts: Sequence[Layout | None],
     target: Target = CPU,
     *,
+    name: str,
     keep_order: bool = False,
     into: Mapping[int, Layout] | None = None,
 ) -> Kernel:
@@ -78,13 +79,13 @@ def lower_nest(
     by_parameter = {
         parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
     }
-    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}).run()
+    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}).run(name)
 
 
 class KernelLowering(Elements):
     """The loops around the elements."""
 
-    def run(self) -> Kernel:
+    def run(self, name: str) -> Kernel:
         for parameter in self.region.parameters:
             if isinstance(parameter.type, Tensor):
                 self.buffer_for(parameter, parameter.type.dtype)
@@ -95,7 +96,7 @@ class KernelLowering(Elements):
             self.declare_output(value)
         self.place_saved()
         self._outer_loops(list(self.outer))
-        return self._finish()
+        return self._finish(name)
 
     # Loops
 
@@ -308,7 +309,7 @@ class KernelLowering(Elements):
 
     # The finished kernel
 
-    def _finish(self) -> Kernel:
+    def _finish(self, name: str) -> Kernel:
         arguments: list[KernelArgument] = []
         parameters: list[Value] = []
         for position, parameter in enumerate(self.region.parameters):
@@ -329,7 +330,6 @@ class KernelLowering(Elements):
                 arguments.append(KernelArgument("size", 0, dim))
                 parameters.append(value)
         region = self.emitter.close(parameters, [])
-        name = self.op.attributes["kernel"]
         function = Function(name, region, (), "loop", MappingProxyType({}))
         return Kernel(function, tuple(arguments), tuple(layout for _, layout, _ in self.outputs.values()))
 

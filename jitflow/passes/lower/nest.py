@@ -39,12 +39,16 @@ class Loop:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Access:
-    """How an array in memory is read or written in the nest: byte offset, and byte stride for each loop."""
+    """How an array in memory is read or written in the nest: byte offset, and byte stride for each loop.
+
+    ``pattern`` is the byte stride of an operand that repeats along the lanes (`Schedule.period`), 0 for every other.
+    """
 
     buffer: Value
     dtype: DType
     offset: Dim
     strides: dict[Loop, Dim]
+    pattern: Dim = 0
 
 
 class Nest:

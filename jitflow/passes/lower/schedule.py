@@ -1,11 +1,14 @@
 """How a nest runs: the order of its loops, which become one, which is the vector loop, what each sweep does.
 
 Neighbouring loops become one where every access steps through both without a gap (`_collapse`): a C-contiguous array
-of any rank is one long loop.
+of any rank is one long loop. A short innermost loop of known length (the channels of an image) joins the loop around it
+even where some operands repeat in each round: lanes then are a multiple of that length, and such an operand is the same
+vector throughout (`period`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from jitflow.ir.core import Op, Value
@@ -23,6 +26,11 @@ _COSTS = {
     "arcsin": 40, "arccos": 40, "arctan": 40, "arctan2": 50, "arcsinh": 50, "arccosh": 50, "arctanh": 50,
     "gather": 8,
 }  # fmt: skip
+
+LONGEST_PERIOD = 16
+PERIOD_LANES = 16
+MOST_PERIOD_LANES = 96
+"""Short loops are joined if a multiple of their length and of 16 lanes is at most 96."""
 
 _WORTH_SAVING = 10
 """A value whose computation costs more than this is kept for a later sweep rather than computed again."""
@@ -52,6 +60,7 @@ class Schedule:
         outer, reduced = ([loop for loop in self.order if loop.reduced is kind] for kind in (False, True))
         self.vector_choice = self._choose_vector(outer, reduced)
         self.outer, self.reduced = self._collapse(outer), self._collapse(reduced)
+        self.period = self._join_period()
         self.vector = None if self.vector_choice is None else self._joined[self.vector_choice]
         self.cost = sum(cost_of(op) for op in nest.computed)
         self.widest_item = max(
@@ -109,6 +118,8 @@ class Schedule:
     def access(self, access: Access) -> Access:
         """An access in terms of the joined loops."""
         strides = {loop: stride for loop, stride in access.strides.items() if loop not in self._dropped}
+        if self.period and self._repeats(access.strides):
+            return Access(access.buffer, access.dtype, access.offset, {}, self._inner_stride(access.strides))
         joined = {self._joined[loop]: stride for loop, stride in strides.items()}
         return Access(access.buffer, access.dtype, access.offset, joined)
 
@@ -154,20 +165,46 @@ class Schedule:
         result: list[Loop] = []
         for loop in loops:
             if result and self._can_join(result[-1], loop):
-                outer = result.pop()
-                joined = Loop(outer.dim * loop.dim, loop.reduced)
-                self._dropped.update(key for key, value in self._joined.items() if value is outer)
-                for key, value in list(self._joined.items()):
-                    if value in (outer, loop):
-                        self._joined[key] = joined
-                loop = joined
+                loop = self._join(result.pop(), loop)
             result.append(loop)
         return result
 
+    def _join(self, outer: Loop, inner: Loop) -> Loop:
+        joined = Loop(outer.dim * inner.dim, inner.reduced)
+        self._dropped.update(key for key, value in self._joined.items() if value is outer)
+        for key, value in list(self._joined.items()):
+            if value in (outer, inner):
+                self._joined[key] = joined
+        return joined
+
+    def _join_period(self) -> int:
+        """The length of a short innermost loop that was joined with the loop around it, 0 if there is none."""
+        if len(self.outer) < 2 or self.reduced or self.vector_choice is None:
+            return 0
+        around, inner = self.outer[-2:]
+        length = inner.dim
+        if self._joined[self.vector_choice] is not inner or not isinstance(length, int) or length > LONGEST_PERIOD:
+            return 0
+        if math.lcm(length, PERIOD_LANES) > MOST_PERIOD_LANES or any(
+            op.name in ("iota", "gather") for op in self.nest.computed
+        ):
+            return 0
+        self._around, self._inner = self._own(around), self._own(inner)
+        for strides in self._all_strides():
+            if not self._repeats(strides) and strides.get(self._around, 0) != strides.get(self._inner, 0) * length:
+                return 0
+        self.outer[-2:] = [self._join(around, inner)]
+        return length
+
+    def _repeats(self, strides: dict[Loop, Dim]) -> bool:
+        """Whether an operand is the same in every round of the loop around the short one, but varies along that."""
+        return strides.get(self._around, 0) == 0 and strides.get(self._inner, 0) != 0
+
+    def _inner_stride(self, strides: dict[Loop, Dim]) -> Dim:
+        return strides[self._inner]
+
     def _can_join(self, outer: Loop, inner: Loop) -> bool:
-        outer_own = [key for key, value in self._joined.items() if value is outer and key not in self._dropped]
-        inner_own = [key for key, value in self._joined.items() if value is inner]
-        (outer_key,), (inner_key,) = outer_own, inner_own
+        outer_key, inner_key = self._own(outer), self._own(inner)
         outers = {key for key, value in self._joined.items() if value is outer}
         for strides in self._all_strides():
             if strides.get(outer_key, 0) != strides.get(inner_key, 0) * inner.dim:
@@ -179,6 +216,11 @@ class Schedule:
             if op.name == "gather" and inner_key in varying:
                 return False
         return True
+
+    def _own(self, loop: Loop) -> Loop:
+        """The nest's loop whose strides are those of a joined loop: the innermost of them."""
+        (own,) = (key for key, value in self._joined.items() if value is loop and key not in self._dropped)
+        return own
 
     def _all_strides(self) -> Iterator[dict[Loop, Dim]]:
         for load in self._loads:
