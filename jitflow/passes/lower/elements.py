@@ -46,6 +46,7 @@ class Elements:
             nest,
             keep_order,
             {value: into[position] for position, value in enumerate(self.region.yielded) if position in into},
+            periodic=not target.distributed,
         )
         self.outer, self.reduced, self.vector = self.schedule.outer, self.schedule.reduced, self.schedule.vector
         self.horizontal = self.vector is not None and self.vector.reduced
@@ -231,7 +232,7 @@ class Elements:
         if stride != access.dtype.itemsize:
             emitter.here("write_strided", buffer, offset, emitter.size(stride), value, *mask)
             return
-        streams = self._streams(access) if last else None
+        streams = self._streams(access) if last and not self.target.distributed else None
         if streams is None:
             emitter.here("write", buffer, offset, value, *mask)
             return
@@ -342,7 +343,7 @@ class Elements:
         """Choose where values that a later sweep needs again are kept."""
         for value in list(self.schedule.saved):
             host = self._host_output(value)
-            if host is not None and not (self.horizontal and self.outer):
+            if host is not None and (self.target.distributed or not (self.horizontal and self.outer)):
                 self.hosts.add(host)
                 self.saved[value] = self.outputs[host][2]
             elif self.horizontal and isinstance(value.type, Tensor):

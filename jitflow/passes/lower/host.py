@@ -99,7 +99,7 @@ class HostLowering:
 
     def run(self) -> Lowered:
         self._take_arguments()
-        short = short_sizes(self.function)
+        short = {} if self.target.distributed else short_sizes(self.function)
         if short:
             places, slots = self._versions(short)
         else:

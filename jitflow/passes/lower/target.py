@@ -17,8 +17,9 @@ class Target:
 
     ``vector_bytes`` is the width of its vectors. ``lanes``, if it is not 0, is how many lanes every vector has whatever
     its dtype. ``distributed``: iterations of outer loops may run at the same time, so these loops are marked
-    ``parallel``, and scratch memory is not shared between them. ``masked``: vector loops run under masks throughout,
-    rather than once without and once, for the tail, with.
+    ``parallel``, scratch memory is not shared between them, and what pays only on one core with wide vectors and deep
+    caches is left out (short loops joined under patterns of lanes, versions for short sizes, writes past the caches).
+    ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
     """
 
     vector_bytes: int = 64
