@@ -137,6 +137,15 @@ def fourth_root_weight(x: mpf) -> mpf:
     return 4 * mp.erfc(x) ** (mpf(3) / 4)
 
 
+def moved_back(t: mpf, centre: int) -> mpf:
+    """The x of which t is (x - centre) / (x + centre)."""
+    return centre * (1 + t) / (1 - t)
+
+
+def scaled_erfc(x: mpf) -> mpf:
+    return mp.exp(x * x) * mp.erfc(x)
+
+
 LOG_INTERVAL = (1 / ROOT - 1, ROOT - 1)
 FITS: dict[str, Fit] = {
     "exp": Fit(
@@ -210,6 +219,18 @@ FITS: dict[str, Fit] = {
         {"f32": 6, "f64": 12},
     ),
     "erfc_root_f32": Fit(fourth_root_of_erfc, fourth_root_weight, (1.125, 4), {"f32": 8}),
+    "erfc_factor_short": Fit(
+        lambda t: (moved_back(t, 3) + 3) * scaled_erfc(moved_back(t, 3)),
+        lambda t: 1 / ((moved_back(t, 3) + 3) * scaled_erfc(moved_back(t, 3))),
+        (-1, (mpf("10.3") - 3) / (mpf("10.3") + 3)),
+        {"f64": 9},
+    ),
+    "erfc_factor": Fit(
+        lambda t: (1 + 2 * moved_back(t, 4)) * scaled_erfc(moved_back(t, 4)),
+        lambda t: 1 / ((1 + 2 * moved_back(t, 4)) * scaled_erfc(moved_back(t, 4))),
+        ((mpf("0.75") - 4) / (mpf("0.75") + 4), (mpf("27.3") - 4) / (mpf("27.3") + 4)),
+        {"f64": 20},
+    ),
     "erfc_root_f64": Fit(fourth_root_of_erfc, fourth_root_weight, (1.125, 6), {"f64": 20}),
 }
 

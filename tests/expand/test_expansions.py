@@ -37,7 +37,7 @@ def test_every_expansion_is_measured() -> None:
 @formats
 @subjects
 def test_error_is_bounded(subject: Subject, dtype: str) -> None:
-    count = 1 << 11 if not subject.widens else 1 << 15
+    count = 1 << 12 if not subject.widens else 1 << 15
     worst, where, _ = measure_subject(subject, compiled(subject.name, dtype, subject.arity), DTYPES[dtype], count)
     assert worst <= BOUND, f"{subject.name}({where}) is off by {worst:.3f} ulp"
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jitflow.passes.expand.cube_root import cbrt
-from jitflow.passes.expand.error_function import erf
+from jitflow.passes.expand.error_function import erf, erfc
 from jitflow.passes.expand.exponential import exp, exp2, expm1
 from jitflow.passes.expand.hyperbolic import cosh, sinh, tanh
 from jitflow.passes.expand.inverse_hyperbolic import arccosh, arcsinh, arctanh
@@ -33,7 +33,7 @@ __all__ = ["EXPANSIONS", "Machine"]
 FUNCTIONS = (
     *(exp, exp2, expm1, log, log1p, log2, log10, logaddexp, logaddexp2, power, cbrt),
     *(sin, cos, tan, arcsin, arccos, arctan, arctan2),
-    *(sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf),
+    *(sinh, cosh, tanh, arcsinh, arccosh, arctanh, erf, erfc),
 )
 
 EXPANSIONS: dict[str, Callable[..., Any]] = {function.__name__: expansion(function) for function in FUNCTIONS}
