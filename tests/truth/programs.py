@@ -51,6 +51,8 @@ class Program:
     statements: list[Statement]
     calls: list[dict[str, str]]
     kept: tuple[str, ...] = field(default=())
+    mistake: str = ""
+    """The message of the exception that the last statement raises at the first call, if it does."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,9 +97,9 @@ class Generator:
     def program(self) -> Program:
         """A program whose last statement may be one that NumPy rejects."""
         count = 2 + self.choose(3)
-        self.kinds = [self._kind(place) for place in range(count)]
         names = tuple(f"a{place}" for place in range(count))
         outside = tuple(name for name in names if self.chance(8))
+        self.kinds = [self._kind(place, name in outside) for place, name in enumerate(names)]
         calls = [self._call(self.kinds)]
         for _ in range(self.call_count - 1):
             calls.append(self._call([self._other_layout(kind) for kind in self.kinds]))
@@ -108,16 +110,19 @@ class Generator:
         self.program_.kept = tuple(name for name in results if self.chance(3)) or results[-1:]
         return self.program_
 
-    def _kind(self, place: int) -> tuple[str, ...]:
+    def _kind(self, place: int, outside: bool) -> tuple[str, ...]:
         if place and self.chance(10):
             return ("view", f"a{place - 1}", self.pick(("same", "reversed", "tail", "transposed", "step")))
         if self.chance(6):
             return ("number", self.pick((*PYTHON, *DTYPES)))
         layout = "C" if self.choose(2) == 0 else self.pick(LAYOUTS)
+        if outside and layout == "unaligned":
+            layout = "gaps"  # captured arrays must be aligned, says an error
         return ("array", self.pick(DTYPES), self.pick(SHAPES), layout)
 
     def _other_layout(self, kind: tuple[str, ...]) -> tuple[str, ...]:
-        return (*kind[:3], self.pick(LAYOUTS)) if kind[0] == "array" and self.chance(6) else kind
+        changes = kind[0] == "array" and self.chance(6)
+        return (*kind[:3], self.pick([one for one in LAYOUTS if one != "unaligned"])) if changes else kind
 
     def _call(self, kinds: list[tuple[str, ...]]) -> dict[str, str]:
         sizes = {"n": self.pick(SIZES), "m": self.pick(SIZES), "k": self.pick(SIZES[:8]), "1": 1}
@@ -154,6 +159,7 @@ class Generator:
                 except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError) as error:
                     if self.mistakes and stable(error, text) and self.choose(12) == 11 and program.statements:
                         program.statements.append(Statement(name, text, "error"))
+                        program.mistake = str(error)
                         return
                     continue
             if usable(result):

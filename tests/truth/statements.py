@@ -38,7 +38,7 @@ def _each(closeness: str, names: str, *forms: str) -> list[Row]:
 _UNARY = """negative positive absolute sign square reciprocal floor ceil trunc rint isnan isinf isfinite signbit
 logical_not invert conjugate spacing sqrt fabs bitwise_count deg2rad rad2deg"""
 _ELEMENTARY = """exp exp2 expm1 log log1p log2 log10 sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh
-arctanh cbrt"""
+arctanh"""
 _BINARY = """add subtract multiply divide floor_divide remainder fmod maximum minimum fmax fmin less less_equal greater
 greater_equal equal not_equal logical_and logical_or logical_xor bitwise_and bitwise_or bitwise_xor left_shift
 right_shift gcd lcm copysign nextafter heaviside"""
@@ -109,11 +109,12 @@ _ELEMENTWISE = [
         {f} ** {b}
         {a} ** 3
         2 ** {f}
-        np.sinc({f})
         np.power({f}, {k})
         """,
     ),
 ]
+
+_ELEMENTWISE += [*_rows("libm", "np.cbrt({a})"), *_rows("composite", "np.sinc({f})")]
 
 _REDUCTIONS = [
     *_each("linear", "sum mean", "np.NAME({a}, axis={axes}, keepdims={keep})", "{a}.NAME({axes})", "np.NAME({f})"),

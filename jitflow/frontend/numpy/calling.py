@@ -82,11 +82,8 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
         if isinstance(out, np.ndarray):
             raise refuse("out= that is not an array made in the compiled function", "leave out= away")
         raise UserTypeError("return arrays must be of ArrayType")
-    wanted, found = dtype_argument(out.dtype), values.dtype_of_value(result)
-    if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
-        raise UserTypeError(
-            f"Cannot cast ufunc '{name}' output from {found.numpy!r} to {wanted.numpy!r} with casting rule '{casting}'"
-        )
+    wanted = dtype_argument(out.dtype)
+    _check_output_cast(values.dtype_of_value(result), wanted, casting, name)
     target, source = values.dims(out.value), values.dims(result)
     message = f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the " \
               f"broadcast shape {broadcasting.shape_text(source)}"  # fmt: skip
@@ -96,6 +93,13 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
         raise UserValueError(message)
     broadcasting.common_dims([source, target])
     return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
+
+
+def _check_output_cast(found: DType, wanted: DType, casting: str, name: str) -> None:
+    if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
+        raise UserTypeError(
+            f"Cannot cast ufunc '{name}' output from {found.numpy!r} to {wanted.numpy!r} with casting rule '{casting}'"
+        )
 
 
 def where_mask(where: Any) -> Value:
@@ -120,7 +124,10 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **keywords: Any) -> Any:
 def _finish(ufunc: np.ufunc, result: Value, out: Any, mask: Value | None, casting: str) -> Any:
     if mask is not None:
         # Where the mask is false NumPy keeps what out= held, and leaves new memory as it is: any value will do.
-        held = out.value if isinstance(out, tracers.ArrayTracer) else result
+        held = result
+        if isinstance(out, tracers.ArrayTracer):
+            held = out.value
+            _check_output_cast(values.dtype_of_value(result), values.dtype_of_value(held), casting, ufunc.__name__)
         result, held = (values.cast(item, values.dtype_of_value(held)) for item in (result, held))
         (mask, result, held), _ = broadcasting.align([values.as_scalar(item) for item in (mask, result, held)])
         result = values.select(mask, result, held)

@@ -24,11 +24,11 @@ from jitflow.frontend.numpy.operands import (
     static_int,
     view,
 )
-from jitflow.frontend.numpy.promotion import convert
+from jitflow.frontend.numpy.promotion import convert, result_dtype
 from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
-from jitflow.ir.dtypes import BOOL, F64, I64, DType, dtype_of
+from jitflow.ir.dtypes import BOOL, DTYPES, F64, I64, DType, dtype_of
 
 __all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "copied", "size_dim"]
 
@@ -129,7 +129,7 @@ def _steps(first: Any, last: Any, pace: Any) -> Dim:
 
 
 def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
-    """start + i * delta in ``dtype``, where delta is what rounding leaves of (start + step) - start."""
+    """Start + i * delta in ``dtype``, where delta is what rounding leaves of (start + step) - start."""
     if dtype == BOOL:
         return values.cast(values.iota(I64, (count,)), BOOL)
     if dtype.is_integer:
@@ -156,7 +156,7 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep
     if isinstance(count, int) and count < 0:
         raise UserValueError(f"Number of samples, {count}, must be non-negative.")
     low, high = array_operand(start), array_operand(stop)
-    loop = dtype_argument(np.result_type(values.dtype_of_value(low).numpy, values.dtype_of_value(high).numpy, 0.0))
+    loop = result_dtype(operand(start), operand(stop), 0.0)
     wanted = dtype_argument(dtype, loop)
     first, last = new(values.as_scalar(values.cast(low, loop))), new(values.as_scalar(values.cast(high, loop)))
     delta = np.subtract(last, first)
@@ -245,7 +245,8 @@ def meshgrid(*xi: Any, copy: Any = True, sparse: Any = False, indexing: str = "x
         order[:2] = [1, 0]
     lines = [np.reshape(new(array_operand(x)), (1,) * order[place] + (-1,) + (1,) * (len(xi) - 1 - order[place]))
              for place, x in enumerate(xi)]  # fmt: skip
-    return tuple(lines) if sparse else tuple(np.broadcast_arrays(*lines))
+    grids = lines if sparse else list(np.broadcast_arrays(*lines))
+    return tuple(np.copy(grid) for grid in grids) if copy else tuple(grids)
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
@@ -305,6 +306,16 @@ def array_from_sequence(items: Sequence[Any]) -> Value:
     return stack_values(rows, 0)
 
 
+def _converter(kind: type[np.generic]) -> Callable[..., Any]:
+    """What calling a scalar type does: ``np.float32(x)`` converts numbers and arrays."""
+
+    def convert_to(value: Any = 0, /) -> Any:
+        return new(values.as_scalar(values.cast(as_value(value), dtype_argument(kind))))
+
+    convert_to.__name__ = kind.__name__
+    return convert_to
+
+
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     {
         np.zeros_like: _filled_like(0),
@@ -337,6 +348,7 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.asanyarray: asarray,
         np.ascontiguousarray: ascontiguousarray,
         np.asfortranarray: asarray,
+        **{dtype.numpy.type: _converter(dtype.numpy.type) for dtype in DTYPES.values()},
     }
 )
 """What does not dispatch: sizes and nested lists are no arrays. Runs in place of the function while tracing."""

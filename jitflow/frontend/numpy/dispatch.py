@@ -15,7 +15,25 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
-from jitflow.frontend.numpy import calling, creation, indexing, joining, methods, reductions, shape, statistics
+from jitflow.frontend.numpy import (
+    calling,
+    creation,
+    differences,
+    einsum,
+    elementwise,
+    indexing,
+    introspection,
+    joining,
+    linear,
+    matrices,
+    methods,
+    nan_reductions,
+    rearranging,
+    reductions,
+    shape,
+    statistics,
+    taking,
+)
 from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.trace import current_trace
 
@@ -26,10 +44,21 @@ Handler = Callable[..., Any]
 FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
     {
         **reductions.FUNCTIONS,
+        **nan_reductions.FUNCTIONS,
         **statistics.FUNCTIONS,
         **creation.FUNCTIONS,
         **shape.FUNCTIONS,
         **joining.FUNCTIONS,
+        **rearranging.FUNCTIONS,
+        **taking.FUNCTIONS,
+        **elementwise.FUNCTIONS,
+        **differences.FUNCTIONS,
+        **linear.FUNCTIONS,
+        **einsum.FUNCTIONS,
+        **matrices.FUNCTIONS,
+        **introspection.FUNCTIONS,
+        **creation.REPLACEMENTS,
+        **introspection.REPLACEMENTS,
     }
 )
 """From a function of NumPy to what runs in its place on tracers. Ufuncs are in `ufuncs.LOOPS`."""
@@ -106,6 +135,10 @@ ATTRIBUTES: Mapping[str, Handler] = MappingProxyType(
 """From an attribute of an array to ``handler(array)``. What a tracer knows by itself is not here."""
 
 REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
-    {function: _located(handler) for function, handler in creation.REPLACEMENTS.items()}
+    {
+        function: _located(handler)
+        for table in (creation.REPLACEMENTS, introspection.REPLACEMENTS)
+        for function, handler in table.items()
+    }
 )
 """From a NumPy function that does not dispatch on its arguments to what runs in its place while tracing."""

@@ -6,12 +6,51 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from jitflow.frontend.numpy import reductions, shape, statistics
+import numpy as np
+
+from jitflow.frontend.numpy import (
+    creation,
+    elementwise,
+    introspection,
+    linear,
+    matrices,
+    rearranging,
+    reductions,
+    shape,
+    statistics,
+    taking,
+    values,
+)
+from jitflow.frontend.numpy.calling import call_ufunc
+from jitflow.frontend.numpy.operands import as_value
 
 __all__ = ["ATTRIBUTES", "METHODS"]
 
+
+def _conjugate(array: Any) -> Any:
+    """The method gives a real array itself, where the function makes a new one."""
+    if isinstance(array, np.ndarray) and array.dtype.kind != "c":
+        return array
+    return call_ufunc(np.conjugate, array)
+
+
+def _copied(array: Any, order: Any = "C") -> Any:
+    """The method gives a scalar itself, where the function makes a 0-d array."""
+    return array if isinstance(array, np.generic) else creation.copied(array, order)
+
+
+def _fill(array: Any, value: Any) -> None:
+    """``array.fill(value)``, for arrays made in the function."""
+    elementwise.copyto(array, value, "unsafe")
+
+
+def _itemsize(array: Any) -> int:
+    return values.dtype_of_value(as_value(array)).itemsize
+
+
 METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
+        # reductions
         "sum": reductions.sum_,
         "prod": reductions.prod,
         "max": reductions.max_,
@@ -25,12 +64,27 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "mean": statistics.mean,
         "var": statistics.var,
         "std": statistics.std,
+        "trace": matrices.trace,
+        # shapes
         "reshape": shape.reshape_method,
         "ravel": shape.ravel,
         "flatten": shape.flatten,
         "transpose": shape.transpose_method,
         "swapaxes": shape.swapaxes,
         "squeeze": shape.squeeze,
+        "diagonal": matrices.diagonal,
+        "repeat": rearranging.repeat,
+        "take": taking.take,
+        "choose": taking.choose,
+        # elements
+        "astype": elementwise.astype,
+        "clip": elementwise.clip_method,
+        "round": elementwise.round_,
+        "conj": _conjugate,
+        "conjugate": _conjugate,
+        "copy": _copied,
+        "dot": linear.dot,
+        "fill": _fill,
     }
 )
 
@@ -38,5 +92,12 @@ ATTRIBUTES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
         "T": shape.transpose,
         "mT": shape.matrix_transpose,
+        "real": elementwise.real,
+        "imag": elementwise.imag,
+        "size": introspection.size,
+        "nbytes": introspection.nbytes,
+        "itemsize": _itemsize,
+        "device": lambda array: "cpu",
     }
 )
+"""What tracers do not know by themselves; these know ``shape``, ``ndim`` and ``dtype``."""

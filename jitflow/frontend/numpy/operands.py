@@ -20,8 +20,24 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
 
-__all__ = ["Operand", "PythonNumber", "array_operand", "as_value", "dtype_argument", "is_traced", "normalized_axes",
-           "normalized_axis", "numpy_says", "operand", "new", "refuse", "shape_argument", "static_bool", "static_int", "view"]  # fmt: skip
+__all__ = [
+    "Operand",
+    "PythonNumber",
+    "array_operand",
+    "as_value",
+    "dtype_argument",
+    "is_traced",
+    "new",
+    "normalized_axes",
+    "normalized_axis",
+    "numpy_says",
+    "operand",
+    "refuse",
+    "shape_argument",
+    "static_bool",
+    "static_int",
+    "view",
+]  # fmt: skip
 
 PythonNumber = Union[bool, int, float, complex]
 Operand = Union[Value, PythonNumber]

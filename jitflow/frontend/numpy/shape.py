@@ -115,7 +115,7 @@ def flatten(a: Any, order: str = "C") -> Any:
 
 def flat_value(value: Value, order: str = "C") -> Value:
     """All elements as one axis."""
-    return reshape_value(value, (product(values.dims(value)),), order)
+    return reshape_value(value, -1, order)
 
 
 # -- axes in another order --------------------------------------------------------------------------------
@@ -196,12 +196,17 @@ def expand_dims(a: Any, axis: Any) -> Any:
 def squeeze(a: Any, axis: Any = None) -> Any:
     value = array_operand(a)
     dims = values.dims(value)
+    if isinstance(a, np.generic):
+        normalized_axes(axis or 0, 1)
+        return a
     if axis is None:
         dropped = [place for place, dim in enumerate(dims) if broadcasting.is_one(dim)]
     else:
         dropped = list(normalized_axes(axis, len(dims)))
         if not all(broadcasting.is_one(dims[place]) for place in dropped):
             raise UserValueError("cannot select an axis to squeeze out which has size not equal to one")
+    if not dropped and isinstance(a, tracers.ArrayTracer):
+        return a
     return view(values.reshape(value, tuple(dim for place, dim in enumerate(dims) if place not in dropped),
                                assumed=True))  # fmt: skip
 
@@ -217,7 +222,12 @@ def at_least(rank: int) -> Any:
         return values.reshape(value, padded)
 
     def handler(*arrays: Any) -> Any:
-        widened = tuple(view(widen(array_operand(array))) for array in arrays)
+        widened = tuple(
+            array
+            if isinstance(array, tracers.ArrayTracer) and array.ndim >= rank
+            else view(widen(array_operand(array)))
+            for array in arrays
+        )
         return widened[0] if len(widened) == 1 else widened
 
     return handler

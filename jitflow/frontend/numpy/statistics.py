@@ -12,12 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.calling import compute, store_out, where_mask
 from jitflow.frontend.numpy.broadcasting import broadcast_to
-from jitflow.frontend.numpy.operands import array_operand, as_value, dtype_argument, new, normalized_axes, operand
-from jitflow.frontend.numpy.reductions import ABSENT, fold, keep_axes, reduce_value
+from jitflow.frontend.numpy.calling import compute, store_out, where_mask
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    as_value,
+    dtype_argument,
+    new,
+    normalized_axes,
+    operand,
+    refuse,
+)
+from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value
 from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
@@ -100,7 +108,8 @@ def _squared_deviations(value: Value, axes: tuple[int, ...], keepdims: bool, whe
     return reduce_value(np.add, values.as_array(squares), axes, None, keepdims, ABSENT, where)
 
 
-def _ddof(ddof: Any, correction: Any) -> Any:
+def degrees_lost(ddof: Any, correction: Any) -> Any:
+    """``ddof``, which the Array API calls ``correction``."""
     if correction is ABSENT:
         return ddof
     if ddof not in (0, 0.0):
@@ -111,15 +120,104 @@ def _ddof(ddof: Any, correction: Any) -> Any:
 def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
-    result = variance_value(array_operand(a), axis, dtype, _ddof(ddof, correction), keep, where, mean)
+    result = variance_value(array_operand(a), axis, dtype, degrees_lost(ddof, correction), keep, where, mean)
     return new(result) if out is None else store_out(result, out, "unsafe")
 
 
 def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
-    result = emit("sqrt", variance_value(array_operand(a), axis, dtype, _ddof(ddof, correction), keep, where, mean))
+    result = emit(
+        "sqrt", variance_value(array_operand(a), axis, dtype, degrees_lost(ddof, correction), keep, where, mean)
+    )
     return new(result) if out is None else store_out(result, out, "unsafe")
 
 
-FUNCTIONS: Mapping[Any, Any] = MappingProxyType({np.mean: mean, np.var: var, np.std: std})
+def average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = ABSENT) -> Any:
+    array = new(array_operand(a))
+    keep = {} if keepdims is ABSENT else {"keepdims": keepdims}
+    if weights is None:
+        result = np.mean(array, axis=axis, **keep)
+        scale: Any = new(size_value(_averaged(array.value, result.value)))
+        scale = new(values.cast(scale.value, values.dtype_of_value(result.value)))
+    else:
+        weight = _weights(array, new(array_operand(weights)), axis)
+        loop = np.result_type(array.dtype, weight.dtype, *(["f8"] if array.dtype.kind in "biu" else []))
+        scale = np.sum(weight, axis=axis, dtype=loop, **keep)
+        some = np.any(np.equal(scale, 0.0))
+        values.check(emit("logical_not", some.value), ZeroDivisionError, "Weights sum to zero, can't be normalized")
+        result = np.sum(np.multiply(array, weight, dtype=loop), axis=axis, **keep) / scale
+    return (result, np.broadcast_to(scale, result.shape)[()]) if returned else result
+
+
+def _averaged(source: Value, result: Value) -> Dim:
+    """How many elements each mean is made of."""
+    return product(values.dims(source)) // product(values.dims(result))
+
+
+def _weights(array: Any, weights: Any, axis: Any) -> Any:
+    """The weights in the shape of the array: as they are, or along the axes that are averaged over."""
+    if array.ndim == weights.ndim and axis is None:
+        return weights
+    if axis is None:
+        raise UserTypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = normalized_axes(axis, array.ndim)
+    if array.ndim == weights.ndim and array.ndim != len(axes):
+        return weights
+    if weights.ndim != len(axes):
+        raise UserValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    ordered = np.transpose(weights, np.argsort(axes).tolist())
+    sizes = iter(ordered.shape)
+    return np.reshape(ordered, tuple(next(sizes) if place in axes else 1 for place in range(array.ndim)))
+
+
+def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any = None, fweights: Any = None,
+        aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
+    if ddof is not None and ddof != int(ddof):
+        raise UserValueError("ddof must be integer")
+    if fweights is not None:
+        raise refuse("np.cov with fweights", "repeat the observations, or use aweights")
+    given = [new(array_operand(item)) for item in (m, y) if item is not None]
+    for name, item in zip("my", given, strict=False):
+        if item.ndim > 2:
+            raise UserValueError(f"{name} has more than 2 dimensions")
+    loop = np.result_type(*(item.dtype for item in given), np.float64) if dtype is None else np.dtype(dtype)
+    rows = [_observations(item, loop, bool(rowvar)) for item in given]
+    table = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
+    lost = (0 if bias else 1) if ddof is None else int(ddof)
+    if aweights is None:
+        mean_of_rows = np.mean(table, axis=1)
+        freedom: Any = table.shape[1] - lost
+        centred = table - mean_of_rows[:, None]
+        turned = centred.T
+    else:
+        weight = np.ravel(new(as_value(aweights, F64)))
+        mean_of_rows, sums = average(table, axis=1, weights=weight, returned=True)
+        total = sums[0]
+        freedom = total if lost == 0 else total - lost * np.sum(weight * weight) / total
+        centred = table - mean_of_rows[:, None]
+        turned = (centred * weight).T
+    positive = np.maximum(np.multiply(freedom, 1.0), 0.0)
+    return np.squeeze(np.dot(centred, np.conjugate(turned)) * np.true_divide(1, positive))
+
+
+def _observations(item: Any, dtype: Any, rowvar: bool) -> Any:
+    table = np.atleast_2d(new(values.cast(item.value, dtype_argument(dtype))))
+    return table if rowvar or item.ndim == 1 else table.T
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) -> Any:
+    covariance = cov(x, y, rowvar, dtype=dtype)
+    if np.ndim(covariance) == 0:
+        return covariance / covariance
+    deviation = np.sqrt(np.real(np.diagonal(covariance)))
+    scaled = covariance / deviation[:, None] / deviation[None, :]
+    if scaled.dtype.kind != "c":
+        return np.clip(scaled, -1, 1)
+    parts = (np.clip(part, -1, 1) for part in (np.real(scaled), np.imag(scaled)))
+    return new(emit("complex", *(part.value for part in parts)))
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {np.mean: mean, np.var: var, np.std: std, np.average: average, np.cov: cov, np.corrcoef: corrcoef}
+)

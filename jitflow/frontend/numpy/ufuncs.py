@@ -17,6 +17,7 @@ from jitflow.frontend.numpy.composites import Rule
 from jitflow.frontend.numpy.operands import Operand, refuse
 from jitflow.frontend.numpy.values import constant_like, dtype_of_value, emit
 from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL
 
 __all__ = ["LOOPS", "SPECIAL_LOOPS", "loop_of"]
 
@@ -33,6 +34,11 @@ def _op(name: str, **by_kind: Rule) -> Rule:
 
 def _same(x: Value) -> Value:
     return x
+
+
+def _logical(name: str) -> Rule:
+    """An op on truth values: numbers other than 0 are true, nan among them."""
+    return lambda *operands: emit(name, *(values.cast(operand, BOOL) for operand in operands))
 
 
 def _always(flag: bool) -> Rule:
@@ -145,11 +151,12 @@ LOOPS: Mapping[np.ufunc, Rule] = MappingProxyType(
         np.minimum: _op("minimum"),
         np.fmax: _op("fmax"),
         np.fmin: _op("fmin"),
+        np._core.umath.clip: lambda x, low, high: emit("minimum", emit("maximum", x, low), high),  # type: ignore[attr-defined]
         # logic and bits
-        np.logical_and: _op("logical_and"),
-        np.logical_or: _op("logical_or"),
-        np.logical_xor: _op("logical_xor"),
-        np.logical_not: _op("logical_not"),
+        np.logical_and: _logical("logical_and"),
+        np.logical_or: _logical("logical_or"),
+        np.logical_xor: _logical("logical_xor"),
+        np.logical_not: _logical("logical_not"),
         np.bitwise_and: _op("bitwise_and"),
         np.bitwise_or: _op("bitwise_or"),
         np.bitwise_xor: _op("bitwise_xor"),

@@ -16,9 +16,28 @@ from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 
-__all__ = ["as_array", "as_scalar", "as_strong", "broadcast_in", "cast", "check", "constant", "constant_like", "dims",
-           "dtype_of_value", "emit", "fill", "is_weak", "iota", "rank", "reshape", "select", "size", "slice_axes",
-           "transpose"]  # fmt: skip
+__all__ = [
+    "as_array",
+    "as_scalar",
+    "as_strong",
+    "broadcast_in",
+    "cast",
+    "check",
+    "constant",
+    "constant_like",
+    "dims",
+    "dtype_of_value",
+    "emit",
+    "fill",
+    "iota",
+    "is_weak",
+    "rank",
+    "reshape",
+    "select",
+    "size",
+    "slice_axes",
+    "transpose",
+]  # fmt: skip
 
 
 def emit(name: str, *operands: Value, **attributes: Any) -> Value:

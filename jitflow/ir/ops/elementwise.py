@@ -238,7 +238,8 @@ def _infer_select(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
 
 
 def _infer_copy(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (shape_like("copy", operands),)
+    shape_like("copy", operands)
+    return (operands[0],)  # of a 0-d array too: it is an array of its own, not the number in it
 
 
 def _infer_cast(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:

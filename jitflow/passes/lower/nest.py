@@ -77,11 +77,11 @@ class Nest:
                     view = self.producer.get(view.operands[0])
 
     def _is_computed(self, view: Op) -> bool:
-        """Whether a chain of axis views starts at a computed value rather than in memory."""
+        """Whether a chain of axis views starts at a computed value rather than in memory, or at a number."""
         source: Op | None = view
         while source is not None and _is_view(source):
             source = self.producer.get(source.operands[0])
-        return source is not None
+        return source is not None and source.name not in ("constant", "size")
 
     def _find_loops(self) -> list[Loop]:
         dims: dict[Axis, Dim] = {}

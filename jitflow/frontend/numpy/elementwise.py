@@ -1,0 +1,334 @@
+"""Functions of single elements that are not ufuncs: choosing, clipping, rounding, converting, comparing with tolerance.
+
+Where NumPy writes a function in Python, so do we, in its words, on tracers: the ufuncs arrive at `calling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.calling import compute, store_out
+from jitflow.frontend.numpy.operands import array_operand, as_value, dtype_argument, new, operand, refuse, view
+from jitflow.frontend.numpy.promotion import convert, result_dtype
+from jitflow.frontend.numpy.reductions import ABSENT
+from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, DType
+
+__all__ = ["FUNCTIONS", "as_tracer", "astype", "clip", "imag", "imag_part", "python_bool", "real", "real_part", "round_",
+           "where"]  # fmt: skip
+
+
+def as_tracer(item: Any) -> Any:
+    """What ``np.asanyarray`` gives: a tracer as it is if it is an array, else an array of it."""
+    return item if isinstance(item, tracers.ArrayTracer) else new(array_operand(item))
+
+
+def python_bool(flag: Any) -> Any:
+    """A run-time answer as a Python bool."""
+    return new(emit("cast", as_value(flag), dtype=BOOL, weak=True))
+
+
+# -- choosing ---------------------------------------------------------------------------------------------
+
+
+def where(condition: Any, x: Any = ABSENT, y: Any = ABSENT, /) -> Any:
+    if x is ABSENT and y is ABSENT:
+        raise refuse("np.where with one argument, whose result has a size that depends on the data",
+                     "use the three-argument form, or where= of a reduction")  # fmt: skip
+    if x is ABSENT or y is ABSENT:
+        raise UserValueError("either both or neither of x and y should be given")
+    chosen = (operand(x), operand(y))
+    dtype = result_dtype(*chosen)
+    flags = values.cast(as_value(condition), BOOL)
+    converted = [convert(item, dtype) for item in chosen]
+    aligned, _ = broadcasting.align([values.as_scalar(item) for item in (flags, *converted)])
+    return new(values.as_array(emit("select", *aligned)))
+
+
+def clip(a: Any, a_min: Any = ABSENT, a_max: Any = ABSENT, out: Any = None, *, min: Any = ABSENT,  # noqa: A002
+         max: Any = ABSENT, **keywords: Any) -> Any:  # noqa: A002  # fmt: skip
+    if a_min is ABSENT and a_max is ABSENT:
+        a_min, a_max = (None if bound is ABSENT else bound for bound in (min, max))
+    elif min is not ABSENT or max is not ABSENT:
+        raise UserValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden."
+        )
+    elif a_min is ABSENT or a_max is ABSENT:
+        missing = "a_min" if a_min is ABSENT else "a_max"
+        raise UserTypeError(f"clip() missing 1 required positional argument: '{missing}'")
+    return clip_method(a, a_min, a_max, out, **keywords)
+
+
+def clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **keywords: Any) -> Any:  # noqa: A002
+    array = as_tracer(a)
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        min = None if type(min) is int and min <= limits.min else min  # noqa: A001
+        max = None if type(max) is int and max >= limits.max else max  # noqa: A001
+    if min is None and max is None:
+        return np.positive(array, out=out, **keywords)
+    if min is None:
+        return np.minimum(array, max, out=out, **keywords)
+    if max is None:
+        return np.maximum(array, min, out=out, **keywords)
+    return _clip_ufunc(array, min, max, out=out, **keywords)
+
+
+_clip_ufunc: Any = np._core.umath.clip  # type: ignore[attr-defined]
+"""The ufunc behind np.clip: its promotion takes all three operands together."""
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    if len(condlist) != len(choicelist):
+        raise UserValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise UserValueError("select with an empty condition list is not possible")
+    choices = [operand(item) for item in (*choicelist, default)]
+    dtype = result_dtype(*choices)
+    flags = [as_value(condition) for condition in condlist]
+    for place, flag in enumerate(flags):
+        if values.dtype_of_value(flag) != BOOL:
+            raise UserTypeError(f"invalid entry {place} in condlist: should be boolean ndarray")
+    result: Any = new(values.as_array(convert(choices[-1], dtype)))
+    for flag, choice in zip(reversed(flags), reversed(choices[:-1]), strict=True):
+        result = where(new(flag), new(convert(choice, dtype)), result)
+    return result
+
+
+# -- converting -------------------------------------------------------------------------------------------
+
+
+def astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    value, wanted = as_value(x), dtype_argument(dtype)
+    found = values.dtype_of_value(value)
+    if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
+        kind = "array data" if isinstance(x, tracers.ArrayTracer) else "scalar"
+        raise UserTypeError(
+            f"Cannot cast {kind} from {found.numpy!r} to {wanted.numpy!r} according to the rule '{casting}'"
+        )
+    if not copy and found == wanted:
+        return x
+    converted = values.cast(value, wanted)
+    return new(values.as_array(converted) if isinstance(x, tracers.ArrayTracer) else converted)
+
+
+def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    if not isinstance(x, np.ndarray | np.generic):
+        raise UserTypeError(f"Input should be a NumPy array or scalar. It is a {x.__class__} instead.")
+    return astype(x, dtype, copy=copy)
+
+
+def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    value, digits = as_value(a), decimals.__index__()
+    dtype = values.dtype_of_value(value)
+    if dtype.is_complex:
+        parts = (emit(part, value) for part in ("real", "imag"))
+        result = emit("complex", *(_rounded(part, digits, dtype.real) for part in parts))
+    else:
+        result = _rounded(value, digits, dtype)
+    if out is not None:
+        return store_out(result, out, "unsafe")
+    return new(result if not values.rank(result) else values.as_array(result))
+
+
+def _rounded(value: Value, digits: int, dtype: DType) -> Value:
+    if dtype.is_integer and digits >= 0:
+        return values.as_scalar(value)
+    if digits == 0:
+        return compute(np.rint, (value,))[0]
+    # Integers are scaled in float64, floats in their own dtype.
+    (scale, unscale) = (np.multiply, np.true_divide) if digits > 0 else (np.true_divide, np.multiply)
+    factor = 10.0 ** abs(digits)
+    (scaled,) = compute(scale, (value, factor))
+    (whole,) = compute(np.rint, (scaled,))
+    (result,) = compute(unscale, (whole, factor))
+    return values.cast(result, dtype) if dtype.is_integer else result
+
+
+# -- complex numbers ------------------------------------------------------------------------------------------
+
+
+def real_part(value: Value) -> Value:
+    """The real part; a real number's is itself."""
+    return _part("real", value) if values.dtype_of_value(value).is_complex else value
+
+
+def imag_part(value: Value) -> Value:
+    """The imaginary part; a real number's is 0."""
+    if values.dtype_of_value(value).is_complex:
+        return _part("imag", value)
+    zero = values.constant_like(0, value)
+    return values.fill(zero, values.dims(value)) if values.rank(value) else zero
+
+
+def _part(name: str, value: Value) -> Value:
+    return emit(name, value)
+
+
+def real(val: Any) -> Any:
+    if isinstance(val, tracers.ArrayTracer) and val.dtype.kind != "c":
+        return val
+    return _shaped_like(val, real_part(as_value(val)))
+
+
+def imag(val: Any) -> Any:
+    return _shaped_like(val, imag_part(as_value(val)))
+
+
+def _shaped_like(original: Any, result: Value) -> Any:
+    """A 0-d array's part is a 0-d array, a scalar's a scalar; both are views as far as writing goes."""
+    return view(values.as_array(result) if isinstance(original, tracers.ArrayTracer) else result)
+
+
+def angle(z: Any, deg: Any = False) -> Any:
+    array = as_tracer(z)
+    complex_numbers = array.dtype.kind == "c"
+    result = np.arctan2(imag(array) if complex_numbers else 0, real(array))
+    return result * (180 / np.pi) if deg else result
+
+
+def isreal(x: Any) -> Any:
+    return np.equal(imag(as_tracer(x)), 0)
+
+
+def iscomplex(x: Any) -> Any:
+    array = as_tracer(x)
+    if array.dtype.kind == "c":
+        return np.not_equal(imag(array), 0)
+    return new(values.as_scalar(values.fill(values.constant(False, BOOL), values.dims(array.value))))
+
+
+# -- special values, comparing with tolerance --------------------------------------------------------------------
+
+
+def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    value = as_value(x)
+    dtype = values.dtype_of_value(value)
+    if dtype.kind not in "fc":
+        return new(values.as_scalar(value))
+    limits = dtype_argument(dtype.real.numpy)
+    largest, smallest = _limits(limits)
+    fillers = [as_value(item, limits) for item in (nan, largest if posinf is None else posinf,
+                                                   smallest if neginf is None else neginf)]  # fmt: skip
+
+    def mend(part: Value) -> Value:
+        infinite = emit("isinf", part)
+        positive = emit("greater", part, values.constant_like(0.0, part))
+        replaced = values.select(positive, fillers[1], fillers[2])
+        return values.select(emit("isnan", part), fillers[0], values.select(infinite, replaced, part))
+
+    if dtype.is_complex:
+        return new(emit("complex", mend(emit("real", value)), mend(emit("imag", value))))
+    return new(values.as_scalar(mend(value)))
+
+
+def _limits(dtype: DType) -> tuple[float, float]:
+    import ml_dtypes
+
+    limits = ml_dtypes.finfo(dtype.numpy)
+    return float(limits.max), float(limits.min)
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: Any = False) -> Any:
+    x, y = a, b
+    if not isinstance(y, tracers.NumberTracer | tracers.SizeTracer) and type(y) not in (int, float, complex, bool):
+        y = as_tracer(y)
+        y = astype(y, np.result_type(y.dtype, 1.0))
+    elif isinstance(y, int):
+        y = y * 1.0
+    close = np.less_equal(np.abs(np.subtract(x, y)), np.add(atol, np.multiply(rtol, np.abs(y))))
+    result = (close & np.isfinite(y)) | np.equal(x, y)
+    return result | (np.isnan(x) & np.isnan(y)) if equal_nan else result
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1.0e-5, atol: Any = 1.0e-8, equal_nan: Any = False) -> Any:
+    return python_bool(np.all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: Any = False) -> Any:
+    left, right = as_tracer(a1), as_tracer(a2)
+    if left.ndim != right.ndim or not _same_dims(left.value, right.value):
+        return False
+    same = np.equal(left, right)
+    if equal_nan:
+        same = same | (np.isnan(left) & np.isnan(right))
+    return python_bool(np.all(same))
+
+
+def _same_dims(left: Value, right: Value) -> bool:
+    decide = current_trace().decide
+    pairs = zip(values.dims(left), values.dims(right), strict=True)
+    return all(decide(one, "==", other, "comparing shapes") for one, other in pairs)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    try:
+        return python_bool(np.all(np.equal(as_tracer(a1), as_tracer(a2))))
+    except UserValueError:
+        return False
+
+
+def _signed_infinity(sign: str) -> Any:
+    def handler(x: Any, out: Any = None) -> Any:
+        negative = np.signbit(x)
+        return np.logical_and(np.isinf(x), negative if sign == "-" else ~negative, out=out)
+
+    return handler
+
+
+def sinc(x: Any) -> Any:
+    scaled = np.pi * as_tracer(x)
+    tiny = np.finfo(scaled.dtype).eps if scaled.dtype.kind == "f" else 1e-20
+    shifted = np.where(np.not_equal(scaled, 0), scaled, tiny)
+    return np.sin(shifted) / shifted
+
+
+def fix(x: Any, out: Any = None) -> Any:
+    return np.trunc(x, out=out)
+
+
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """``np.copyto``: an assignment, for arrays made in the function."""
+    result = as_value(src)
+    if where is not True:
+        wanted = dtype_argument(dst.dtype)
+        flags, source, held = as_value(where), values.cast(result, wanted), dst.value
+        aligned, _ = broadcasting.align([values.as_scalar(item) for item in (flags, source, held)])
+        result = emit("select", *aligned)
+    store_out(result, dst, casting, "copyto")
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.where: where,
+        np.clip: clip,
+        np.select: select,
+        np.astype: astype_function,
+        np.round: round_,
+        np.around: round_,
+        np.fix: fix,
+        np.real: real,
+        np.imag: imag,
+        np.angle: angle,
+        np.isreal: isreal,
+        np.iscomplex: iscomplex,
+        np.nan_to_num: nan_to_num,
+        np.isclose: isclose,
+        np.allclose: allclose,
+        np.array_equal: array_equal,
+        np.array_equiv: array_equiv,
+        np.isposinf: _signed_infinity("+"),
+        np.isneginf: _signed_infinity("-"),
+        np.sinc: sinc,
+        np.copyto: copyto,
+    }
+)

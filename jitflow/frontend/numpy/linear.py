@@ -1,0 +1,268 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.contraction import contract
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    dtype_argument,
+    new,
+    normalized_axes,
+    normalized_axis,
+    operand,
+    refuse,
+    static_int,
+)
+from jitflow.frontend.numpy.promotion import convert, result_dtype, ufunc_dtypes
+from jitflow.frontend.numpy.values import emit
+from jitflow.ir.core import Value
+
+__all__ = ["FUNCTIONS", "UFUNCS", "dot", "inner", "matmul", "outer", "tensordot", "vdot"]
+
+
+def _finish(result: Value, out: Any, name: str, casting: str = "same_kind") -> Any:
+    if isinstance(out, tuple):
+        (out,) = out
+    result = values.as_scalar(result)
+    return new(result) if out is None else store_out(result, out, casting, name)
+
+
+def _same_dtype(*items: Any) -> list[Value]:
+    """Arrays in their common dtype. Products of arrays take Python numbers as arrays: strong."""
+    found = [array_operand(item) for item in items]
+    dtype = result_dtype(*found)
+    return [values.as_array(values.cast(item, dtype)) for item in found]
+
+
+# -- generalised ufuncs -------------------------------------------------------------------------------------
+
+_CORES: Mapping[np.ufunc, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+    {
+        np.matmul: (("m", "k"), ("k", "n"), ("m", "n")),
+        np.vecdot: (("k",), ("k",), ()),
+        np.matvec: (("m", "k"), ("k",), ("m",)),
+        np.vecmat: (("k",), ("k", "n"), ("n",)),
+    }
+)
+"""The core axes of both operands and of the result. The others broadcast."""
+
+
+def _generalised(ufunc: np.ufunc) -> Any:
+    signature = ufunc.signature
+    assert signature is not None
+
+    def handler(x1: Any, x2: Any, /, out: Any = None, *, casting: str = "same_kind", order: str = "K",
+                dtype: Any = None, subok: bool = True, axes: Any = None, axis: Any = None) -> Any:  # fmt: skip
+        if axes is not None or (axis is not None and ufunc is not np.vecdot):
+            raise refuse(f"{ufunc.__name__} with axes=", "move the axes with np.moveaxis")
+        given = operand(x1), operand(x2)
+        wanted = None if dtype is None else (None, None, dtype_argument(dtype).numpy)
+        dtypes = ufunc_dtypes(ufunc, given, wanted, casting)
+        left, right = (values.as_array(convert(item, kind)) for item, kind in zip(given, dtypes, strict=False))
+        if axis is not None:
+            left, right = (_last(item, axis) for item in (left, right))
+        if ufunc in (np.vecdot, np.vecmat) and dtypes[0].is_complex:
+            left = values.as_array(emit("conjugate", left))
+        return _finish(_with_cores(ufunc, signature, left, right), out, ufunc.__name__, casting)
+
+    handler.__name__ = ufunc.__name__
+    return handler
+
+
+def _last(value: Value, axis: Any) -> Value:
+    place = normalized_axis(axis, values.rank(value))
+    order = [other for other in range(values.rank(value)) if other != place]
+    return values.transpose(value, [*order, place])
+
+
+def _with_cores(ufunc: np.ufunc, signature: str, left: Value, right: Value) -> Value:
+    """The product over the core axes, broadcast over the others."""
+    cores = list(_CORES[ufunc])
+    for place, value in enumerate((left, right)):
+        least = 1 if ufunc is np.matmul else len(cores[place])
+        if values.rank(value) < least:
+            raise UserValueError(
+                f"{ufunc.__name__}: Input operand {place} does not have enough dimensions (has {values.rank(value)}, "
+                f"gufunc core with signature {signature} requires {least})"
+            )
+        if values.rank(value) < len(cores[place]):  # a vector in matmul lacks its m or n
+            cores[place], gone = ("k",), next(label for label in cores[place] if label != "k")
+            cores[2] = tuple(label for label in cores[2] if label != gone)
+    loops = [
+        values.dims(value)[: values.rank(value) - len(core)] for value, core in zip((left, right), cores, strict=False)
+    ]
+    axis = cores[1].index("k")
+    own, other = (
+        values.dims(value)[core.index("k") - len(core)] for value, core in ((left, cores[0]), (right, cores[1]))
+    )
+    texts = [broadcasting.message_shapes("{shapes}", [(dim,)]) for dim in (other, own)]
+    message = (
+        f"{ufunc.__name__}: Input operand 1 has a mismatch in its core dimension {axis}, with gufunc signature "
+        f"{signature} (size {texts[0][0][1:-2]} is different from {texts[1][0][1:-2]})"
+    )
+    broadcasting.require_equal_sizes(own, other, message, [*texts[0][1], *texts[1][1]])
+    batch = broadcasting.common_dims(loops, _remapped(left, right, loops))
+    labels = tuple(range(len(batch)))
+    operands = []
+    for value, core, loop in zip((left, right), cores, loops, strict=False):
+        dims = list(values.dims(value))
+        dims[len(loop) + core.index("k")] = own
+        value = values.reshape(value, tuple(dims), assumed=True)
+        if loop and loop != batch:
+            value = broadcasting.broadcast_to(value, (*batch, *dims[len(loop) :]))
+        operands.append((value, (labels if loop else ()) + core))
+    (first, first_labels), (second, second_labels) = operands
+    kept = labels + cores[2]
+    result, order = contract(first, first_labels, second, second_labels, kept)
+    return values.transpose(result, [order.index(label) for label in kept]) if kept else result
+
+
+def _remapped(left: Value, right: Value, loops: list[tuple[Any, ...]]) -> str:
+    shapes = []
+    for value, loop in zip((left, right), loops, strict=True):
+        core = ",".join(["newaxis"] * (values.rank(value) - len(loop)))
+        target = ",".join([str(broadcasting.hint(dim)) for dim in loop] + [core])
+        shapes.append(f"{broadcasting.shape_text(values.dims(value))}->({target})")
+    return "operands could not be broadcast together with remapped shapes [original->remapped]: " + " ".join(shapes)
+
+
+matmul = _generalised(np.matmul)
+
+UFUNCS: Mapping[np.ufunc, Any] = MappingProxyType(
+    {
+        np.matmul: matmul,
+        np.vecdot: _generalised(np.vecdot),
+        np.matvec: _generalised(np.matvec),
+        np.vecmat: _generalised(np.vecmat),
+    }
+)
+"""Ufuncs with core axes, which are called like functions."""
+
+# -- functions ----------------------------------------------------------------------------------------------
+
+
+def _contracted(left: Value, right: Value, left_axes: tuple[int, ...], right_axes: tuple[int, ...]) -> Value:
+    """The sum of products over pairs of axes; the other axes of the left operand, then those of the right."""
+    names = [("sum", place) for place in range(len(left_axes))]
+    left_labels: list[object] = [("left", axis) for axis in range(values.rank(left))]
+    right_labels: list[object] = [("right", axis) for axis in range(values.rank(right))]
+    dims = list(values.dims(right))
+    for name, one, other in zip(names, left_axes, right_axes, strict=True):
+        left_labels[one] = right_labels[other] = name
+        dims[other] = values.dims(left)[one]
+    right = values.reshape(right, tuple(dims), assumed=True)
+    kept = tuple(label for label in left_labels + right_labels if label not in names)
+    result, order = contract(left, tuple(left_labels), right, tuple(right_labels), kept)
+    return values.transpose(result, [order.index(label) for label in kept]) if kept else result
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    left, right = _same_dtype(a, b)
+    if not values.rank(left) or not values.rank(right):
+        return _finish(_scaled(left, right), out, "dot")
+    return _finish(_aligned_product(left, right, max(values.rank(right) - 2, 0)), out, "dot")
+
+
+def _scaled(left: Value, right: Value) -> Value:
+    """A product with an array of rank 0."""
+    pair = [values.as_scalar(item) for item in (left, right)]
+    return emit("logical_and" if values.dtype_of_value(left).kind == "b" else "multiply", *pair)
+
+
+def _aligned_product(left: Value, right: Value, axis: int) -> Value:
+    """The product over the last axis of the left operand and ``axis`` of the right one."""
+    last = values.rank(left) - 1
+    one, other = values.dims(left)[last], values.dims(right)[axis]
+    shapes, sizes = broadcasting.message_shapes("{shapes}", [values.dims(left), values.dims(right)])
+    first, second = (broadcasting.message_shapes("{shapes}", [(dim,)]) for dim in (one, other))
+    joined = shapes.replace(") (", ") and (")
+    message = f"shapes {joined} not aligned: {first[0][1:-2]} (dim {last}) != {second[0][1:-2]} (dim {axis})"
+    broadcasting.require_equal_sizes(one, other, message, [*sizes, *first[1], *second[1]])
+    return _contracted(left, right, (last,), (axis,))
+
+
+def inner(a: Any, b: Any, /) -> Any:
+    left, right = _same_dtype(a, b)
+    if not values.rank(left) or not values.rank(right):
+        return _finish(_scaled(left, right), None, "inner")
+    return _finish(_aligned_product(left, right, values.rank(right) - 1), None, "inner")
+
+
+def vdot(a: Any, b: Any, /) -> Any:
+    left, right = (values.reshape(item, (broadcasting.total_size(item),)) for item in _same_dtype(a, b))
+    if values.dtype_of_value(left).is_complex:
+        left = emit("conjugate", left)
+    return _finish(_aligned_product(left, right, 0), None, "vdot")
+
+
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    left, right = (values.reshape(item, (broadcasting.total_size(item),)) for item in map(array_operand, (a, b)))
+    result = np.multiply(new(values.reshape(left, (*values.dims(left), 1))), new(right))
+    return result if out is None else store_out(array_operand(result), out, name="multiply")
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    left, right = _same_dtype(a, b)
+    if isinstance(axes, tuple | list):
+        first, second = axes
+    else:
+        count = static_int(axes, "axes")
+        first, second = list(range(-count, 0)), list(range(count))
+    firsts = first if isinstance(first, tuple | list) else [first]
+    seconds = second if isinstance(second, tuple | list) else [second]
+    if len(firsts) != len(seconds) or len(firsts) > min(values.rank(left), values.rank(right)):
+        raise UserValueError("shape-mismatch for sum")
+    left_axes, right_axes = normalized_axes(firsts, values.rank(left)), normalized_axes(seconds, values.rank(right))
+    for one, other in zip(left_axes, right_axes, strict=True):
+        broadcasting.require_equal(values.dims(left)[one], values.dims(right)[other], "shape-mismatch for sum")
+    return new(values.as_array(_contracted(left, right, left_axes, right_axes)))
+
+
+def linalg_outer(x1: Any, x2: Any, /) -> Any:
+    if any(values.rank(array_operand(item)) != 1 for item in (x1, x2)):
+        ranks = ", ".join(f"x{place + 1}.ndim={values.rank(array_operand(x))}" for place, x in enumerate((x1, x2)))
+        raise UserValueError(f"Input arrays must be one-dimensional, but they are {ranks}.")
+    return outer(x1, x2)
+
+
+def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return tensordot(x1, x2, axes)
+
+
+def linalg_vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
+    return np.vecdot(x1, x2, axis=axis)
+
+
+def multi_dot(arrays: Any, *, out: Any = None) -> Any:
+    if len(arrays) < 2:
+        raise UserValueError("Expecting at least two arrays.")
+    result = arrays[0]
+    for array in arrays[1:]:
+        result = dot(result, array)
+    return result if out is None else store_out(array_operand(result), out)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        **UFUNCS,
+        np.dot: dot,
+        np.inner: inner,
+        np.vdot: vdot,
+        np.outer: outer,
+        np.tensordot: tensordot,
+        np.linalg.matmul: matmul,
+        np.linalg.outer: linalg_outer,
+        np.linalg.tensordot: linalg_tensordot,
+        np.linalg.vecdot: linalg_vecdot,
+        np.linalg.multi_dot: multi_dot,
+    }
+)

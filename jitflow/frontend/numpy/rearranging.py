@@ -1,0 +1,279 @@
+"""The same elements in other places, some of them several times: flips, rolls, repeats, tiles, padding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.creation import convert_unchecked
+from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.joining import concatenate_values
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    new,
+    normalized_axes,
+    normalized_axis,
+    numpy_says,
+    refuse,
+    static_int,
+)
+from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import I64
+
+__all__ = ["FUNCTIONS", "flip", "repeat"]
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    array = as_tracer(m)
+    flipped = normalized_axes(axis, array.ndim)
+    return array[tuple(slice(None, None, -1 if place in flipped else None) for place in range(array.ndim))]
+
+
+def fliplr(m: Any) -> Any:
+    array = as_tracer(m)
+    if array.ndim < 2:
+        raise UserValueError("Input must be >= 2-d.")
+    return array[:, ::-1]
+
+
+def flipud(m: Any) -> Any:
+    array = as_tracer(m)
+    if array.ndim < 1:
+        raise UserValueError("Input must be >= 1-d.")
+    return array[::-1]
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    value = array_operand(a)
+    if axis is None:
+        flat = values.reshape(value, (broadcasting.total_size(value),))
+        return new(values.reshape(_rolled(flat, shift, 0), values.dims(value)))
+    places = [
+        normalized_axis(item, values.rank(value)) for item in (axis if isinstance(axis, tuple | list) else (axis,))
+    ]
+    shifts = list(shift) if isinstance(shift, tuple | list) else [shift] * len(places)
+    if len(places) == 1:
+        places *= len(shifts)
+    if len(shifts) != len(places):
+        raise UserValueError("shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 "
+                             f"with shape ({len(shifts)},) and arg 1 with shape ({len(places)},).")  # fmt: skip
+    for place, step in zip(places, shifts, strict=True):
+        value = _rolled(value, step, place)
+    return new(value)
+
+
+def _rolled(value: Value, shift: Any, axis: int) -> Value:
+    """One axis rolled: its last ``shift`` elements first. A shift that only the running program knows gathers."""
+    size = values.dims(value)[axis]
+    if isinstance(shift, tracers.ScalarTracer | tracers.ArrayTracer):
+        offset = values.cast(array_operand(shift), I64)
+        if values.rank(offset):
+            raise refuse("np.roll by an array of shifts", "roll by one number at a time")
+        position = emit("subtract", values.iota(I64, (size,)), values.as_scalar(offset))
+        return emit("gather", value, position, axis=axis, mode="wrap")
+    moved = tracers.dim_of(shift)
+    if size == 0:
+        return value
+    offset_dim = moved % size
+    first = _cut(value, axis, size - offset_dim, offset_dim)
+    return concatenate_values([first, _cut(value, axis, 0, size - offset_dim)], axis)
+
+
+def _cut(value: Value, axis: int, start: Dim, size: Dim) -> Value:
+    """A stretch of one axis."""
+    dims = values.dims(value)
+    starts = [start if place == axis else 0 for place in range(len(dims))]
+    sizes = [size if place == axis else dim for place, dim in enumerate(dims)]
+    return values.slice_axes(value, starts, sizes, [1] * len(dims))
+
+
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
+    if len(axes) != 2:
+        raise UserValueError("len(axes) must be 2.")
+    array = as_tracer(m)
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == array.ndim:
+        raise UserValueError("Axes must be different.")
+    if any(not -array.ndim <= axis < array.ndim for axis in axes):
+        raise UserValueError(f"Axes={tuple(axes)} out of range for array of ndim={array.ndim}.")
+    turns = static_int(k, "the number of turns") % 4
+    if turns == 0:
+        return array[:]
+    if turns == 2:
+        return flip(flip(array, axes[0]), axes[1])
+    order = list(range(array.ndim))
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    return np.transpose(flip(array, axes[1]), order) if turns == 1 else flip(np.transpose(array, order), axes[1])
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    value = array_operand(a)
+    if axis is None:
+        value, place = values.reshape(value, (broadcasting.total_size(value),)), 0
+    else:
+        place = normalized_axis(axis, values.rank(value))
+    if isinstance(repeats, list | tuple | np.ndarray) and not isinstance(repeats, tracers.Tracer):
+        return _repeat_each(value, [static_int(item, "repeats") for item in repeats], place)
+    count = tracers.dim_of(repeats)
+    if isinstance(count, int) and count < 0:
+        raise UserValueError("repeats may not contain negative values.")
+    dims = values.dims(value)
+    spread = (*dims[: place + 1], count, *dims[place + 1 :])
+    axes = [axis if axis <= place else axis + 1 for axis in range(len(dims))]
+    wide = values.broadcast_in(value, spread, axes)
+    return new(values.reshape(wide, (*dims[:place], dims[place] * count, *dims[place + 1 :])))
+
+
+def _repeat_each(value: Value, counts: Sequence[int], axis: int) -> Any:
+    """Known numbers of repetitions: the positions are a constant."""
+    size = values.dims(value)[axis]
+    if len(counts) == 1:
+        return repeat(new(value), counts[0], axis)
+    if any(count < 0 for count in counts):
+        raise UserValueError("repeats may not contain negative values.")
+    message = f"operands could not be broadcast together with shape ({broadcasting.hint(size)},) ({len(counts)},)"
+    broadcasting.require_equal(size, len(counts), message)
+    positions = tracers.lift(np.repeat(np.arange(len(counts)), counts))
+    return new(emit("gather", value, positions, axis=axis))
+
+
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803
+    value = array_operand(A)
+    counts = tuple(tracers.dim_of(item) for item in (reps if isinstance(reps, tuple | list) else (reps,)))
+    rank = max(len(counts), values.rank(value))
+    dims = (1,) * (rank - values.rank(value)) + values.dims(value)
+    counts = (1,) * (rank - len(counts)) + counts
+    value = values.reshape(value, dims)
+    spread = tuple(dim for pair in zip(counts, dims, strict=True) for dim in pair)
+    wide = values.broadcast_in(value, spread, range(1, 2 * rank, 2)) if rank else value
+    return new(values.reshape(wide, tuple(dim * count for dim, count in zip(dims, counts, strict=True))))
+
+
+# -- padding ----------------------------------------------------------------------------------------------
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
+    value = array_operand(array)
+    if not isinstance(mode, str) or mode not in _PADDINGS:
+        raise refuse(f"np.pad with mode={mode!r}", f"modes are {', '.join(_PADDINGS)}")
+    allowed = {"constant_values"} if mode == "constant" else set()
+    if set(keywords) - allowed:
+        raise UserValueError(f"unsupported keyword arguments for mode '{mode}': {set(keywords) - allowed}")
+    widths = _pairs(pad_width, values.rank(value), "pad_width")
+    constants = _pairs(keywords.get("constant_values", 0), values.rank(value), "constant_values")
+    for axis, ((before, after), fillers) in enumerate(zip(widths, constants, strict=True)):
+        counts = (static_int(before, "pad_width"), static_int(after, "pad_width"))
+        if min(counts) < 0:
+            raise UserValueError("index can't contain negative values")
+        value = _PADDINGS[mode](value, axis, counts, fillers)
+    return new(value)
+
+
+def _pairs(given: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
+    """A number, a pair, or a pair for every axis, written out."""
+    items = given.tolist() if isinstance(given, np.ndarray) and not isinstance(given, tracers.Tracer) else given
+    if isinstance(items, dict):
+        return [tuple(items.get(axis, items.get(axis - rank, (0, 0)))) for axis in range(rank)]  # type: ignore[misc]
+    if not isinstance(items, tuple | list):
+        return [(items, items)] * rank
+    if not isinstance(items[0], tuple | list):
+        one, other = (items[0], items[0]) if len(items) == 1 else items
+        return [(one, other)] * rank
+    pairs = [(item[0], item[-1]) for item in items]
+    if len(pairs) == 1:
+        return pairs * rank
+    if len(pairs) != rank:
+        numpy_says(np.broadcast_to, np.zeros((len(pairs), 2)), (rank, 2))
+        raise UserTypeError(f"expected a pair of {name} per axis")
+    return pairs
+
+
+def _pad_constant(value: Value, axis: int, counts: tuple[int, int], fillers: tuple[Any, Any]) -> Value:
+    dtype = values.dtype_of_value(value)
+    dims = values.dims(value)
+
+    def block(count: int, filler: Any) -> list[Value]:
+        if not count:
+            return []
+        return [values.fill(convert_unchecked(filler, dtype), (*dims[:axis], count, *dims[axis + 1 :]))]
+
+    return concatenate_values([*block(counts[0], fillers[0]), value, *block(counts[1], fillers[1])], axis)
+
+
+def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[..., Value]:
+    """Padding that reads inside: ``position`` maps an index that may be outside to one that is inside."""
+
+    def padded(value: Value, axis: int, counts: tuple[int, int], fillers: tuple[Any, Any]) -> Value:
+        if counts == (0, 0):
+            return value
+        size = values.dims(value)[axis]
+        empty = f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+        if size == 0:
+            raise UserValueError(empty)
+        if current_trace().known(size, ">=", 1) is not True:
+            values.check(emit("not_equal", values.size(size), values.size(0)), ValueError, empty)
+        indices = values.iota(I64, (size + counts[0] + counts[1],))
+        shifted = emit("subtract", indices, values.constant(counts[0], I64))
+        length = values.constant(size, I64) if isinstance(size, int) else emit("cast", values.size(size), dtype=I64)
+        return emit("gather", value, position(shifted, length), axis=axis)
+
+    return padded
+
+
+def _edge(index: Value, size: Value) -> Value:
+    zero = values.constant(0, I64)
+    return emit("maximum", emit("minimum", index, emit("subtract", size, values.constant(1, I64))), zero)
+
+
+def _wrap(index: Value, size: Value) -> Value:
+    return emit("remainder", index, size)
+
+
+def _reflect(index: Value, size: Value) -> Value:
+    """Back and forth without repeating the edge: a period of 2 (n - 1)."""
+    one = values.constant(1, I64)
+    last = emit("subtract", size, one)
+    period = emit("maximum", emit("add", last, last), one)
+    inside = emit("remainder", index, period)
+    return emit("minimum", inside, emit("subtract", period, inside))
+
+
+def _symmetric(index: Value, size: Value) -> Value:
+    """Back and forth with the edge repeated: a period of 2 n."""
+    period = emit("add", size, size)
+    inside = emit("remainder", index, period)
+    mirrored = emit("subtract", emit("subtract", period, values.constant(1, I64)), inside)
+    return emit("minimum", inside, mirrored)
+
+
+_PADDINGS: Mapping[str, Callable[..., Value]] = MappingProxyType(
+    {
+        "constant": _pad_constant,
+        "edge": _pad_by_position(_edge),
+        "wrap": _pad_by_position(_wrap),
+        "reflect": _pad_by_position(_reflect),
+        "symmetric": _pad_by_position(_symmetric),
+    }
+)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.flip: flip,
+        np.fliplr: fliplr,
+        np.flipud: flipud,
+        np.roll: roll,
+        np.rot90: rot90,
+        np.repeat: repeat,
+        np.tile: tile,
+        np.pad: pad,
+    }
+)

@@ -1,0 +1,117 @@
+"""Elements at integer positions, by function: ``take`` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserIndexError, UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.joining import stack_values
+from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis
+from jitflow.frontend.numpy.promotion import promoted
+from jitflow.frontend.numpy.values import emit
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
+
+__all__ = ["FUNCTIONS", "choose", "take", "take_along_axis"]
+
+_MODES = ("raise", "wrap", "clip")
+
+
+def _integers(indices: Any, rule: str) -> Value:
+    """Positions as i64, cast as NumPy's ``take`` casts them."""
+    if isinstance(indices, list | tuple) and not indices:
+        indices = np.zeros(0, np.int64)
+    value = values.as_scalar(as_value(indices))
+    found = values.dtype_of_value(value).numpy
+    if found.kind not in "biu" or not np.can_cast(found, np.intp, rule):  # type: ignore[arg-type]
+        raise UserTypeError(f"Cannot cast array data from {found!r} to dtype('int64') according to the rule '{rule}'")
+    return values.cast(value, I64)
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    if mode not in _MODES:
+        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    value = array_operand(a)
+    if axis is None or not values.rank(value):
+        if axis is not None:
+            normalized_axis(axis, 1)
+        value, axis = values.reshape(value, (broadcasting.total_size(value),)), 0
+    place = normalized_axis(axis, values.rank(value))
+    positions = _integers(indices, "same_kind")
+    known = _known_position(indices, values.dims(value)[place])
+    if known and mode == "raise":
+        raise UserIndexError(f"index {indices} is out of bounds for axis {place} with size {values.dims(value)[place]}")
+    extra = {} if mode == "raise" else {"mode": mode}
+    result = emit("gather", value, positions, axis=place, **extra)
+    return new(values.as_scalar(result)) if out is None else store_out(result, out)
+
+
+def _known_position(indices: Any, size: Any) -> bool:
+    """Whether a position that is known now is out of a range that is known now."""
+    return type(indices) is int and isinstance(size, int) and not -size <= indices < size
+
+
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    array, positions = as_tracer(arr), as_tracer(indices)
+    if axis is None:
+        if positions.ndim != 1:
+            raise UserValueError("when axis=None, `indices` must have a single dimension.")
+        array, axis = np.ravel(array), 0
+    place = normalized_axis(axis, array.ndim)
+    if positions.dtype.kind not in "iu":
+        raise UserIndexError("`indices` must be an integer array")
+    if positions.ndim != array.ndim:
+        raise UserValueError("`indices` and `arr` must have the same number of dimensions")
+    # Every other axis is looked up at its own positions, which broadcast against the given ones.
+    shape = values.dims(array.value)
+    index = []
+    for other, dim in enumerate(shape):
+        if other == place:
+            index.append(positions)
+            continue
+        line = tuple(dim if axis_ == other else 1 for axis_ in range(len(shape)))
+        index.append(new(values.iota(I64, line, other)))
+    return array[tuple(index)]
+
+
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    items = list(choices) if isinstance(choices, tracers.ArrayTracer) else choices
+    options = promoted(*(values.as_strong(as_value(item)) for item in items))
+    target = broadcasting.common_dims([values.dims(option) for option in options])
+    spread = [values.as_array(broadcasting.broadcast_to(option, target)) for option in options]
+    table = stack_values(spread, 0)
+    positions = as_tracer(a)
+    wanted = broadcasting.common_dims([values.dims(positions.value), target])
+    index: list[Any] = [new(broadcasting.broadcast_to(_integers(positions, "safe"), wanted))]
+    for axis, dim in enumerate(target):
+        place = len(wanted) - len(target) + axis
+        line = tuple(dim if other == place else 1 for other in range(len(wanted)))
+        index.append(new(values.iota(I64, line, place)))
+    chosen = index[0]
+    if mode == "raise":
+        _check_choices(chosen.value, len(items))
+    elif mode == "clip":
+        chosen = np.clip(chosen, 0, len(items) - 1)
+    else:
+        chosen = np.remainder(chosen, len(items))
+    result = new(table)[(chosen, *index[1:])]
+    return new(values.as_array(result.value)) if out is None else store_out(result.value, out)
+
+
+def _check_choices(positions: Value, count: int) -> None:
+    zero, last = values.constant_like(0, positions), values.constant_like(count - 1, positions)
+    fits = emit("logical_and", emit("greater_equal", positions, zero), emit("less_equal", positions, last))
+    if values.rank(fits):
+        fits = emit("reduce_logical_and", fits, axes=tuple(range(values.rank(fits))))
+    values.check(fits, ValueError, "invalid entry in choice array")
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType({np.take: take, np.take_along_axis: take_along_axis, np.choose: choose})
