@@ -211,8 +211,8 @@ class Elements:
     def _load_pattern(self, access: Access, buffer: Value) -> Value:
         """The lanes of an operand that repeats: the same vector everywhere, read once."""
         emitter = self.emitter
-        lane = emitter.emit("lane_index", dtype=I64, lanes=self.lanes)
-        turn = emitter.elementwise("remainder", lane, emitter.number(self.schedule.period, I64))
+        turns = tuple(lane % self.schedule.period for lane in range(self.lanes))
+        turn = emitter.emit("constant", depth=0, value=turns, type=Vector(I64, self.lanes))
         distance = emitter.elementwise("multiply", turn, emitter.index_scalar(emitter.size(access.pattern)))
         start = emitter.index_scalar(emitter.size(access.offset))
         offsets = emitter.elementwise("add", distance, start)
