@@ -35,7 +35,9 @@ def _address(out: Printer, buffer: Value, *terms: str) -> str:
 
 def _step(value: Value, stride: str) -> str:
     """What a thread adds for its lane; nothing for a scalar."""
-    return f"{stride} * lane" if isinstance(value.type, Vector) else "0"
+    if not isinstance(value.type, Vector):
+        return "0"
+    return "lane" if stride == "1" else f"{stride} * lane"
 
 
 def _read(out: Printer, op: Op) -> None:

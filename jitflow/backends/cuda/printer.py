@@ -15,7 +15,7 @@ from jitflow.backends.cuda.names import Names
 from jitflow.backends.cuda.types import dtype_of, register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.location import NOWHERE, Loc
+from jitflow.ir.location import NOWHERE
 from jitflow.ir.types import Type
 
 __all__ = ["Emission", "ModuleText", "Printer"]
@@ -53,7 +53,7 @@ class Printer:
         self.texts: dict[Value, str] = {}
         self.lines: list[str] = []
         self._depth = 1
-        self._loc: Loc = NOWHERE
+        self._place = ""
 
     # -- lines
 
@@ -108,15 +108,15 @@ class Printer:
     # -- ops
 
     def emit(self, op: Op) -> None:
-        """Write one op; the user's line stands behind the first statement of each."""
+        """Write one op; the user's line stands behind the first statement that comes from it."""
         row = self.rows.get(op.name)
         if row is None:
             raise CompilerBug(f"expected an op of kernels, got {op.name}", location=op.loc)
         before = len(self.lines)
         row(self, op)
-        if op.loc != self._loc and op.loc != NOWHERE and len(self.lines) > before:
-            self.lines[before] += f"  // {op.loc}"
-            self._loc = op.loc
+        if op.loc != NOWHERE and str(op.loc) != self._place and len(self.lines) > before:
+            self._place = str(op.loc)
+            self.lines[before] += f"  // {self._place}"
 
     def emit_region(self, region: Region) -> list[str]:
         """Write the ops of a region and return what it yields."""
