@@ -8,7 +8,7 @@ entry point makes arrays of what is left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -126,13 +126,17 @@ class HostLowering:
         condition = fits[0]
         for other in fits[1:]:
             condition = build("logical_and", condition, other)
-        versions = [self._version(with_sizes(self.function, short), "_short"), self._version(self.function, "")]
+        masked = replace(self.target, masked=True)  # one copy of each loop: this version is for the rare call
+        versions = [
+            self._version(with_sizes(self.function, short), self.target, "_short"),
+            self._version(self.function, masked, ""),
+        ]
         (first, places, slots), (second, *_) = versions
         self.builder.add("if", condition, types=(), regions=(first, second))
         return places, slots
 
-    def _version(self, function: Function, suffix: str) -> tuple[Region, tuple[ResultPlace, ...], int]:
-        version = HostLowering(function, self.target)
+    def _version(self, function: Function, target: Target, suffix: str) -> tuple[Region, tuple[ResultPlace, ...], int]:
+        version = HostLowering(function, target)
         version.suffix = suffix
         version.kernels, version.sizes, version.dim_values = self.kernels, dict(self.sizes), dict(self.dim_values)
         for position, (own, other) in enumerate(zip(self.function.parameters, function.parameters, strict=True)):

@@ -15,7 +15,8 @@ from jitflow.ir.types import Tensor, map_dims
 
 __all__ = ["short_sizes", "with_sizes"]
 
-LONGEST = 16
+LONGEST = 8
+"""A longer loop is a loop like others."""
 MOST_OPS = 60
 """Longer programs are not worth compiling twice."""
 
