@@ -140,6 +140,11 @@ def _read_strided(out: Emitter, op: Op) -> Sequence[str]:
     type, mask = number_type(op.result.type), _mask(out, op, 3)
     if not isinstance(type, Vector):
         return [_from_memory(out, type, _load(out, op, type, _pointer(out, buffer, offset), mask))]
+    step = _short_step(out, type, stride)
+    if step:
+        wide, pointer, touched = _covering(out, type, _pointer(out, buffer, offset), step, mask)
+        raw = _load(out, op, wide, pointer, touched)
+        return [_from_memory(out, type, _shuffle(out, memory_type(wide), raw, "poison", _positions(type, step)))]
     pointers = _strided_pointers(out, buffer, offset, stride, type.lanes)
     return [_from_memory(out, type, _gather(out, op, type, pointers, mask))]
 
@@ -165,12 +170,57 @@ def _write_strided(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, stride, value = op.operands[:4]
     type, mask = number_type(value.type), _mask(out, op, 4)
     operand = _to_memory(out, type, out.operand(value))
-    if isinstance(type, Vector):
+    step = _short_step(out, type, stride) if isinstance(type, Vector) else 0
+    if isinstance(type, Vector) and step:
+        wide, pointer, touched = _covering(out, type, _pointer(out, buffer, offset), step, mask)
+        places = [0] * wide.lanes
+        for lane, position in enumerate(_positions(type, step)):
+            places[position] = lane
+        _store(out, op, wide, pointer, _shuffle(out, memory_type(type), operand, "poison", places), touched)
+    elif isinstance(type, Vector):
         pointers = _strided_pointers(out, buffer, offset, stride, type.lanes)
         _scatter(out, op, type, pointers, operand, mask)
     else:
         _store(out, op, type, _pointer(out, buffer, offset), operand, mask)
     return ()
+
+
+# -- short strides: one wide access under a mask, and a shuffle, instead of an access for each lane
+
+
+LONGEST_STEP = 4
+
+
+def _short_step(out: Emitter, type: Number, stride: Value) -> int:
+    """The stride in elements where it is a literal for which one wide access pays: 2 to 4, or -1. Otherwise 0."""
+    try:
+        distance = int(out.operand(stride))
+    except ValueError:
+        return 0
+    step, rest = divmod(distance, type.dtype.itemsize)
+    if rest or type.dtype.itemsize < 4:  # narrower elements have no masked instructions on many processors
+        return 0
+    return step if 2 <= step <= LONGEST_STEP or step == -1 else 0
+
+
+def _positions(type: Vector, step: int) -> list[int]:
+    """Where each lane lies in the wide vector."""
+    return [lane * step for lane in range(type.lanes)] if step > 0 else list(reversed(range(type.lanes)))
+
+
+def _covering(out: Emitter, type: Vector, pointer: str, step: int, mask: str | None) -> tuple[Vector, str, str | None]:
+    """The wide vector that holds all lanes, where it starts, and the mask of what may be touched of it."""
+    wide = Vector(type.dtype, type.lanes * abs(step))
+    if step < 0:
+        start = out.let(f"getelementptr i8, ptr {pointer}, i64 {-(type.lanes - 1) * type.dtype.itemsize}")
+        if mask is None:
+            return wide, start, None
+        return wide, start, _shuffle(out, f"<{type.lanes} x i1>", mask, "poison", _positions(type, step))
+    if mask is None:
+        bits = ", ".join(f"i1 {'false' if lane % step else 'true'}" for lane in range(wide.lanes))
+        return wide, pointer, f"<{bits}>"
+    picked = [type.lanes if lane % step else lane // step for lane in range(wide.lanes)]
+    return wide, pointer, _shuffle(out, f"<{type.lanes} x i1>", mask, "zeroinitializer", picked)
 
 
 # -- pairs: two vectors whose lanes alternate in memory
