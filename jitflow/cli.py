@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,20 +18,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from jitflow.compiler import STAGES
 from jitflow.errors import JitflowError, UserError
 
 if TYPE_CHECKING:
     from jitflow.passes.pipeline import Step
 
-__all__ = ["app", "main"]
-
-STAGES = ("traced", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
+__all__ = ["STAGES", "app", "main"]
 
 app = typer.Typer(
     name="jitflow",
     help="jitflow compiles whole NumPy programs into a few fused native kernels.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,  # a box would break paths and IR text in the middle
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -57,17 +58,26 @@ def ir(
     arg: Arguments = None,
     stage: Annotated[str, typer.Option(help=f"One of {', '.join(STAGES)}.")] = "optimized",
 ) -> None:
-    """Print a function as it is at one stage of the compiler."""
+    """Print a function at one stage of the compiler.
+
+    \b
+    jitflow ir model.py:forward --arg f32[n,784] --arg float --stage fused
+    jitflow ir package.module:Class.method --arg f64[n] --stage asm
+    """  # noqa: D301 - \b keeps the lines of the example
     if stage not in STAGES:
         raise _usage_error(f"unknown stage {stage!r}, expected one of {', '.join(STAGES)}", "--stage")
-    function, specs = _compiled_function(target), _specs(arg)
-    typer.echo(_compiling(lambda: function.ir(*specs, stage=stage)))
+    function, specs = _function_and_specs(target, arg)
+    typer.echo(_compiling(lambda: function.ir(*specs, stage=stage)).rstrip())
 
 
 @app.command()
 def explain(target: Target, arg: Arguments = None) -> None:
-    """Print what a specialisation consists of: key, facts, fusion decisions, kernels, time of each stage."""
-    function, specs = _compiled_function(target), _specs(arg)
+    """Print what a function is specialised on, and how it was fused.
+
+    \b
+    jitflow explain model.py:forward --arg f32[n,784] --arg float
+    """  # noqa: D301 - \b keeps the lines of the example
+    function, specs = _function_and_specs(target, arg)
     typer.echo(str(_compiling(lambda: function.explain(*specs))))
 
 
@@ -78,7 +88,11 @@ def opt(
     print_between: Annotated[bool, typer.Option("--print-between", help="Print the IR after each pass.")] = False,
     show_times: Annotated[bool, typer.Option("--time", help="Print each pass's time, to standard error.")] = False,
 ) -> None:
-    """Run passes on a function given as IR text, and print what comes out."""
+    """Run passes on IR text.
+
+    \b
+    jitflow ir model.py:forward --arg f32[n] --stage traced | jitflow opt - -p simplify,cse,dce
+    """  # noqa: D301 - \b keeps the lines of the example
     from jitflow.ir.parser import parse
     from jitflow.ir.printer import print_function
     from jitflow.passes.pipeline import PASSES, run_passes
@@ -91,7 +105,7 @@ def opt(
     try:
         function = parse(text)
     except JitflowError as error:
-        raise _usage_error(str(error), str(file)) from None
+        raise _usage_error(str(error), "standard input" if str(file) == "-" else str(file)) from None
 
     def observe(step: Step) -> None:
         if show_times:
@@ -106,16 +120,11 @@ def opt(
 
 @app.command()
 def doctor() -> None:
-    """Show versions, CPU, vector width, BLAS, GPU, and which entry path is active."""
-    from rich.console import Console
-    from rich.table import Table
-
+    """Show versions, CPU, BLAS, GPU and the entry path."""
     from jitflow.doctor import facts
 
-    table = Table(show_header=False, box=None)
     for name, text in facts():
-        table.add_row(name, text)
-    Console(highlight=False).print(table)
+        typer.echo(f"{name:18}{text}")
 
 
 def _benchmarks() -> ModuleType:
@@ -126,6 +135,17 @@ def _benchmarks() -> ModuleType:
 
 
 app.command()(_benchmarks().bench)
+
+
+def _function_and_specs(target: str, texts: list[str] | None) -> tuple[Any, list[Any]]:
+    """Return the target, compiled, and a spec for each of its arguments."""
+    function, specs = _compiled_function(target), _specs(texts)
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*specs)
+    except TypeError as error:
+        raise _usage_error(f"{error}; {target} takes {signature}, one --arg for each", "--arg") from None
+    return function, specs
 
 
 def _compiled_function(target: str) -> Any:

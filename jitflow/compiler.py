@@ -155,7 +155,7 @@ def stage_text(compilation: Compilation, stage: str) -> str:
     readers: Mapping[str, Callable[[], str]] = {
         "traced": lambda: str(with_layouts(compilation.traced)),
         "optimized": lambda: str(optimize(compilation)),
-        "fused": lambda: str(fuse(compilation)),
+        "fused": lambda: str(_without_decisions(fuse(compilation))),
         "kernels": lambda: str(lower(compilation)),
         "llvm": lambda: generate(compilation).text,
         "asm": lambda: generate(compilation).asm(),
@@ -172,6 +172,12 @@ def with_layouts(traced: TracedFunction) -> Function:
     layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
     facts = {"layouts": layouts, "hints": tuple(traced.hints.items())}
     return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, **facts}))
+
+
+def _without_decisions(fused: Function) -> Function:
+    """What `explain` shows, a line for each op, would stand on one line in front of the IR."""
+    attributes = {name: value for name, value in fused.attributes.items() if name != "decisions"}
+    return replace(fused, attributes=MappingProxyType(attributes))
 
 
 def _plan(compilation: Compilation) -> Plan:

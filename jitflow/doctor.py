@@ -11,16 +11,18 @@ import platform
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jitflow import __version__
 from jitflow.config import CONFIG
 
 __all__ = ["facts"]
 
-_PACKAGES = ("jitflow", "numpy", "llvmlite", "scipy", "ml_dtypes", "cupy-cuda13x", "nvidia-cuda-nvrtc")
+_PACKAGES = ("numpy", "llvmlite", "scipy", "ml_dtypes", "cupy-cuda13x", "nvidia-cuda-nvrtc")
 
 
 def facts() -> Iterator[tuple[str, str]]:
     """Yield what was found as (name, text); a lookup that fails is a fact too."""
     yield "python", f"{platform.python_implementation()} {platform.python_version()}"
+    yield "jitflow", __version__
     for package in _PACKAGES:
         yield package, _version(package)
     lookups: dict[str, Callable[[], str]] = {

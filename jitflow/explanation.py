@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType, NoneType
 
 from jitflow.compiler import Compilation, stage_text
 from jitflow.ir.core import Function
-from jitflow.runtime.plan import ArrayLeaf, FunctionIs, ScalarLeaf
+from jitflow.runtime.plan import (
+    ArrayLeaf,
+    EqualsConstant,
+    FunctionIs,
+    Guard,
+    HasLength,
+    IsObject,
+    IsType,
+    KeysAre,
+    ScalarLeaf,
+)
 
 __all__ = ["Explanation"]
 
@@ -33,7 +44,8 @@ class Explanation:
             if not isinstance(check, ArrayLeaf | ScalarLeaf)
         )
         self.facts = tuple(f"{one.fact} ({one.why}, {one.location})" for one in traced.decisions)
-        self.fusions = tuple(_fusion_lines(compilation.fused)) if compilation.fused is not None else ()
+        fused = compilation.fused
+        self.fusions = tuple(_fusion_lines(fused)) if fused is not None else ()
         host = compilation.host
         self.kernels = tuple(kernel.name for kernel in host.functions) if host is not None else ()
         self.times = dict(compilation.times)
@@ -47,10 +59,10 @@ class Explanation:
         total = sum(self.times.values())
         sections = {
             "inputs": self.key,
-            "guards": self.guards,
+            "guards": self.guards or ("none",),
             "facts about sizes": self.facts or ("none: the code serves all sizes",),
-            "fusion": self.fusions,
-            "kernels": self.kernels,
+            "fusion": self.fusions or ("none: there is nothing to compute",),
+            "kernels": self.kernels or ("none",),
             f"compiled in {total * 1e3:.1f} ms": tuple(
                 f"{stage:<16}{seconds * 1e3:8.2f} ms" for stage, seconds in self.times.items()
             ),
@@ -68,21 +80,45 @@ def _leaf_text(leaf: ArrayLeaf | ScalarLeaf, kind: str) -> str:
     return f"{kind}, {layouts[leaf.layout]}"
 
 
-def _guard_text(guard: object) -> str:
+def _guard_text(guard: Guard) -> str:
     if isinstance(guard, FunctionIs):
         return "this code, these defaults and cells"
-    fields = {name: value for name, value in vars(guard).items() if name != "register"}
-    return f"{type(guard).__name__} {', '.join(_short(value) for value in fields.values())}"
+    if isinstance(guard, IsObject):
+        return f"is {_short(guard.object)}"
+    if isinstance(guard, IsType):
+        return f"is of type {_short(guard.type)}"
+    if isinstance(guard, HasLength):
+        return f"has {guard.length} items"
+    if isinstance(guard, KeysAre):
+        return f"has the keys {_short(list(guard.keys))}, in this order"
+    assert isinstance(guard, EqualsConstant)
+    return f"equals {_short(guard.value)}"
 
 
 def _short(value: object) -> str:
-    text = value.__name__ if isinstance(value, type) else repr(value)
+    """What a value is called; its representation may be long, or hold an address that says nothing."""
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__}"
+    if callable(value) and hasattr(value, "__name__"):
+        return str(value.__name__)
+    text = repr(value) if isinstance(value, list | bool | int | float | complex | str | bytes | NoneType) else ""
+    if not text:
+        return f"this {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _fusion_lines(function: Function) -> Iterator[str]:
-    for op in function.region.body:
-        if op.name == "fusion":
-            inner = ", ".join(each.name for each in op.regions[0].body)
-            reason = op.attributes.get("reason", "")
-            yield f"{op.attributes.get('kernel', 'kernel')}: {inner}{f' ({reason})' if reason else ''}"
+_ALONE = {"matmul": "a call of the library", "accumulate": "a scan"}
+"""Ops that fuse with nothing, by the first word of their names, and what becomes of each."""
+
+
+def _fusion_lines(fused: Function) -> Iterator[str]:
+    """What became of the ops, in the program's order, then what fusion decided."""
+    decisions: tuple[str, ...] = fused.attributes.get("decisions", ())
+    for op in fused.region.body:
+        kernel = op.attributes.get("kernel")
+        alone = _ALONE.get(op.name.partition("_")[0])
+        if alone:
+            yield f"{op.name} ({op.loc}) is {alone}"
+        elif kernel and not any(line.startswith(f"{kernel} ") for line in decisions):
+            yield f"{kernel} holds 1 op: {op.regions[0].body[-1].name} ({op.loc})"
+    yield from decisions
