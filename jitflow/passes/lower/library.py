@@ -8,16 +8,13 @@ first. Batches are a loop of products.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.contract import BLAS_LETTERS
 from jitflow.passes.layout import Layout, contiguous
-
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering, Storage
+from jitflow.passes.lower.program import HostProgram, Storage
 
 __all__ = ["lower_matmul"]
 
@@ -34,7 +31,7 @@ class _Matrix:
     temporary: bool
 
 
-def lower_matmul(host: HostLowering, op: Op) -> None:
+def lower_matmul(host: HostProgram, op: Op) -> None:
     """Call ``gemm`` for each matrix of the batch."""
     left_value, right_value = op.operands
     type = op.result.type
@@ -93,7 +90,7 @@ def lower_matmul(host: HostLowering, op: Op) -> None:
     host.give(op.result, storage)
 
 
-def _matrix(host: HostLowering, value: Value) -> _Matrix:
+def _matrix(host: HostProgram, value: Value) -> _Matrix:
     """An operand as BLAS can take it, copied if neither its rows nor its columns are contiguous."""
     type = value.type
     assert isinstance(type, Tensor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Dim
@@ -12,14 +11,12 @@ from jitflow.ir.types import Buffer, Tensor
 from jitflow.passes.layout import Layout, contiguous
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
-
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
+from jitflow.passes.lower.program import HostProgram
 
 __all__ = ["lower_accumulation"]
 
 
-def lower_accumulation(host: HostLowering, op: Op) -> None:
+def lower_accumulation(host: HostProgram, op: Op) -> None:
     """``accumulate_F``: result[i] = F(result[i - 1], operand[i]) along the axis."""
     (operand,) = op.operands
     type = op.result.type
