@@ -70,6 +70,7 @@ class _Fusion:
                 for value in _reads(op):
                     for source in self._sources(value):
                         self.readers.setdefault(source, []).append(op)
+        self.checked_before = self._find_checks()
         self.returned = {source for result in function.region.yielded for source in self._sources(result)}
 
     def run(self) -> Function:
@@ -82,6 +83,22 @@ class _Fusion:
                 self._try_join(operand, op, needs_kernel)
         self._join_siblings(needs_kernel)
         return self._rebuild(needs_kernel)
+
+    def _find_checks(self) -> dict[Op, Op]:
+        """For each op the last check before it: no op overtakes a check, since kernels trust what was checked.
+
+        An index out of range, which a kernel finds itself, is no such check.
+        """
+        last: Op | None = None
+        table: dict[Op, Op] = {}
+        for op in self.function.region.body:
+            if _is_free(op):
+                continue
+            if last is not None:
+                table[op] = last
+            if op.own_effects and not _is_fusable(op):
+                last = op
+        return table
 
     def _ops_for_kernels(self) -> dict[Op, None]:
         """Fusable ops in order, without scalar arithmetic that depends on no array: the host does that."""
@@ -204,8 +221,11 @@ class _Fusion:
         return False
 
     def _needs(self, group: _Group) -> Iterator[_Group]:
-        """The groups whose results a group reads, through views."""
+        """The groups whose results a group reads, through views, and the checks that it must not overtake."""
         for op in group.ops:
+            check = self.checked_before.get(op)
+            if check is not None and self.group_of[check] is not group:
+                yield self.group_of[check]
             for operand in _reads(op):
                 source = self.producer.get(operand)
                 while source is not None and _is_free(source):
@@ -269,7 +289,7 @@ class _Fusion:
                 ordered.append(op)
             else:
                 emit(self.group_of[op])
-        ordered = _in_order(ordered, self.function.region.parameters)
+        ordered = _in_order(ordered)
         ordered = _without_unused(ordered, self.function.region.yielded)
         fused_function = self.function.with_ops([*ordered, self.function.region.ops[-1]])
         attributes = MappingProxyType({**self.function.attributes, "decisions": tuple(self.decisions)})
@@ -347,23 +367,21 @@ def _is_free(op: Op) -> bool:
     return "view" in op.definition.traits or op.name == "size"
 
 
-def _in_order(ops: list[Op], parameters: tuple[Value, ...]) -> list[Op]:
+def _in_order(ops: list[Op]) -> list[Op]:
     """The ops sorted so that each follows what it reads, otherwise as they were."""
-    known = set(parameters)
-    defined_here = {result for op in ops for result in op.results}
-    ordered: list[Op] = []
-    waiting = list(ops)
-    while waiting:
-        rest = []
-        for op in waiting:
-            if all(operand in known or operand not in defined_here for operand in op.operands):
-                ordered.append(op)
-                known.update(op.results)
-            else:
-                rest.append(op)
-        assert len(rest) < len(waiting), "a cycle of groups"
-        waiting = rest
-    return ordered
+    producer = {result: op for op in ops for result in op.results}
+    ordered: dict[Op, None] = {}
+
+    def place(op: Op) -> None:
+        if op not in ordered:
+            for operand in op.operands:
+                if operand in producer:
+                    place(producer[operand])
+            ordered[op] = None
+
+    for op in ops:
+        place(op)
+    return list(ordered)
 
 
 def _without_unused(ops: list[Op], results: tuple[Value, ...]) -> list[Op]:
