@@ -74,6 +74,8 @@ class Elements:
         if self.schedule.period:
             return math.lcm(self.schedule.period, PERIOD_LANES)
         light = self.schedule.cost <= 40
+        if light and self.reduced:
+            return max(2, 4 * lanes)  # a wide tile walks down the rows: memory is read in longer pieces
         return max(2, 2 * lanes if light else lanes)
 
     def declare_output(self, value: Value) -> None:
