@@ -1,0 +1,127 @@
+"""The PTX interpreter is right where others have been silently wrong, and refuses what it does not know."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.backends.cuda.ptx import OPCODES, PtxError, parse_ptx, run_ptx
+
+REGISTERS = """
+    .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<9>; .reg .f32 %f<9>; .reg .b64 %rd<9>; .reg .f64 %fd<9>;
+"""
+
+
+def run(body: str, data: Any = (), threads: int = 1, parameters: str = ".param .u64 data") -> Any:
+    """What the kernel leaves of an array, whose address is in %rd1."""
+    (kernel,) = parse_ptx(
+        f".visible .entry k(\n{parameters}\n)\n{{{REGISTERS}\nld.param.u64 %rd1, [data];\n{body}\nret;\n\n}}"
+    ).values()
+    array = np.array(data)
+    run_ptx(kernel, [array.view(np.uint8)], (1, 1, 1), (threads, 1, 1))
+    return array.tolist()
+
+
+def test_integer_division_truncates() -> None:
+    body = "ld.global.u32 %r1, [%rd1]; div.s32 %r2, %r1, 2; rem.s32 %r3, %r1, 2; st.global.u32 [%rd1], %r2;"
+    assert run(body + "st.global.u32 [%rd1+4], %r3;", np.array([-7, 0], np.int32)) == [-3, -1]
+
+
+def test_bytes_extend_as_their_type_says() -> None:
+    body = (
+        "ld.global.s8 %r1, [%rd1]; ld.global.u8 %r2, [%rd1]; st.global.u32 [%rd1+4], %r1; st.global.u32 [%rd1+8], %r2;"
+    )
+    assert run(body, np.array([0xFF, 0, 0], np.uint32)) == [0xFF, 0xFFFFFFFF, 0xFF]
+
+
+def test_bits_are_reinterpreted_and_never_converted() -> None:
+    body = "mov.f32 %f1, 0f3FC00000; mov.b32 %r1, %f1; st.global.u32 [%rd1], %r1;"
+    assert run(body, np.array([0], np.uint32)) == [0x3FC00000]
+
+
+def test_a_product_and_a_sum_in_one_are_rounded_once() -> None:
+    body = """ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4];
+        fma.rn.f32 %f3, %f1, %f1, %f2; mul.rn.f32 %f4, %f1, %f1; add.rn.f32 %f5, %f4, %f2;
+        st.global.f32 [%rd1], %f3; st.global.f32 [%rd1+4], %f5;"""
+    x = 1 + 2.0**-12
+    assert run(body, np.array([x, -1 - 2.0**-11], np.float32)) == [2.0**-24, 0.0]
+
+
+def test_shifts_by_the_width_or_more() -> None:
+    body = """ld.global.u32 %r1, [%rd1]; shl.b32 %r2, %r1, 40; shr.u32 %r3, %r1, 32; shr.s32 %r4, %r1, 99;
+        st.global.u32 [%rd1], %r2; st.global.u32 [%rd1+4], %r3; st.global.u32 [%rd1+8], %r4;"""
+    assert run(body, np.array([-5, 1, 1], np.int32)) == [0, 0, -1]
+
+
+def test_comparisons_with_nan() -> None:
+    body = """mov.f32 %f1, 0f7FC00000; mov.f32 %f2, 0f3F800000;
+        setp.ne.f32 %p1, %f1, %f2; setp.neu.f32 %p2, %f1, %f2; setp.lt.f32 %p3, %f1, %f2; setp.nan.f32 %p4, %f1, %f1;
+        selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 1, 0, %p2; selp.u32 %r3, 1, 0, %p3; selp.u32 %r4, 1, 0, %p4;
+        st.global.u32 [%rd1], %r1; st.global.u32 [%rd1+4], %r2; st.global.u32 [%rd1+8], %r3;
+        st.global.u32 [%rd1+12], %r4;"""
+    assert run(body, np.zeros(4, np.uint32)) == [0, 1, 0, 1]
+
+
+def test_the_sign_that_is_copied_comes_first() -> None:
+    body = "mov.f32 %f1, 0fBF800000; mov.f32 %f2, 0f40000000; copysign.f32 %f3, %f1, %f2; st.global.f32 [%rd1], %f3;"
+    assert run(body, np.zeros(1, np.float32)) == [-2.0]
+
+
+def test_floats_out_of_the_range_of_integers_saturate() -> None:
+    body = "ld.global.f32 %f1, [%rd1]; cvt.rzi.s32.f32 %r1, %f1; st.global.u32 [%rd1], %r1;"
+    assert run(body, np.array([3e9], np.float32).view(np.int32)) == [2**31 - 1]
+    assert run(body, np.array([-2.7], np.float32).view(np.int32)) == [-2]
+    assert run(body, np.array([np.nan], np.float32).view(np.int32)) == [0]
+
+
+LANES = """mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd3, %rd1, %rd2;
+    mov.u32 %r2, -1; mov.u32 %r3, 31;"""
+
+
+def test_lanes_are_shuffled_down_and_stay_at_the_end() -> None:
+    body = LANES + "mov.u32 %r4, 16; shfl.sync.down.b32 %r5|%p1, %r1, %r4, %r3, %r2; st.global.u32 [%rd3], %r5;"
+    assert run(body, np.zeros(64, np.uint32), 64) == [
+        *range(16, 32), *range(16, 32), *range(48, 64), *range(48, 64),
+    ]  # fmt: skip
+
+
+def test_threads_that_part_meet_again() -> None:
+    body = (
+        LANES
+        + """setp.lt.u32 %p1, %r1, 7; mov.u32 %r5, 1; @%p1 bra $L__BB0_1; mov.u32 %r5, 2;
+$L__BB0_1:
+        mov.u32 %r6, 7; shfl.sync.idx.b32 %r7, %r5, %r6, %r3, %r2; add.s32 %r8, %r5, %r7; st.global.u32 [%rd3], %r8;"""
+    )
+    assert run(body, np.zeros(32, np.uint32), 32) == [3] * 7 + [4] * 25
+
+
+def test_only_one_thread_exchanges() -> None:
+    body = """mov.u32 %r1, %tid.x; cvt.u64.u32 %rd2, %r1; add.s64 %rd3, %rd2, 5; mov.u64 %rd4, 0;
+        atom.global.cas.b64 %rd5, [%rd1], %rd4, %rd3;"""
+    assert run(body, np.zeros(1, np.uint64), 32) == [5]
+
+
+@pytest.mark.parametrize(("body", "message"), [
+    ("ld.global.u32 %r1, [%rd1+128];", "outside of every buffer"),
+    ("ld.global.u32 %r1, [%rd1+-4];", "outside of every buffer"),
+    ("ld.global.u32 %r1, [%rd1+2];", "unaligned"),
+    ("add.s32 %r1, %r2, 1;", "%r2 is read before it is written"),
+    ("mov.f32 %f1, 1;", "expected an operand of float32, got 1"),
+    ("mov.u32 %r1, 1; mov.b64 %rd2, %r1;", "%r1 does not have the width of b64"),
+    ("mov.u64 %rd2, 1; add.s32 %r1, %rd2, 1;", "%rd2 does not have the width of s32"),
+    ("add.rz.f32 %f1, 0f00000000, 0f00000000;", "unknown opcode add.rz.f32"),
+    ("add.ftz.f32 %f1, 0f00000000, 0f00000000;", "unknown opcode add.ftz.f32"),
+    ("bar.sync 0;", "unknown opcode bar.sync"),
+    (LANES + "setp.lt.u32 %p1, %r1, 7; @%p1 shfl.sync.idx.b32 %r5, %r1, 0, %r3, %r2;", "not all lanes"),
+    (LANES + "shfl.sync.idx.b32 %r5, %r1, 0, %r3, 7;", "expected a shuffle or vote of all lanes"),
+])  # fmt: skip
+def test_faults_are_found(body: str, message: str) -> None:
+    with pytest.raises(PtxError, match=re.escape(message)):
+        run(body, np.zeros(32, np.uint32), 32)
+
+
+def test_no_opcode_is_approximate() -> None:
+    assert not [name for name in OPCODES if "approx" in name or "ftz" in name]

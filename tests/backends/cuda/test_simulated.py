@@ -1,0 +1,73 @@
+"""The PTX of whole programs, executed, against the reference interpreter."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitflow.ir.interpreter import interpret
+from jitflow.ir.parser import parse
+from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.ptx import PtxError
+from tests.backends.cuda.simulated import Simulated
+from tests.passes.programs import PROGRAMS
+from tests.passes.test_lowering import agree, arguments_for
+
+SIZES = ((3, 5, 4), (7, 33, 2), (2, 70, 3), (40, 2, 3), (0, 3, 2), (3, 0, 2))
+
+CALLS_BLAS = {"matrix_product"}
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - CALLS_BLAS))
+def test_ptx_agrees_with_the_interpreter(name: str) -> None:
+    function = parse(PROGRAMS[name])
+    simulated = Simulated(function)
+    for sizes in SIZES:
+        arguments: list[Any] = arguments_for(function, sizes, "C")
+        try:
+            expected = interpret(function, *arguments)
+        except (ValueError, IndexError) as error:
+            with pytest.raises(type(error), match=re.escape(str(error))):
+                simulated(*arguments)
+            continue
+        for got, want in zip(simulated(*arguments), expected, strict=False):
+            agree(got, want)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(("right", "wrong"), [
+    ("lane < ", "lane <= "),
+    ("i = worker;", "i = worker + 1;"),
+    ("half = 16;", "half = 8;"),
+    ("__shfl_sync(~0u, lanes, 0)", "__shfl_sync(~0u, lanes, 1)"),
+    ("4 * lane", "8 * lane"),
+    ("__int_as_float(0xff800000)", "__int_as_float(0)"),
+    ("a != a ? a : best", "best"),
+    ("i_2 += 32", "i_2 += 64"),
+])  # fmt: skip
+def test_planted_faults_are_found(right: str, wrong: str) -> None:
+    def plant(source: str) -> str:
+        assert right in source
+        return source.replace(right, wrong)
+
+    x = np.random.default_rng(0).standard_normal((5, 70)).astype("f4") - 9
+    x[1, 3] = np.nan
+    function = parse(PROGRAMS["softmax"])
+    try:
+        (got,) = Simulated(function, plant)(x)
+    except PtxError:
+        return
+    (want,) = interpret(function, x)
+    with pytest.raises(AssertionError):
+        agree(got, want)
+
+
+@needs_nvrtc
+def test_long_rows_take_several_blocks_of_a_sum() -> None:
+    x = np.random.default_rng(0).standard_normal((3, 2500)).astype("f4")
+    (total,) = Simulated(parse(PROGRAMS["add_1"]))(x)
+    agree(total, x.sum(1, dtype="f8").astype("f4"))
