@@ -115,9 +115,8 @@ def outer(ufunc: np.ufunc, a: Any, b: Any, **keywords: Any) -> Any:
     """``ufunc.outer(a, b)``: every element of ``a`` with every element of ``b``."""
     if ufunc.nin != 2 or ufunc.signature is not None:
         raise UserValueError("outer product only supported for binary functions")
-    left, right = operand(a), operand(b)
-    if isinstance(left, Value) and isinstance(right, Value) and values.rank(right):
-        left = values.reshape(array_operand(left), values.dims(left) + (1,) * values.rank(right))
+    left, right = array_operand(a), array_operand(b)
+    left = values.reshape(left, values.dims(left) + (1,) * values.rank(right))
     return call_ufunc(ufunc, left, right, **keywords)
 
 
@@ -131,14 +130,12 @@ def _finish(ufunc: np.ufunc, result: Value, out: Any, mask: Value | None, castin
         result, held = (values.cast(item, values.dtype_of_value(held)) for item in (result, held))
         (mask, result, held), _ = broadcasting.align([values.as_scalar(item) for item in (mask, result, held)])
         result = values.select(mask, result, held)
-    if out is None:
-        return new(values.as_scalar(result))
-    return new(values.as_array(result)) if out is Ellipsis else store_out(result, out, casting, ufunc.__name__)
+    return new(values.as_scalar(result)) if out is None else store_out(result, out, casting, ufunc.__name__)
 
 
 def _outputs(ufunc: np.ufunc, out: Any) -> Sequence[Any]:
-    if out is None or out is Ellipsis:
-        return (out,) * ufunc.nout
+    if out is None:
+        return (None,) * ufunc.nout
     outputs = out if isinstance(out, tuple) else (out,)
     if len(outputs) != ufunc.nout:
         raise UserValueError("The 'out' tuple must have exactly one entry per ufunc output")

@@ -29,9 +29,8 @@ def concatenate_values(operands: Sequence[Value], axis: int, dtype: DType | None
     for place, item in enumerate(operands):
         if values.rank(item) != len(first):
             raise UserValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, but along "
-                f"dimension 0, the array at index 0 has {len(first)} dimension(s) and the array at index {place} has "
-                f"{values.rank(item)} dimension(s)"
+                f"all the input arrays must have same number of dimensions, but the array at index 0 has {len(first)} "
+                f"dimension(s) and the array at index {place} has {values.rank(item)} dimension(s)"
             )
     matched = [_matched(item, place, operands[0], axis) for place, item in enumerate(operands)]
     converted = [values.cast(item, kind) for item in matched]
@@ -86,7 +85,7 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
     if axis is None:
         flat = [values.reshape(item, (broadcasting.total_size(item),)) for item in found]
         return _finish(concatenate_values(flat, 0, kind), out)
-    if any(not values.rank(item) for item in found):
+    if not values.rank(found[0]):
         raise UserValueError("zero-dimensional arrays cannot be concatenated")
     return _finish(concatenate_values(found, normalized_axis(axis, values.rank(found[0])), kind), out)
 

@@ -16,6 +16,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
 from jitflow.frontend.numpy import values
+from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
@@ -166,7 +167,12 @@ def shape_argument(shape: Any) -> tuple[Dim, ...]:
 
 
 def new(value: Value) -> Any:
-    """The tracer of an array that the program holds alone, or of a number."""
+    """The tracer of an array that the program holds alone, or of a number.
+
+    What another array holds is copied; that costs nothing where the copy is only read.
+    """
+    if values.rank(value) and not current_trace().is_new_array(value):
+        value = values.emit("copy", value)
     return tracers.wrap(value, owned=True)
 
 

@@ -52,6 +52,8 @@ def ufunc_dtypes(
 ) -> tuple[DType, ...]:
     """The dtypes of a ufunc's loop for these operands: inputs, then outputs. Raises TypeError as NumPy does."""
     inputs = tuple(placeholder(operand) for operand in operands)
+    if all(isinstance(item, type) for item in inputs):  # Python numbers alone are arrays of their own dtypes
+        inputs = tuple(np.dtype(item) for item in inputs)
     found = numpy_says(_resolve, ufunc, inputs, signature, casting, reduction)
     known = tuple(dtype_of(dtype) for dtype in found)
     if any(dtype is None for dtype in known):

@@ -90,9 +90,9 @@ def keep_axes(result: Value, source: tuple[Dim, ...], axes: tuple[int, ...]) -> 
     return values.reshape(result, tuple(1 if axis in axes else dim for axis, dim in enumerate(source)))
 
 
-def fold(name: str, value: Value, axes: tuple[int, ...]) -> Value:
+def fold(name: str, value: Value, axes: tuple[int, ...], **attributes: Any) -> Value:
     """The IR reduction ``name``; no op where there is nothing to fold. Rank-0 results are scalars."""
-    return emit(name, value, axes=axes) if axes else values.as_scalar(value)
+    return emit(name, value, axes=axes, **attributes) if axes else values.as_scalar(value)
 
 
 def reduce_ufunc(
@@ -134,7 +134,8 @@ def reduce_value(
         identity = initial
     if where is not True:
         value = _masked(ufunc, value, where, identity)
-    result = fold(rule.op_for(loop), _shaped(value), axes)
+    total = initial is not ABSENT and initial is not None and ufunc in (np.maximum, np.minimum) and not loop.is_complex
+    result = fold(rule.op_for(loop), _shaped(value), axes, **({"empty": True} if total else {}))
     if initial is not ABSENT and initial is not None:
         combined = compute(ufunc, (result, convert(operand(initial), loop)))[0]
         result = values.cast(combined, loop)

@@ -122,6 +122,8 @@ def flat_value(value: Value, order: str = "C") -> Value:
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
+    if isinstance(a, np.generic) and not axes:
+        return a
     value = array_operand(a)
     rank = values.rank(value)
     if axes is None:

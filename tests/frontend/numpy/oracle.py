@@ -1,41 +1,134 @@
 """Compares what a traced program computes in the reference interpreter with what plain NumPy computes.
 
 `check(program, *arguments)` runs ``program`` on the arguments with NumPy, traces it with symbolic sizes (an axis of
-size 1 is known to be 1, as in a specialisation), interprets the trace, and compares classes, dtypes, shapes and
-values, or the class and message of the exception.
+size 1 is known to be 1, as in a specialisation), interprets the trace, and compares the results, or the class and
+message of the exception. What "equal" means is said in `tests.compare`.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
-import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError
+from jitflow.frontend import tracers
 from jitflow.frontend.trace import Trace, recording
 from jitflow.ir.core import Function
+from jitflow.ir.dims import evaluate
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, dtype_of
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.types import Scalar, Tensor, Type
 from jitflow.ir.verifier import verify
+from tests.compare import Tolerance, assert_same, tolerance_of
+
+Program = Callable[..., Any]
 
 PYTHON = {bool: BOOL, int: I64, float: F64, complex: C128}
+KINDS = ("?", "i1", "u1", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16")
 
 
-def trace_program(program: Any, arguments: tuple[Any, ...]) -> tuple[Function, Any]:
-    """The traced function and the structure of its result."""
+def check(program: Program, *arguments: Any, tolerance: Tolerance | None = None, message: bool = True) -> None:
+    """Compare trace and NumPy on these arguments. ``message=False`` compares only the class of an exception."""
+    expected = _outcome(lambda: program(*arguments))
+    traces: list[Function] = []
+    found = _outcome(lambda: run(program, arguments, traces))
+    if isinstance(expected, Exception):
+        _compare_errors(found, expected, message)
+        return
+    if isinstance(found, Exception):
+        raise AssertionError(f"expected {expected!r}, got {found!r}") from found
+    assert_same(found, expected, tolerance or tolerance_of(traces[0]))
+
+
+def check_sizes(program: Program, make: Callable[[int], tuple[Any, ...]], sizes: tuple[int, ...] = (5, 0, 1, 2, 3, 8)) -> None:
+    """`check` for arguments of several sizes, and the first trace with all sizes that its facts allow."""
+    for size in sizes:
+        check(program, *make(size))
+    first, restore = trace_program(program, make(sizes[0]))
+    for size in sizes:
+        arguments = make(size)
+        if not _allowed(first, arguments):
+            continue
+        expected = _outcome(lambda arguments=arguments: program(*arguments))
+        found = _outcome(lambda arguments=arguments: restore(list(interpret(first, *arguments))))
+        if isinstance(expected, Exception):
+            _compare_errors(found, expected, True)
+        else:
+            assert not isinstance(found, Exception), f"size {size}: expected {expected!r}, got {found!r}"
+            assert_same(found, expected, tolerance_of(first), f"size {size} of the trace for {sizes[0]}")
+
+
+def run(program: Program, arguments: tuple[Any, ...], traces: list[Function] | None = None) -> Any:
+    """The program's result by way of its trace."""
+    function, restore = trace_program(program, arguments)
+    if traces is not None:
+        traces.append(function)
+    verify(function)
+    return restore(list(interpret(function, *arguments)))
+
+
+def trace_program(program: Program, arguments: tuple[Any, ...]) -> tuple[Function, Callable[[list[Any]], Any]]:
+    """The traced function, and what puts its results into the structure that the program returned."""
     trace = Trace("program")
+    leaves: list[Any] = []
     with recording(trace):
         given = [_parameter(trace, argument, f"x{place}") for place, argument in enumerate(arguments)]
-        result = program(*given)
-        leaves: list[Any] = []
-        structure = _flatten(result, leaves)
+        structure = _flattened(program(*given), leaves)
         yielded = [tracers.lift(leaf) for leaf in leaves]
     region = trace.builder.region(trace.parameters, yielded)
-    return Function("program", region, trace.facts), structure
+    return Function("program", region, trace.facts), lambda results: _restored(structure, results)
+
+
+def sample(dtype: Any, *shape: int, seed: int = 0) -> Any:
+    """Numbers of a dtype of both signs, zeros among integers."""
+    dtype = np.dtype(dtype)
+    random = np.random.default_rng(seed)
+    if dtype.kind == "b":
+        return random.integers(0, 2, shape).astype(dtype)
+    if dtype.kind in "iu":
+        return random.integers(-20 if dtype.kind == "i" else 0, 20, shape).astype(dtype)
+    numbers = random.normal(size=shape) * 3
+    return (numbers + 1j * random.normal(size=shape)).astype(dtype) if dtype.kind == "c" else numbers.astype(dtype)
+
+
+def special(dtype: Any) -> Any:
+    """Floats that are special: signed zeros, infinities, nan, subnormal and huge ones, halves."""
+    limits = np.finfo(dtype)
+    numbers = [0.0, np.inf, np.nan, limits.smallest_subnormal, limits.smallest_normal, limits.max, 0.5, 1.0, 1.5, 2.5]
+    return np.array([*numbers, *(-number for number in numbers)], dtype)
+
+
+def _outcome(compute: Callable[[], Any]) -> Any:
+    """The result, or the exception."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return compute()
+        except (UserError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
+            return error
+
+
+def _compare_errors(found: Any, expected: Exception, message: bool) -> None:
+    assert isinstance(found, Exception), f"expected {expected!r}, got {found!r}"
+    public = next(kind for kind in type(expected).__mro__ if kind.__module__ in ("builtins", "numpy.exceptions"))
+    assert isinstance(found, public), f"expected {expected!r}, got {found!r}"
+    if message:
+        assert str(found) == str(expected)
+
+
+def _allowed(function: Function, arguments: tuple[Any, ...]) -> bool:
+    sizes: dict[str, int] = {}
+    for parameter, argument in zip(function.parameters, arguments, strict=True):
+        for dim, size in zip(getattr(parameter.type, "dims", ()), np.shape(argument), strict=True):
+            if (dim == 1) != (size == 1):
+                return False
+            if dim != 1:
+                sizes[str(dim)] = size
+    holds = {"==": int.__eq__, "!=": int.__ne__, ">=": int.__ge__, "<": int.__lt__}
+    return all(holds[fact.relation](evaluate(fact.left, sizes), evaluate(fact.right, sizes)) for fact in function.facts)
 
 
 def _parameter(trace: Trace, argument: Any, name: str) -> Any:
@@ -53,95 +146,18 @@ def _parameter(trace: Trace, argument: Any, name: str) -> Any:
     return tracers.wrap(trace.parameter(kind, name), owned=False)
 
 
-def _flatten(result: Any, leaves: list[Any]) -> Any:
+def _flattened(result: Any, leaves: list[Any]) -> Any:
     if isinstance(result, tracers.Tracer | np.ndarray | np.generic):
         leaves.append(result)
-        return "leaf"
+        return None
     if isinstance(result, tuple | list):
-        return type(result)(_flatten(item, leaves) for item in result)
-    return ("static", result)
+        return type(result)(_flattened(item, leaves) for item in result)
+    return {"static": result}
 
 
-def _unflatten(structure: Any, leaves: list[Any]) -> Any:
-    if isinstance(structure, str):
+def _restored(structure: Any, leaves: list[Any]) -> Any:
+    if structure is None:
         return leaves.pop(0)
-    if isinstance(structure, tuple) and structure and structure[0] == "static":
-        return structure[1]
-    return type(structure)(_unflatten(item, leaves) for item in structure)
-
-
-def run(program: Any, *arguments: Any) -> Any:
-    """The program's result by way of its trace."""
-    function, structure = trace_program(program, arguments)
-    verify(function)
-    return _unflatten(structure, list(interpret(function, *arguments)))
-
-
-def check(program: Any, *arguments: Any, tolerance: float = 0.0) -> None:
-    """Compare trace and NumPy. ``tolerance`` is in units of the result dtype's epsilon, relative to the largest value."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            expected: Any = program(*arguments)
-            problem = None
-        except Exception as error:
-            expected, problem = None, error
-        if problem is None:
-            compare(run(program, *arguments), expected, tolerance)
-            return
-        try:
-            found = run(program, *arguments)
-        except UserError as error:
-            raised: Exception = error
-        except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
-            raised = error
-        else:
-            raise AssertionError(f"expected {problem!r}, got {found!r}")
-        matched = next(kind for kind in type(problem).__mro__ if kind.__module__ in ("builtins", "numpy.exceptions"))
-        assert isinstance(raised, matched), f"expected {problem!r}, got {raised!r}"
-        assert str(raised) == str(problem), f"expected {problem!s}, got {raised!s}"
-
-
-def compare(found: Any, expected: Any, tolerance: float) -> None:
-    """Assert equal classes, dtypes, shapes and values."""
-    if isinstance(expected, tuple | list):
-        assert isinstance(found, tuple | list), f"expected {type(expected)}, got {type(found)}"
-        assert len(found) == len(expected)
-        for one, other in zip(found, expected, strict=True):
-            compare(one, other, tolerance)
-        return
-    assert type(found) is type(expected), f"expected {expected!r}, got {found!r}"
-    if not isinstance(expected, np.ndarray | np.generic):
-        assert found == expected or (found != found and expected != expected)
-        return
-    assert found.dtype == expected.dtype, f"expected {expected.dtype}, got {found.dtype}"
-    assert found.shape == expected.shape, f"expected {expected.shape}, got {found.shape}"
-    if tolerance and expected.dtype.kind in "fcV" and expected.size:
-        real = np.zeros(1, expected.dtype).real.dtype
-        wide = np.complex128 if expected.dtype.kind == "c" else np.float64
-        precise = expected.astype(wide)
-        finite = np.abs(precise[np.isfinite(precise)])
-        scale = float(finite.max(initial=0.0)) or 1.0
-        np.testing.assert_allclose(
-            found.astype(wide), precise, rtol=0, atol=tolerance * float(ml_dtypes.finfo(real).eps) * scale
-        )
-        return
-    np.testing.assert_array_equal(found, expected)
-    if expected.dtype.kind == "f":
-        number = ~np.isnan(expected)
-        np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
-
-
-def sample(dtype: Any, shape: tuple[int, ...], seed: int = 0) -> np.ndarray[Any, Any]:
-    """Numbers of every kind that a dtype has: both signs, zero, and for floats a few that are special."""
-    dtype = np.dtype(dtype)
-    random = np.random.default_rng(seed)
-    if dtype.kind == "b":
-        return random.integers(0, 2, shape).astype(dtype)
-    if dtype.kind in "iu":
-        low = -20 if dtype.kind == "i" else 0
-        return random.integers(low, 20, shape).astype(dtype)
-    numbers = random.normal(size=shape) * 3
-    if dtype.kind == "c":
-        return (numbers + 1j * random.normal(size=shape)).astype(dtype)
-    return numbers.astype(dtype)
+    if isinstance(structure, dict):
+        return structure["static"]
+    return type(structure)(_restored(item, leaves) for item in structure)

@@ -1,0 +1,198 @@
+"""Reductions over dtypes, axes, empty arrays and their options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.numpy.oracle import KINDS, check, check_sizes, sample
+
+PLAIN = [np.sum, np.prod, np.max, np.min, np.all, np.any, np.mean, np.var, np.std, np.count_nonzero, np.ptp, np.average,
+         np.nansum, np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanvar, np.nanstd]  # fmt: skip
+ARGUMENTS = [np.argmax, np.argmin, np.nanargmax, np.nanargmin]
+RUNNING = [np.cumsum, np.cumprod, np.nancumsum, np.nancumprod]
+KEEPING = [function for function in PLAIN if function is not np.average]
+NAMES = {"ids": lambda item: getattr(item, "__name__", str(item))}
+
+
+def with_nan(kind: str, *shape: int) -> Any:
+    array = sample(kind, *shape)
+    if array.dtype.kind in "fc" and array.size:
+        array.flat[:: max(array.size // 3, 1)] = np.nan
+    return array
+
+
+@pytest.mark.parametrize("function", PLAIN + ARGUMENTS, **NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_dtypes(function: Any, kind: str):
+    if function in ARGUMENTS and kind in ("c8", "c16"):
+        pytest.skip("complex numbers are refused")
+    array = np.sign(sample(kind, 3, 4)) if function in (np.prod, np.nanprod) and kind != "?" else sample(kind, 3, 4)
+    for axis in (None, 0, -1):
+        check(lambda x: function(x, axis=axis), array)
+    check(lambda x: function(x), array[0, 0])
+    check(lambda x: function(x), np.asarray(array[0, 0]))
+
+
+@pytest.mark.parametrize("function", PLAIN, **NAMES)
+@pytest.mark.parametrize("axis", [(0, 1), (1, -1), (), (2, 0), (0,), 3, (0, 0), -4, (0, 3)], ids=str)
+def test_axes(function: Any, axis: Any):
+    check(lambda x: function(x, axis=axis), sample("f4", 2, 3, 4))
+
+
+@pytest.mark.parametrize("function", KEEPING, **NAMES)
+def test_keepdims(function: Any):
+    array = sample("f8", 2, 3, 4)
+    for axis in (None, 1, (0, 2)):
+        check(lambda x: function(x, axis=axis, keepdims=True), array)
+    check(lambda x: function(x, keepdims=True), np.asarray(2.5))
+
+
+@pytest.mark.parametrize("function", PLAIN + ARGUMENTS + RUNNING, **NAMES)
+def test_sizes(function: Any):
+    check_sizes(lambda x: function(x), lambda n: (sample("f8", n),))
+    check_sizes(lambda x: function(x, axis=0), lambda n: (sample("f8", n, 3),))
+    check_sizes(lambda x: function(x, axis=1), lambda n: (sample("f8", n, 3),))
+    check_sizes(lambda x: function(x, axis=1), lambda n: (with_nan("f4", 3, n),))
+
+
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.mean, np.var, np.std, np.cumsum, np.cumprod, np.nansum,
+                                      np.nanmean, np.nanvar], **NAMES)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "c16", np.float16, int, bool])
+def test_dtype_argument(function: Any, dtype: Any):
+    if function in (np.var, np.std, np.nanvar) and np.dtype(dtype).kind not in "fc":
+        pytest.skip("NumPy's deviations overflow in integers")
+    for kind in ("f4", "i4"):
+        check(lambda x: function(x, axis=0, dtype=dtype), np.sign(sample(kind, 3, 2)), message=False)
+
+
+@pytest.mark.parametrize("function", [np.sum, np.prod, np.max, np.min, np.nansum, np.nanprod, np.nanmax, np.nanmin], **NAMES)
+def test_initial_and_where(function: Any):
+    for kind in ("f4", "i4", "u1", "?"):
+        array, mask = sample(kind, 3, 4), sample("?", 3, 4, seed=3)
+        check(lambda x, m: function(x, where=m), array, mask)
+        for initial in (1, np.float32(2)):
+            check(lambda x: function(x, initial=initial), array, message=False)
+            check(lambda x, m: function(x, axis=1, initial=initial, where=m), array, mask, message=False)
+            check(lambda x, m: function(x, axis=1, initial=initial, where=m[0]), array, mask, message=False)
+    check_sizes(lambda x: function(x, initial=1.5), lambda n: (sample("f8", n),))
+
+
+@pytest.mark.parametrize("function", [np.mean, np.var, np.std, np.all, np.any, np.nanmean, np.nanvar, np.nanstd], **NAMES)
+def test_where(function: Any):
+    for kind in ("f4", "i4", "c8"):
+        array, mask = sample(kind, 3, 4), sample("?", 3, 4, seed=3)
+        check(lambda x, m: function(x, where=m), array, mask)
+        check(lambda x, m: function(x, axis=1, keepdims=True, where=m), array, mask)
+        check(lambda x, m: function(x, axis=0, where=m[:, :1]), array, mask)
+    check(lambda x: function(x, where=x), sample("f4", 3), message=False)
+
+
+def test_deviations():
+    array = sample("f8", 4, 3)
+    for function in (np.var, np.std, np.nanvar, np.nanstd):
+        for ddof in (1, 4, 5, 0.5):
+            check(lambda x: function(x, axis=0, ddof=ddof), array)
+        check(lambda x: function(x, axis=0, correction=1), array)
+        check(lambda x: function(x, correction=1, ddof=1), array)
+        check(lambda x: function(x, axis=0, mean=np.mean(x, axis=0, keepdims=True)), array)
+    check(lambda x: np.var(x), np.array([1e8 + 1, 1e8 + 2, 1e8 + 4]))
+
+
+@pytest.mark.parametrize("function", RUNNING, **NAMES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_running(function: Any, kind: str):
+    array = np.sign(with_nan(kind, 3, 4)) if kind != "?" else sample(kind, 3, 4)
+    for axis in (None, 0, -1, 2):
+        check(lambda x: function(x, axis=axis), array)
+    check(lambda x: function(x), array[0, 0])
+    check(lambda x: function(x, axis=0), np.asarray(array[0, 0]))
+
+
+def test_running_of_the_array_api():
+    array = sample("f4", 3, 4)
+    for function in (np.cumulative_sum, np.cumulative_prod):
+        check(lambda x: function(x, axis=1), array)
+        check(lambda x: function(x, axis=0, include_initial=True), array)
+        check(lambda x: function(x[0], dtype=np.float64), array)
+        check(lambda x: function(x), array)
+        check(lambda x: function(x), np.float32(3))
+
+
+@pytest.mark.parametrize("function", ARGUMENTS, **NAMES)
+def test_positions(function: Any):
+    check(lambda x: function(x, axis=1, keepdims=True), sample("f4", 3, 4))
+    check(lambda x: function(x, keepdims=True), sample("f4", 3, 4))
+    check(lambda x: function(x), np.array([1, 3, 3, 1]))
+    check(lambda x: function(x), np.array([np.nan, 1, np.nan]))
+    check(lambda x: function(x, axis=0), np.array([[np.nan, 1], [np.nan, 2]]))
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.logical_and,
+                                   np.logical_or, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor],
+                         **NAMES)  # fmt: skip
+def test_reduce(ufunc: np.ufunc):
+    for kind in ("?", "i4", "u1", "f4"):
+        array = sample(kind, 3, 4)
+        check(lambda x: ufunc.reduce(x), array)
+        check(lambda x: ufunc.reduce(x, axis=(0, 1)), array)
+        check(lambda x: ufunc.reduce(x, axis=None, keepdims=True), array)
+        check(lambda x: ufunc.reduce(x), array[0, 0])
+        check(lambda x: ufunc.reduce(x, axis=1), array[:, :0])
+        check(lambda x: ufunc.reduce(x, initial=1, where=x != 0), array, message=False)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.multiply, np.maximum, np.minimum], **NAMES)
+def test_accumulate(ufunc: np.ufunc):
+    for kind in ("?", "i4", "u1", "f4"):
+        check(lambda x: ufunc.accumulate(x), sample(kind, 3, 4))
+        check(lambda x: ufunc.accumulate(x, axis=-1), sample(kind, 3, 4))
+        check(lambda x: ufunc.accumulate(x, axis=2), sample(kind, 3, 4))
+        check(lambda x: ufunc.accumulate(x), sample(kind, 1)[0], message=False)
+
+
+def test_out():
+    def total(x: Any) -> Any:
+        result = np.zeros(x.shape[1], x.dtype)
+        assert np.sum(x, axis=0, out=result) is result
+        np.mean(x * 2, axis=0, out=result, where=x > 0)
+        return result
+
+    check(total, sample("f4", 3, 4))
+    check(lambda x: np.max(x, axis=1, out=np.zeros(2, x.dtype)), sample("f4", 3, 4), message=False)
+
+
+def test_methods():
+    array = sample("f4", 3, 4)
+    for name in ("sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "argmax", "argmin", "cumsum", "cumprod"):
+        check(lambda x: getattr(x, name)(), array)
+        check(lambda x: getattr(x, name)(1), array)
+        check(lambda x: getattr(x, name)(axis=0), array)
+        check(lambda x: getattr(x[0, 0], name)(), array)
+
+
+def test_weighted_averages():
+    array, weights = sample("f4", 3, 4), np.arange(1, 5)
+    check(lambda x, w: np.average(x, axis=1, weights=w), array, weights)
+    check(lambda x, w: np.average(x, axis=1, weights=w, returned=True), array, weights)
+    check(lambda x: np.average(x, weights=np.abs(x)), array)
+    check(lambda x: np.average(x, returned=True), array)
+    check(lambda x: np.average(x, axis=0, returned=True, keepdims=True), array)
+    check(lambda x, w: np.average(x, axis=1, weights=w * 0), array, weights)
+    check(lambda x, w: np.average(x, weights=w), array, weights)
+    check(lambda x, w: np.average(x, axis=0, weights=w), array, weights)
+    check(lambda x: np.average(x, axis=(1, 0), weights=np.abs(x.T)), array)
+
+
+def test_covariance():
+    for kind in ("f8", "f4", "i4", "c16"):
+        array = sample(kind, 3, 6)
+        check(lambda x: np.cov(x), array)
+        check(lambda x: np.cov(x, rowvar=False, bias=True), array)
+        check(lambda x: np.cov(x[0], x[1], ddof=0), array)
+        check(lambda x: np.cov(x[0]), array)
+        check(lambda x: np.corrcoef(x), array)
+        check(lambda x: np.corrcoef(x[0], x[1]), array)
+    check(lambda x: np.cov(x, aweights=np.arange(1, 7)), sample("f8", 3, 6))
