@@ -135,11 +135,20 @@ def _next_after(out: Emitter, type: Number, a: str, b: str) -> str:
 
 
 def _spacing(out: Emitter, type: Number, a: str) -> str:
-    """The distance to the next float away from zero, with the sign of ``a``; NaN for infinities, as in NumPy."""
-    infinity = splat_literal(type, literal(INFINITY, type.dtype))
-    toward = _intrinsic("copysign")(out, type, infinity, a)
-    beyond = _next_after(out, type, a, toward)
-    return _arithmetic("fsub")(out, type, beyond, a)
+    """The distance to the next float away from zero, with the sign of ``a`` unless that is 0; NaN for infinities."""
+    infinity, zero = (splat_literal(type, literal(number, type.dtype)) for number in (INFINITY, 0.0))
+    outward = _intrinsic("copysign")(out, type, infinity, a)
+    toward = select(out, type, compare(out, type, "oeq", a, zero), infinity, outward)
+    return _arithmetic("fsub")(out, type, _next_after(out, type, a, toward), a)
+
+
+def _half_spacing(out: Emitter, type: Number, a: str) -> str:
+    """The libraries differ: NumPy's f16 always looks upwards, bf16 away from zero, where -0.0 is negative."""
+    infinity, nan = (splat_literal(type, literal(number, type.dtype)) for number in (INFINITY, float("nan")))
+    toward = infinity if type.dtype.name == "f16" else _half_copysign(out, type, infinity, a)
+    distance = through_f32(_arithmetic("fsub"))(out, type, _next_after(out, type, a, toward), a)
+    is_infinite = predicate_through_f32(_against_infinity("oeq"))(out, type, a)
+    return select(out, type, is_infinite, nan, distance)
 
 
 # -- half formats by way of f32
@@ -192,6 +201,7 @@ FLOAT_ROWS: list[Row] = [
     Row("fmin", "h", through_f32(_extremum("ole", "number"))),
     Row("nextafter", "fh", _next_after),
     Row("spacing", "f", _spacing),
+    Row("spacing", "h", _half_spacing),
 ]
 
 FLOAT_PREDICATES: list[Row] = [

@@ -162,7 +162,8 @@ def _multiply_high(out: Emitter, type: Number, a: str, b: str) -> str:
     if bits == 64 and lanes:
         return _multiply_high_by_halves(out, type, a, b)
     wide = vector_of(f"i{2 * bits}", lanes)
-    left, right = (out.let(f"zext {text} {operand} to {wide}") for operand in (a, b))
+    extend = "sext" if type.dtype.kind == "i" else "zext"
+    left, right = (out.let(f"{extend} {text} {operand} to {wide}") for operand in (a, b))
     product = out.let(f"mul {wide} {left}, {right}")
     amount = f"splat (i{2 * bits} {bits})" if lanes else str(bits)
     return out.let(f"trunc {wide} {out.let(f'lshr {wide} {product}, {amount}')} to {text}")
@@ -180,7 +181,13 @@ def _multiply_high_by_halves(out: Emitter, type: Number, a: str, b: str) -> str:
     first = do("add", do("mul", a_high, b_low), low)
     second = do("add", do("mul", a_low, b_high), do("and", first, low_bits))
     high = do("add", do("mul", a_high, b_high), do("lshr", first, half))
-    return do("add", high, do("lshr", second, half))
+    product = do("add", high, do("lshr", second, half))
+    if type.dtype.kind == "u":
+        return product
+    # Taken as unsigned, a negative factor is too large by 2**64, which adds the other factor to the upper half.
+    sign = _constant(type, 63)
+    excess = do("add", do("and", do("ashr", a, sign), b), do("and", do("ashr", b, sign), a))
+    return do("sub", product, excess)
 
 
 def _greatest_common_divisor(out: Emitter, type: Number, a: str, b: str) -> str:
@@ -268,7 +275,7 @@ INTEGER_ROWS: list[Row] = [
     Row("right_shift", "i", _shift("ashr")),
     Row("right_shift", "u", _shift("lshr")),
     Row("bitwise_count", "iu", _count),
-    Row("multiply_high", "u", _multiply_high),
+    Row("multiply_high", "iu", _multiply_high),
     Row("gcd", "iu", _greatest_common_divisor),
     Row("lcm", "iu", _least_common_multiple),
 ]
