@@ -46,16 +46,15 @@ def test_ptx_agrees_with_the_interpreter(name: str) -> None:
     ("__shfl_sync(~0u, lanes, 0)", "__shfl_sync(~0u, lanes, 1)"),
     ("4 * lane", "8 * lane"),
     ("__int_as_float(0xff800000)", "__int_as_float(0)"),
-    ("a != a ? a : best", "best"),
-    ("i_2 += 32", "i_2 += 64"),
+    ("<< 23", "<< 22"),
+    ("+= 32", "+= 64"),
 ])  # fmt: skip
 def test_planted_faults_are_found(right: str, wrong: str) -> None:
     def plant(source: str) -> str:
         assert right in source
         return source.replace(right, wrong)
 
-    x = np.random.default_rng(0).standard_normal((5, 70)).astype("f4") - 9
-    x[1, 3] = np.nan
+    x = np.random.default_rng(0).standard_normal((5, 70)).astype("f4") - 200  # so low that the maximum matters
     function = parse(PROGRAMS["softmax"])
     try:
         (got,) = Simulated(function, plant)(x)

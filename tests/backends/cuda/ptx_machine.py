@@ -1,0 +1,173 @@
+"""PTX as text and as the state of a grid: kernels with their instructions, registers of all threads, memory."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DTYPES", "MIDDLE", "WARP", "Array", "Kernel", "Machine", "PtxError", "parse_ptx"]
+
+Array = np.ndarray[Any, Any]
+WARP = 32
+WIDTHS = {"pred": 1, "b8": 8, "b16": 16, "b32": 32, "f32": 32, "b64": 64, "f64": 64}
+DTYPES = {
+    "pred": np.bool_, "f16": np.float16, "f32": np.float32, "f64": np.float64,
+    **{f"{kind}{bits}": getattr(np, f"{'int' if kind == 's' else 'uint'}{bits}")
+       for kind in "sub" for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+BITS = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+class PtxError(Exception):
+    """The text does what PTX does not define, or what this interpreter does not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    guard: str
+    opcode: str
+    operands: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    name: str
+    parameters: dict[str, str]
+    """Types of the parameters by name."""
+    registers: dict[str, str]
+    """Types of registers by what their names begin with."""
+    instructions: tuple[Instruction, ...]
+    labels: dict[str, int]
+
+
+# -- reading
+
+_ENTRY = re.compile(r"\.visible \.entry (\w+)\((.*?)\)\s*(?:\.\w+[^{]*)?\{(.*?)\n\}", re.DOTALL)
+_INSTRUCTION = re.compile(r"(?:@(!?%\w+)\s+)?([a-z][\w.]*)(?:\s+(.*))?")
+
+
+def parse_ptx(text: str) -> dict[str, Kernel]:
+    """The kernels of a module by name."""
+    text = re.sub(r"//[^\n]*", "", text)
+    return {name: _parse_kernel(name, parameters, body) for name, parameters, body in _ENTRY.findall(text)}
+
+
+def _parse_kernel(name: str, parameters: str, body: str) -> Kernel:
+    kernel = Kernel(name, {}, {}, (), {})
+    for parameter in filter(None, (part.strip() for part in parameters.split(","))):
+        _, type, parameter_name = parameter.split()
+        kernel.parameters[parameter_name] = type.removeprefix(".")
+    instructions: list[Instruction] = []
+    for statement in re.findall(r"\$\w+:|[^;{}\n]*\{[^}\n]*\}[^;]*;|[^;\n]+;", body):
+        line = statement.strip().rstrip(";")
+        if line.endswith(":"):
+            kernel.labels[line[:-1]] = len(instructions)
+        elif line.startswith(".reg"):
+            _, type, prefix = line.split()
+            kernel.registers[prefix.partition("<")[0]] = type.removeprefix(".")
+        elif not line.startswith(".pragma"):
+            instructions.append(_parse_instruction(line))
+    return Kernel(name, kernel.parameters, kernel.registers, tuple(instructions), kernel.labels)
+
+
+def _parse_instruction(line: str) -> Instruction:
+    match = _INSTRUCTION.fullmatch(line)
+    if match is None:
+        raise PtxError(f"expected an instruction, got {line!r}")
+    guard, opcode, rest = match.groups()
+    operands = re.findall(r"\{[^}]*\}|\[[^\]]*\]|[^,\s|]+", rest or "")
+    return Instruction(guard or "", opcode, tuple(operands), line)
+
+
+# -- state
+
+
+@dataclass
+class Machine:
+    """The state of a grid: ``memory`` are buffers of bytes by the upper part of their addresses."""
+
+    kernel: Kernel
+    memory: dict[int, Array]
+    arguments: dict[str, Array]
+    special: dict[str, Array]
+    registers: dict[str, Array] = field(default_factory=dict)
+    active: Array = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The threads that execute the instruction."""
+
+    @property
+    def threads(self) -> int:
+        return self.special["%tid.x"].size
+
+    def type_of(self, register: str) -> str:
+        return self.kernel.registers[re.sub(r"\d+$", "", register)]
+
+    def read(self, operand: str, type: str) -> Array:
+        """What the active threads have in an operand, as a type of the same width."""
+        dtype = np.dtype(DTYPES[type])
+        if operand in self.special:
+            return self.special[operand][self.active].astype(np.uint32).view(dtype)
+        if operand.startswith("%"):
+            if operand not in self.registers:
+                raise PtxError(f"{operand} is read before it is written")
+            bits = self.registers[operand][self.active]
+            if bits.dtype.itemsize != dtype.itemsize or (bits.dtype == np.bool_) != (type == "pred"):
+                raise PtxError(f"{operand} does not have the width of {type}")
+            return bits.view(dtype)
+        return np.full(self.active.size, _immediate(operand, dtype))
+
+    def read_low(self, operand: str, type: str) -> Array:
+        """The low part of a register that may be wider than the type, as conversions and stores take it."""
+        dtype = np.dtype(DTYPES[type])
+        if operand.startswith("%") and operand in self.registers and dtype.kind in "iu":
+            bits = self.registers[operand][self.active]
+            if bits.dtype.itemsize > dtype.itemsize:
+                return bits.astype(f"u{dtype.itemsize}").view(dtype)
+        return self.read(operand, type)
+
+    def write(self, register: str, values: Array) -> None:
+        """Put numbers into a register of the active threads: a wider one is filled as their type extends."""
+        if not register.startswith("%") or register in self.special:
+            raise PtxError(f"expected a register to write to, got {register}")
+        bits = BITS[WIDTHS[self.type_of(register)]]
+        width = np.dtype(bits).itemsize
+        if values.dtype.kind in "iu" and values.dtype.itemsize < width:
+            values = values.astype(f"{values.dtype.kind}{width}")
+        if values.dtype.itemsize != width or (values.dtype == np.bool_) != (bits is np.bool_):
+            raise PtxError(f"{register} does not have the width of {values.dtype}")
+        if register not in self.registers:
+            self.registers[register] = np.zeros(self.threads, bits)
+        self.registers[register][self.active] = values.view(bits)
+
+    def cells(self, operand: str, itemsize: int) -> list[tuple[Array, Array, Array]]:
+        """For an address: the buffers it points into, each with which of the active threads, and at which byte."""
+        base, _, shift = operand.strip("[]").partition("+")
+        addresses = self.read(base, "s64") + int(shift or 0)
+        if (addresses % itemsize).any():
+            raise PtxError(f"unaligned address in {operand}")
+        found = []
+        for key in np.unique(addresses >> 40):
+            which = np.flatnonzero(addresses >> 40 == key)
+            offsets = (addresses[which] & ((1 << 40) - 1)) - MIDDLE
+            content = self.memory.get(int(key))
+            if content is None or offsets.min() < 0 or offsets.max() + itemsize > content.size:
+                raise PtxError(f"an address outside of every buffer in {operand}")
+            found.append((content, which, offsets[:, None] + np.arange(itemsize)))
+        return found
+
+
+MIDDLE = 1 << 39
+"""Buffers begin in the middle of their part of the addresses, so that one before the start is seen."""
+
+
+def _immediate(text: str, dtype: np.dtype[Any]) -> Any:
+    if re.fullmatch("0f[0-9A-F]{8}", text) and dtype.itemsize == 4:
+        return np.uint32(int(text[2:], 16)).view(dtype)
+    if re.fullmatch("0d[0-9A-F]{16}", text) and dtype.itemsize == 8:
+        return np.uint64(int(text[2:], 16)).view(dtype)
+    if re.fullmatch(r"-?\d+", text) and dtype.kind in "iub":
+        return np.asarray(int(text) & ((1 << 8 * dtype.itemsize) - 1)).astype(f"u{dtype.itemsize}").view(dtype)
+    raise PtxError(f"expected an operand of {dtype}, got {text}")
