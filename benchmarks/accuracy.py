@@ -108,7 +108,9 @@ SUBJECTS = (
     Subject("arccosh", mpmath.acosh, 1, 10, (1.0,)),
     Subject("arctanh", mpmath.atanh, -1, 1, (-1.0, 1.0)),
     Subject("erf", mpmath.erf, -4, 4, (1.0, 3.9, 5.9), scipy.special.erf, widens=False),
-    Subject("erfc", complement_of_erf, -4, 10, (0.75, 1.0, 9.3, 10.05, 10.3, 26.5, 27.2), scipy.special.erfc, widens=False),
+    Subject(
+        "erfc", complement_of_erf, -4, 10, (0.75, 1.0, 9.3, 10.05, 10.3, 26.5, 27.2), scipy.special.erfc, widens=False
+    ),
     Subject("cbrt", signed_cube_root, -10, 10),
     Subject("power", mpmath.power, 0, 10, arity=2),
     Subject("logaddexp", log_of_sum, -10, 10, arity=2),

@@ -84,3 +84,21 @@ def test_complex(name: str, dtype: str, lanes: int) -> None:
     assert evaluate is not None
     got, expected = native(name, operands, DTYPES[dtype], lanes), evaluate(operands, {}, ())
     assert (abs(got - expected) <= 40 * np.finfo(expected.dtype).eps * abs(expected)).all()
+
+
+@pytest.mark.parametrize("lanes", [0, 8, 32])
+@pytest.mark.parametrize("dtype", ["f32", "f64"])
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_huge_arguments_among_small_ones(name: str, dtype: str, lanes: int) -> None:
+    """Lanes that are settled one by one get what they get alone, and leave the others as they are."""
+    x = np.linspace(-3, 3, 96).astype(DTYPES[dtype].numpy)
+    small = native(name, [x], DTYPES[dtype], lanes)
+    x[[0, 5, 31, 40, 95]] = [1e30, -3e12, np.inf, np.finfo(x.dtype).max, np.nan]
+    mixed = native(name, [x], DTYPES[dtype], lanes)
+    alone = native(name, [x], DTYPES[dtype], 0)
+    assert_same(mixed, alone, x)
+    usual = abs(x) <= 3
+    assert_same(mixed[usual], small[usual], x[usual])
+    with np.errstate(all="ignore"):
+        expected = getattr(np, name)(x.astype(np.longdouble)).astype(x.dtype)
+    np.testing.assert_allclose(mixed, expected, rtol=3 * np.finfo(x.dtype).eps, atol=1e-15)

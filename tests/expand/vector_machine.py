@@ -149,6 +149,15 @@ class VectorMachine:
     def right_shift(self, x: Lanes, amount: Lanes) -> Lanes:
         return self.binary("ashr" if x.dtype.startswith("i") else "lshr", x, amount)
 
+    def multiply_high(self, a: Lanes, b: Lanes) -> Lanes:
+        narrow = self.type(a.dtype)
+        bits = int(a.dtype[1:])
+        wide = f"<{self.width} x i{2 * bits}>"
+        first, second = (self.emit(f"zext {narrow} {operand.name} to {wide}", a.dtype) for operand in (a, b))
+        product = self.emit(f"mul {wide} {first.name}, {second.name}", a.dtype)
+        upper = self.emit(f"lshr {wide} {product.name}, splat (i{2 * bits} {bits})", a.dtype)
+        return self.emit(f"trunc {wide} {upper.name} to {narrow}", a.dtype)
+
     def cast(self, x: Lanes, dtype: str) -> Lanes:
         source, target = x.dtype[0], dtype[0]
         narrower = int(dtype[1:]) < int(x.dtype[1:])
@@ -187,6 +196,9 @@ class VectorMachine:
             self.emit(f"phi {self.type(a.dtype)} [ {a.name}, %{source} ], [ {b.name}, %{before} ]", a.dtype)
             for a, b in zip(results, otherwise, strict=True)
         )
+
+    def in_rare_lanes(self, mask: Lanes, compute: Callable[[Lanes], Lanes], x: Lanes, otherwise: Lanes) -> Lanes:
+        return self.if_any(mask, lambda: (self.select(mask, compute(x), otherwise),), (otherwise,))[0]
 
 
 @dataclass(frozen=True)

@@ -154,6 +154,25 @@ class BuilderMachine:
         )
         return self.emit("while", values, types, regions=regions)
 
+    def in_rare_lanes(self, mask: Value, compute: Callable[[Value], Value], x: Value, otherwise: Value) -> Value:
+        """While a lane is set, compute the first one as a scalar, put it in its place, and clear its bit."""
+        if not isinstance(mask.type, Vector):
+            return self.if_any(mask, lambda: (compute(x),), (otherwise,))[0]
+        lanes = self._lanes
+
+        def settle_first(mask: Value, result: Value) -> tuple[Value, ...]:
+            (lane,) = self.emit("first_lane", (mask,), (Index(),))
+            self._lanes = 0
+            (argument,) = self.emit("extract_lane", (x, lane), (self.type(self.dtype(x)),))
+            value = compute(argument)
+            following = self.add(lane, self.constant(1, INDEX))
+            self._lanes = lanes
+            (done,) = self.emit("lanes_below", (following,), (mask.type,), MappingProxyType({"lanes": lanes}))
+            left = self.logical_and(mask, self.logical_not(done))
+            return left, self.select(self.logical_and(mask, done), self.splat(value), result)
+
+        return self.repeat_while(lambda mask, result: mask, settle_first, (mask, otherwise))[1]
+
     def check(self, failing: Value, error: str, message: str) -> None:
         """Raise ``error`` with this message if ``failing`` is set in any lane."""
         condition = self.emit("logical_not", (self.any(failing),), (Scalar(BOOL),))[0]
@@ -259,6 +278,9 @@ class BuilderMachine:
 
     def right_shift(self, x: Value, amount: Value) -> Value:
         return self.primitive("right_shift", x, amount)
+
+    def multiply_high(self, a: Value, b: Value) -> Value:
+        return self.primitive("multiply_high", a, b)
 
     def cast(self, x: Value, dtype: str) -> Value:
         return self.emit("cast", (x,), (self.type(dtype),), self._cast_attributes[dtype])[0]

@@ -153,7 +153,7 @@ def erfc(x: Term[V]) -> Term[V]:
 
 
 def erfc_through_f64(x: Term[V]) -> Term[V]:
-    """erfc of f32, whose tail is normal in f64; beyond 10.3 it is 0."""
+    """The complement for f32, whose tail is normal in f64; beyond 10.3 it is 0."""
     magnitude = minimum(abs(x), 10.3).cast("f64")
     reciprocal = 1.0 / (magnitude + 3.0)
     factor = polynomial(fma(reciprocal, -6.0, 1.0), ERFC_FACTOR_SHORT) * reciprocal
@@ -164,7 +164,7 @@ def erfc_through_f64(x: Term[V]) -> Term[V]:
 
 
 def erfc_in_pairs(x: Term[V]) -> Term[V]:
-    """erfc of f64; beyond 27.3 it is 0."""
+    """The same for f64; beyond 27.3 it is 0."""
     magnitude = minimum(abs(x), 27.3)
     small_tail = x * polynomial(x * x, ERROR_FUNCTIONS[x.dtype].small)
     total, lost = add_exactly(1.0, -x)

@@ -108,6 +108,10 @@ class Machine(Protocol[V]):
         """Arithmetic for signed integers, logical for unsigned ones."""
         ...
 
+    def multiply_high(self, a: V, b: V) -> V:
+        """The upper word of the product of two unsigned integers; dear on vectors."""
+        ...
+
     def cast(self, x: V, dtype: str) -> V:
         """Convert by value.
 
@@ -127,5 +131,13 @@ class Machine(Protocol[V]):
         Where no lane of the mask is set the result is `otherwise`; where any
         is, it is what `then()` yields, in all lanes. `then` therefore selects
         between its own results and `otherwise` itself.
+        """
+        ...
+
+    def in_rare_lanes(self, mask: V, compute: Callable[[V], V], x: V, otherwise: V) -> V:
+        """Select `compute(x)` where the mask is set, and `otherwise` elsewhere.
+
+        For lanes that are rare and need much code: it may be made for a single lane and repeated for each one that is
+        set. Values from outside other than x are not used in `compute`.
         """
         ...

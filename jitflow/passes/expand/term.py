@@ -149,6 +149,11 @@ def select(mask: Term[V], a: Operand[V], b: Operand[V]) -> Term[V]:
     return Term(mask.machine, mask.machine.select(mask.value, model.like(a), model.like(b)))
 
 
+def multiply_high(a: Term[V], b: Term[V]) -> Term[V]:
+    """The upper word of the product of two unsigned words."""
+    return Term(a.machine, a.machine.multiply_high(a.value, b.value))
+
+
 def copysign(magnitude: Term[V], sign: Term[V]) -> Term[V]:
     """The magnitude with the other's sign, that of zeros and NaN included."""
     return Term(magnitude.machine, magnitude.machine.copysign(magnitude.value, sign.value))
@@ -173,6 +178,16 @@ def if_any(mask: Term[V], then: Callable[[], Sequence[Term[V]]], otherwise: Sequ
         tuple(term.value for term in otherwise),
     )
     return [Term(machine, value) for value in values]
+
+
+def in_rare_lanes(mask: Term[V], compute: Callable[[Term[V]], Term[V]], x: Term[V], otherwise: Term[V]) -> Term[V]:
+    """What `compute` makes of x where the mask is set, one lane after the other, and `otherwise` elsewhere."""
+    machine = mask.machine
+
+    def compute_value(lane: V) -> V:
+        return compute(Term(machine, lane)).value
+
+    return Term(machine, machine.in_rare_lanes(mask.value, compute_value, x.value, otherwise.value))
 
 
 def polynomial(x: Term[V], coefficients: Sequence[float]) -> Term[V]:

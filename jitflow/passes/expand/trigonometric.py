@@ -9,13 +9,17 @@ Up to a limit, n pi/2 is subtracted in three steps (Cody and Waite) with fused
 multiply-add, of which the first is exact. Beyond, x is multiplied by that
 window of the bits of 2/pi which decides the quotient modulo 4 (Payne and
 Hanek, "Radian reduction for trigonometric functions", 1983), in integers. That
-is a hundred operations, which are skipped together where no lane needs them.
+is a hundred operations, which take long to compile and hardly ever run, and so
+they are written for one lane and repeated for each that needs them. The C
+library is no way out: next to a multiple of pi/2, glibc's cos was found to be
+off by 8 ulp.
 
 The coefficients come from `benchmarks/minimax.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from jitflow.passes.expand.formats import FORMATS
@@ -24,8 +28,9 @@ from jitflow.passes.expand.term import (
     Term,
     add_exactly,
     fma,
-    if_any,
+    in_rare_lanes,
     multiply_exactly,
+    multiply_high,
     polynomial,
     select,
 )
@@ -117,7 +122,7 @@ TRIGONOMETRY = {
 
 
 def reduce_quadrant(x: Term[V]) -> tuple[Term[V], Term[V], Term[V]]:
-    """Return n modulo 4 in the low bits of an integer, r, and r's rounding error."""
+    """Return n modulo 4 in the low bits of an integer, r, and r's rounding error, for |x| up to the limit."""
     form = FORMATS[x.dtype]
     constants = TRIGONOMETRY[x.dtype]
     first, second, third = constants.half_pi
@@ -128,13 +133,6 @@ def reduce_quadrant(x: Term[V]) -> tuple[Term[V], Term[V], Term[V]]:
     # Not fused: where it cancels, `exact - high` has to be the rounded product.
     high = exact - n * second
     low = fma(n, -third, fma(n, -second, exact - high))
-    huge = abs(x) > constants.limit
-
-    def reduce_huge_lanes() -> list[Term[V]]:
-        results = reduce_huge_quadrant(x)
-        return [select(huge, *pair) for pair in zip(results, (quadrant, high, low), strict=True)]
-
-    quadrant, high, low = if_any(huge, reduce_huge_lanes, (quadrant, high, low))
     return quadrant, high, low
 
 
@@ -212,16 +210,6 @@ def multiply_window(significand: Term[V], window: list[Term[V]]) -> tuple[Term[V
     return top, middle_sum
 
 
-def multiply_high(a: Term[V], b: Term[V]) -> Term[V]:
-    """The upper word of the product of two unsigned words, from half-words."""
-    half = {"u32": 16, "u64": 32}[a.dtype]
-    mask = (1 << half) - 1
-    a_low, a_high, b_low, b_high = a & mask, a >> half, b & mask, b >> half
-    middle = a_high * b_low + (a_low * b_low >> half)
-    other = a_low * b_high + (middle & mask)
-    return a_high * b_high + (middle >> half) + (other >> half)
-
-
 def sin_of_remainder(r: Term[V], error: Term[V], z: Term[V]) -> Term[V]:
     """The sine of r + error, where z = r**2."""
     return r + fma(r * z, polynomial(z, TRIGONOMETRY[r.dtype].sin_tail), error)
@@ -240,32 +228,48 @@ def flip_sign(x: Term[V], quadrant: Term[V]) -> Term[V]:
     return (x.bitcast(form.signed) ^ sign).bitcast(x.dtype)
 
 
+def apply_to_remainder(x: Term[V], finish: Callable[[Term[V], Term[V], Term[V]], Term[V]]) -> Term[V]:
+    """What `finish` makes of the quadrant, r and r's rounding error, by the reduction that suits each lane."""
+    huge = abs(x) > TRIGONOMETRY[x.dtype].limit
+    return in_rare_lanes(huge, lambda lane: finish(*reduce_huge_quadrant(lane)), x, finish(*reduce_quadrant(x)))
+
+
+def is_odd(quadrant: Term[V]) -> Term[V]:
+    """Whether sine and cosine change places."""
+    return (quadrant & 1).differs(0)
+
+
 def sin(x: Term[V]) -> Term[V]:
     """The sine."""
-    quadrant, r, error = reduce_quadrant(x)
-    z = r * r
-    odd = (quadrant & 1).differs(0)
-    result = select(odd, cos_of_remainder(r, error, z), sin_of_remainder(r, error, z))
-    return select(x.equals(0.0), x, flip_sign(result, quadrant))
+
+    def finish(quadrant: Term[V], r: Term[V], error: Term[V]) -> Term[V]:
+        z = r * r
+        result = select(is_odd(quadrant), cos_of_remainder(r, error, z), sin_of_remainder(r, error, z))
+        return flip_sign(result, quadrant)
+
+    return select(x.equals(0.0), x, apply_to_remainder(x, finish))
 
 
 def cos(x: Term[V]) -> Term[V]:
     """The cosine."""
-    quadrant, r, error = reduce_quadrant(x)
-    z = r * r
-    odd = (quadrant & 1).differs(0)
-    result = select(odd, sin_of_remainder(r, error, z), cos_of_remainder(r, error, z))
-    return flip_sign(result, quadrant + 1)
+
+    def finish(quadrant: Term[V], r: Term[V], error: Term[V]) -> Term[V]:
+        z = r * r
+        result = select(is_odd(quadrant), sin_of_remainder(r, error, z), cos_of_remainder(r, error, z))
+        return flip_sign(result, quadrant + 1)
+
+    return apply_to_remainder(x, finish)
 
 
 def tan(x: Term[V]) -> Term[V]:
     """tan(r), or -1 / tan(r) with the rounding errors of tan(r) and of the quotient."""
-    quadrant, r, error = reduce_quadrant(x)
-    z = r * r
-    tail = fma(r * z, polynomial(z, TRIGONOMETRY[x.dtype].tan_tail), fma(z, error, error))
-    tangent, lost = add_exactly(r, tail)
-    quotient = -1.0 / tangent
-    residual = fma(quotient, lost, fma(quotient, tangent, 1.0))
-    odd = (quadrant & 1).differs(0)
-    result = select(odd, fma(quotient, residual, quotient), tangent)
-    return select(x.equals(0.0), x, result)
+
+    def finish(quadrant: Term[V], r: Term[V], error: Term[V]) -> Term[V]:
+        z = r * r
+        tail = fma(r * z, polynomial(z, TRIGONOMETRY[x.dtype].tan_tail), fma(z, error, error))
+        tangent, lost = add_exactly(r, tail)
+        quotient = -1.0 / tangent
+        residual = fma(quotient, lost, fma(quotient, tangent, 1.0))
+        return select(is_odd(quadrant), fma(quotient, residual, quotient), tangent)
+
+    return select(x.equals(0.0), x, apply_to_remainder(x, finish))
