@@ -1,8 +1,8 @@
 """Dead code elimination: drop what nobody needs.
 
 An op stays if one of its results is needed, if it does something besides computing them (a store, a print), or if it
-may fail: a `check` stays, and so does an index out of range. One backward sweep; an ``if`` loses the results that nobody
-needs before its regions are looked at.
+may fail: a `check` stays, and so does an index out of range. One backward sweep; an ``if`` loses the results that
+nobody needs before its regions are looked at.
 
     %0: f32[n] = exp %x                         %1: f32[n] = log %x
     %1: f32[n] = log %x                 ->      yield %1

@@ -89,7 +89,8 @@ def _through_text(value: object) -> object:
 
 SIMPLE = [
     True, False, None, 0, -7, 2**70, "", 'quote " and \\', "line\nbreak", "größe", "; no comment", (), ((1,), (2, ())),
-    F32, Tensor(F32, (N, 2)), Scalar(F32), Index(), N, N * 2 - 1, (N // 2) % 3, maximum(N - 1, 0), minimum(N, symbol("m")),
+    F32, Tensor(F32, (N, 2)), Scalar(F32), Index(), N, N * 2 - 1, (N // 2) % 3, maximum(N - 1, 0),
+    minimum(N, symbol("m")),
 ]  # fmt: skip
 
 
