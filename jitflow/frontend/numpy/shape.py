@@ -273,6 +273,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.transpose: transpose,
         np.permute_dims: transpose,
         np.matrix_transpose: matrix_transpose,
+        np.linalg.matrix_transpose: matrix_transpose,
         np.swapaxes: swapaxes,
         np.moveaxis: moveaxis,
         np.rollaxis: rollaxis,
