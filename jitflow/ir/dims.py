@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import Union
 
 __all__ = ["Call", "Dim", "Expression", "Symbol", "evaluate", "lower_bound", "maximum", "minimum", "product",
            "substitute", "symbol", "symbols"]  # fmt: skip
@@ -42,7 +41,7 @@ class Call:
         return f"{left} {self.operator} {right}"
 
 
-Atom = Union[Symbol, Call]
+Atom = Symbol | Call
 Monomial = tuple[Atom, ...]
 
 
@@ -108,7 +107,7 @@ class Expression:
     __repr__ = __str__
 
 
-Dim = Union[int, Expression]
+Dim = int | Expression
 
 
 def symbol(name: str) -> Expression:

@@ -67,9 +67,7 @@ U8, U16, U32, U64 = (DType(f"u{8 * n}", "u", n) for n in (1, 2, 4, 8))
 F16, BF16, F32, F64 = DType("f16", "f", 2), DType("bf16", "f", 2), DType("f32", "f", 4), DType("f64", "f", 8)
 C64, C128 = DType("c64", "c", 8), DType("c128", "c", 16)
 
-DTYPES = {
-    dtype.name: dtype for dtype in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, C64, C128)
-}
+DTYPES = {dtype.name: dtype for dtype in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, C64, C128)}
 
 _NUMPY: dict[str, np.dtype[Any]] = {
     "bool": np.dtype(np.bool_),

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Union
 
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
@@ -47,7 +46,7 @@ class Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number. ``weak``: a Python number, which adopts the dtype of what it meets (its own is f64, i64, c128, bool)."""
+    """A number. ``weak``: a Python number, which adopts the dtype of what it meets (its own: f64, i64, c128, bool)."""
 
     dtype: DType
     weak: bool = False
@@ -120,7 +119,7 @@ class Buffer:
         return f"buffer {self.dtype.name}" + ("" if self.device == "cpu" else f" on {self.device}")
 
 
-Type = Union[Tensor, Scalar, Index, Variable, Place, Tape, Vector, Buffer]
+Type = Tensor | Scalar | Index | Variable | Place | Tape | Vector | Buffer
 
 
 def dims_of(type: Type) -> tuple[Dim, ...]:

@@ -10,7 +10,7 @@ or the same array as another result, is yielded as a ``copy``.
 
 Results that were views of one array stay views of one array, unless a pass has found out that they hold one number.
 Through regions it knows what a value *may* show: where a loop yields one of two arrays depending on how often it turns,
-and both turn out to be one, a result may share it with another result.
+and both turn out to hold the same, its result may share memory that it did not share before.
 """
 
 from __future__ import annotations

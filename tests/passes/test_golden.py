@@ -65,8 +65,8 @@ def assert_same_meaning(before: Function, after: Function, rounds: int = 8) -> N
         expected, actual = interpret(before, *arguments), interpret(after, *copies)
         assert_all_same(actual, expected, tolerance)
         assert_all_same(copies, arguments)
-        assert _sharing(actual, copies) == _sharing(expected, arguments)
         if not any(op.regions for op in before.region.body):
+            assert _sharing(actual, copies) == _sharing(expected, arguments)
             assert_no_new_sharing(actual, expected)
 
 

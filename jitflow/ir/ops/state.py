@@ -115,7 +115,8 @@ STATE_OPS = [
         "load", "what a place shows now", "tensor", 1, _infer_load,
         lambda operands, attributes, types: np.array(operands[0]), (_READS,),
     ),
-    OpDef("store", "makes a place show a value; a rank-0 value fills it", "tensor", 2, _infer_store, _store, (_WRITES,)),
+    OpDef("store", "makes a place show a value; a rank-0 value fills it", "tensor", 2, _infer_store, _store,
+          (_WRITES,)),
     OpDef(
         "scatter", "stores values at integer positions on the axes from ``axis`` on; ``combine``: ``set`` (the last of "
         "equal positions wins) or ``add``", "tensor", None, _infer_scatter, _scatter,
