@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
@@ -17,18 +19,21 @@ from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import GPU, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from tests.backends.cuda.ptx import parse_ptx, run_ptx
+from tests.execute import layouts_of
 
 __all__ = ["Simulated"]
 
 
 class Simulated:
-    """A tensor function of C-contiguous arrays and scalars, compiled to PTX once for all sizes.
+    """A tensor function compiled to PTX, for the layout classes of arguments (C if there are none) and all sizes.
 
     ``change`` may plant a fault in the source.
     """
 
-    def __init__(self, function: Function, change: Callable[[str], str] = str) -> None:
-        self.lowered = lower(run_passes(function, FUSION_PIPELINE), GPU)
+    def __init__(self, function: Function, arguments: Sequence[Any] = (), change: Callable[[str], str] = str) -> None:
+        layouts = layouts_of(arguments) if arguments else ("C",) * len(function.parameters)
+        attributes = MappingProxyType({**function.attributes, "layouts": layouts})
+        self.lowered = lower(run_passes(replace(function, attributes=attributes), FUSION_PIPELINE), GPU)
         self.host = expand(self.lowered.host)
         self.module = print_program(self.host)
         self.kernels = parse_ptx(compile_to_ptx(change(self.module.text), "compute_75"))

@@ -8,34 +8,57 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.measure import disagreement
+from benchmarks.workloads import WORKLOADS
+from jitflow.api import function as compiled_function
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.simulated import Simulated
+from tests.execute import layouts_of
 from tests.passes.programs import PROGRAMS
 from tests.passes.test_lowering import agree, arguments_for
 
-SIZES = ((3, 5, 4), (7, 33, 2), (2, 70, 3), (40, 2, 3), (0, 3, 2), (3, 0, 2))
+SIZES = {
+    "C": ((3, 5, 4), (7, 33, 2), (2, 70, 3), (40, 2, 3), (0, 3, 2), (3, 0, 2)),
+    "F": ((7, 33, 2),),
+    "strided": ((7, 33, 2),),
+    "reversed": ((3, 40, 4),),
+}
 
 CALLS_BLAS = {"matrix_product"}
 
 
 @needs_nvrtc
+@pytest.mark.parametrize("layout", SIZES)
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - CALLS_BLAS))
-def test_ptx_agrees_with_the_interpreter(name: str) -> None:
+def test_programs_agree_with_the_interpreter(name: str, layout: str) -> None:
     function = parse(PROGRAMS[name])
-    simulated = Simulated(function)
-    for sizes in SIZES:
-        arguments: list[Any] = arguments_for(function, sizes, "C")
+    compiled: dict[tuple[str, ...], Simulated] = {}
+    for sizes in SIZES[layout]:
+        arguments: list[Any] = arguments_for(function, sizes, layout)
+        classes = layouts_of(arguments)
+        if classes not in compiled:
+            compiled[classes] = Simulated(function, arguments)
         try:
             expected = interpret(function, *arguments)
         except (ValueError, IndexError) as error:
             with pytest.raises(type(error), match=re.escape(str(error))):
-                simulated(*arguments)
+                compiled[classes](*arguments)
             continue
-        for got, want in zip(simulated(*arguments), expected, strict=False):
+        for got, want in zip(compiled[classes](*arguments), expected, strict=False):
             agree(got, want)
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_workloads_agree_with_numpy(name: str) -> None:
+    workload = WORKLOADS[name]
+    inputs = workload.make_inputs(np.random.default_rng(1), True)
+    expected = workload.function(*inputs)
+    got = Simulated(parse(compiled_function(workload.function).ir(*inputs, stage="optimized")), inputs)(*inputs)
+    assert disagreement(workload, got if isinstance(expected, tuple) else got[0], expected) == ""
 
 
 @needs_nvrtc
@@ -57,7 +80,7 @@ def test_planted_faults_are_found(right: str, wrong: str) -> None:
     x = np.random.default_rng(0).standard_normal((5, 70)).astype("f4") - 200  # so low that the maximum matters
     function = parse(PROGRAMS["softmax"])
     try:
-        (got,) = Simulated(function, plant)(x)
+        (got,) = Simulated(function, change=plant)(x)
     except PtxError:
         return
     (want,) = interpret(function, x)
