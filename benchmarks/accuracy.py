@@ -1,10 +1,11 @@
 """Measure the elementary functions: worst error in ulp, and time beside NumPy.
 
-    python benchmarks/accuracy.py                      # all functions, both formats
-    python benchmarks/accuracy.py exp log --f32        # some of them
-    python benchmarks/accuracy.py --dense              # eight times the samples
-    python benchmarks/accuracy.py --source jitflow     # through jitflow.function
-    python benchmarks/accuracy.py --source numpy       # NumPy's own error, for comparison
+    python -m benchmarks.accuracy                      # all functions, both formats
+    python -m benchmarks.accuracy exp log --f32        # some of them
+    python -m benchmarks.accuracy --dense              # eight times the samples
+    python -m benchmarks.accuracy --source jitflow     # through jitflow.function
+    python -m benchmarks.accuracy --source numpy       # NumPy's own error, for comparison
+    python -m benchmarks.accuracy --readme             # through jitflow.function, and into the README
 
 The samples are stratified: bit patterns spread evenly over the whole format,
 so that every exponent and the denormals are met; numbers spread evenly over
@@ -22,7 +23,7 @@ from __future__ import annotations
 import argparse
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +32,13 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
+from benchmarks.accuracy_report import README, RESULTS, Finding, as_record, rewrite_readme, write_json
+
 Array = npt.NDArray[Any]
 Compute = Callable[..., Array]
 
 SINGLE, DOUBLE, WIDE = np.float32, np.float64, np.longdouble
+NAMES: dict[Any, str] = {SINGLE: "f32", DOUBLE: "f64"}
 CONFIRMED = 40
 """So many of the worst samples are computed again by mpmath."""
 
@@ -113,6 +117,7 @@ SUBJECTS = (
     ),
     Subject("cbrt", signed_cube_root, -10, 10),
     Subject("power", mpmath.power, 0, 10, arity=2),
+    Subject("hypot", mpmath.hypot, -10, 10, arity=2),
     Subject("logaddexp", log_of_sum, -10, 10, arity=2),
     Subject("logaddexp2", log2_of_sum, -10, 10, arity=2),
 )
@@ -295,11 +300,18 @@ def time_subject(subject: Subject, compute: Compute, dtype: Any) -> tuple[float,
 
 def compute_with_expansions(subject: Subject, dtype: Any) -> Compute:
     """The expansions alone, compiled as in their tests."""
-    from jitflow.passes.expand import EXPANSIONS
     from tests.expand.vector_machine import compile_expansion
 
-    name = {SINGLE: "f32", DOUBLE: "f64"}[dtype]
-    return compile_expansion(EXPANSIONS[subject.name], subject.arity, name)
+    return compile_expansion(find_expansion(subject.name), subject.arity, NAMES[dtype])
+
+
+def find_expansion(name: str) -> Callable[..., Any]:
+    """The expansion of an elementary function, or of what counts as arithmetic."""
+    from jitflow.passes.expand import EXPANSIONS
+    from jitflow.passes.expand.arithmetic import ARITHMETIC
+    from jitflow.passes.expand.term import expansion
+
+    return EXPANSIONS[name] if name in EXPANSIONS else expansion(ARITHMETIC["float"][name])
 
 
 def compute_with_jitflow(subject: Subject, dtype: Any) -> Compute:
@@ -336,35 +348,43 @@ SOURCES: dict[str, Callable[[Subject, Any], Compute]] = {
 }
 
 
-def report(subjects: list[Subject], dtypes: list[Any], source: str, count: int) -> Iterator[str]:
-    """The lines of the table, and the differences in special values below it."""
-    yield f"{'function':<11}{'dtype':<7}{'worst ulp':>9}  {'ns':>6} {'numpy':>6}  {'samples':>10}  at"
-    differences: list[str] = []
-    for subject in subjects:
-        for dtype in dtypes:
-            compute = SOURCES[source](subject, dtype)
-            worst, where, size = measure_subject(subject, compute, dtype, count)
-            ours, peers = time_subject(subject, compute, dtype)
-            name = {SINGLE: "f32", DOUBLE: "f64"}[dtype]
-            yield f"{subject.name:<11}{name:<7}{worst:9.3f}  {ours:6.2f} {peers:6.2f}  {size:>10,}  {where}"
-            differences += [f"{name} {line}" for line in find_special_differences(subject, compute, dtype)]
-    yield from differences or ["all special values as in NumPy"]
+def find(subject: Subject, dtype: Any, source: str, count: int) -> Finding:
+    """Measure one function in one format."""
+    compute = SOURCES[source](subject, dtype)
+    worst, where, size = measure_subject(subject, compute, dtype, count)
+    ours, peers = time_subject(subject, compute, dtype)
+    differences = tuple(find_special_differences(subject, compute, dtype))
+    return Finding(subject.name, NAMES[dtype], worst, where, ours, peers, size, differences)
 
 
-def main() -> None:
+def main(words: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", help="functions, all by default")
     parser.add_argument("--f32", action="store_true", help="only f32")
     parser.add_argument("--f64", action="store_true", help="only f64")
     parser.add_argument("--source", choices=SOURCES, default="expansions")
     parser.add_argument("--dense", action="store_true", help="eight times the samples")
-    arguments = parser.parse_args()
+    parser.add_argument("--fast", action="store_true", help="a sixty-fourth of the samples")
+    parser.add_argument("--readme", action="store_true", help="through jitflow; store the JSON and the README's table")
+    arguments = parser.parse_args(words)
     dtypes = [dtype for dtype, only in ((SINGLE, arguments.f64), (DOUBLE, arguments.f32)) if not only]
     subjects = [subject for subject in SUBJECTS if not arguments.names or subject.name in arguments.names]
+    source = "jitflow" if arguments.readme else arguments.source
+    count = 1 << (21 if arguments.dense else 12 if arguments.fast else 18)
     write = functools.partial(print, flush=True)
+    write(f"{'function':<11}{'dtype':<7}{'worst ulp':>9}  {'ns':>6} {'numpy':>6}  {'samples':>10}  at")
+    findings = []
     with np.errstate(all="ignore"):
-        for line in report(subjects, dtypes, arguments.source, 1 << (21 if arguments.dense else 18)):
-            write(line)
+        for subject in subjects:
+            for dtype in dtypes:
+                findings.append(find(subject, dtype, source, count))
+                write(findings[-1])
+    differences = [f"{finding.dtype} {line}" for finding in findings for line in finding.differences]
+    write("\n".join(differences) or "all special values as in NumPy")
+    if arguments.readme:
+        record = as_record(findings, source)
+        write_json(record, RESULTS)
+        README.write_text(rewrite_readme(record, README.read_text()))
 
 
 if __name__ == "__main__":
