@@ -1,7 +1,8 @@
 """Loops, branches and checks.
 
 What a loop carries is a variable, assigned at the end of each turn. A loop that is spread over the grid starts at the
-worker's number and strides over all workers; it carries nothing.
+worker's number and strides over all workers; it carries nothing. Positions count elements of arrays, so they do not
+overflow when a step leads beyond the end.
 
 A check that fails fills the error record, 64-bit words as `run` of the other backend fills them: the status, the site,
 the values. The first to exchange the status keeps it to itself. Then the worker ends; others go on, and what they write

@@ -112,11 +112,15 @@ class Printer:
         row = self.rows.get(op.name)
         if row is None:
             raise CompilerBug(f"expected an op of kernels, got {op.name}", location=op.loc)
-        before = len(self.lines)
-        row(self, op)
-        if op.loc != NOWHERE and str(op.loc) != self._place and len(self.lines) > before:
+        before, place = len(self.lines), self._place
+        if op.loc != NOWHERE:
             self._place = str(op.loc)
-            self.lines[before] += f"  // {self._place}"
+        comment = "" if self._place == place else f"  // {self._place}"
+        row(self, op)
+        if len(self.lines) > before:
+            self.lines[before] += comment
+        else:
+            self._place = place
 
     def emit_region(self, region: Region) -> list[str]:
         """Write the ops of a region and return what it yields."""

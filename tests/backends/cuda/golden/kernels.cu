@@ -23,7 +23,7 @@ extern "C" __global__ void axpy(const f64 *x, f64 a, const f64 *y, f64 *result, 
     const i32 lane = threadIdx.x;
     const i64 worker = (i64)blockIdx.x * blockDim.y + threadIdx.y;
     const i64 workers = (i64)gridDim.x * blockDim.y;
-    for (i64 i = worker * 32; i < size; i += workers * 32) {
+    for (i64 i = worker * 32; i < size; i += workers * 32) {  // axpy.py:5
         const i64 v1 = size - i;
         const bool v2 = lane < v1;
         const i64 v3 = i * 8;  // axpy.py:4
