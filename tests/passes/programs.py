@@ -132,6 +132,14 @@ func @f(%a: f32[n, m], %b: f32[n, k]) {
   %1: f32[n, m + k] = accumulate_add %0 {axis=0}
   yield %0, %1
 }""",
+    "running_sums": """
+func @f(%a: f32[n, m], %b: f64[n, m, k]) {
+  %0: f32[n, m] = accumulate_add %a {axis=0}
+  %1: f32[n, m] = accumulate_multiply %a {axis=1}
+  %2: f64[n, m, k] = accumulate_add %b {axis=1}
+  %3: f64[n, m, k] = accumulate_maximum %b {axis=0}
+  yield %0, %1, %2, %3
+}""",
     "matrix_product": """
 func @f(%a: f32[n, m], %b: f32[k, m]) {
   %0: f32[m, k] = transpose %b {axes=[1, 0]}

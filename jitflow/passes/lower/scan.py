@@ -1,4 +1,4 @@
-"""Running accumulations: every line along the axis is one sequential loop, as in NumPy."""
+"""Running accumulations: every line along the axis is one sequential loop, as in NumPy; lanes are neighbouring lines."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from types import MappingProxyType
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Buffer, Tensor
-from jitflow.passes.layout import Layout, contiguous
+from jitflow.passes.layout import Layout
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram
+from jitflow.passes.lower.target import Target
 
 __all__ = ["lower_accumulation"]
 
@@ -22,63 +23,106 @@ def lower_accumulation(host: HostProgram, op: Op) -> None:
     type = op.result.type
     assert isinstance(type, Tensor)
     storage = host.allocate(type.dtype, type.dims)
-    emitter = Emitter()
-    source, target = Value(Buffer(type.dtype), "source"), Value(Buffer(type.dtype), "out")
-    emitter.depth_of.update({source: 0, target: 0})
-    emitter.loc = op.loc
-    axis = op.attributes["axis"]
-    from_layout, to_layout = host.layouts[operand], contiguous(type.dims, type.dtype.itemsize)
-    fold = op.name.removeprefix("accumulate_")
+    scan = _Scan(op, host.layouts[operand], storage.layout, host.target)
+    host.launch(scan.kernel(f"accumulate_{len(host.kernels)}"), (operand,), (storage,))
+    host.give(op.result, storage)
 
-    def offset(layout: Layout, indices: Sequence[Value]) -> Value:
-        total = emitter.size(layout.offset)
-        for index, stride in zip(indices, (layout.strides[a] for a in order), strict=False):
-            total = emitter.arithmetic("add", total, emitter.arithmetic("multiply", index, emitter.size(stride)))
-        return total
 
-    order = [other for other in range(type.rank) if other != axis] + [axis]
-    zero, one = emitter.size(0), emitter.size(1)
+class _Scan:
+    """The kernel of one accumulation: loops over the lines, the innermost of them by vectors, and along each line."""
 
-    def nest(depth: int, indices: list[Value]) -> None:
-        length = emitter.size(type.dims[order[depth]])
-        if depth + 1 < len(order):
+    def __init__(self, op: Op, source_layout: Layout, target_layout: Layout, target: Target) -> None:
+        type = op.result.type
+        assert isinstance(type, Tensor)
+        self.type = type
+        self.fold = op.name.removeprefix("accumulate_")
+        self.target = target
+        self.layouts = (source_layout, target_layout)
+        self.emitter = Emitter()
+        self.emitter.loc = op.loc
+        self.buffers = (Value(Buffer(type.dtype), "source"), Value(Buffer(type.dtype), "out"))
+        self.emitter.depth_of.update(dict.fromkeys(self.buffers, 0))
+        axis, last = op.attributes["axis"], type.rank - 1
+        self.order = [other for other in range(type.rank) if other != axis] + [axis]
+        across = axis != last and type.dims[last] != 1
+        self.lanes = (target.lanes or max(2, 2 * target.vector_bytes // type.dtype.itemsize)) if across else 0
 
-            def inner(_: Sequence[Value]) -> Sequence[Value]:
-                nest(depth + 1, [*indices, _index(emitter)])
-                return ()
+    def kernel(self, name: str) -> Kernel:
+        """The finished kernel."""
+        self._lines(0, [])
+        sizes: list[tuple[Dim, Value]] = [(d, v) for d, v in self.emitter.sizes.items() if not isinstance(d, int)]
+        region = self.emitter.close([*self.buffers, *(value for _, value in sizes)], [])
+        arguments = (
+            KernelArgument("operand", 0),
+            KernelArgument("output", 0),
+            *(KernelArgument("size", 0, dim) for dim, _ in sizes),
+        )
+        function = Function(name, region, (), "loop", MappingProxyType({}))
+        return Kernel(function, arguments, self.layouts[1:])
 
-            emitter.loop(zero, length, one, (), inner, parallel=host.target.distributed)
+    def _lines(self, depth: int, indices: list[Value]) -> None:
+        """The loops over the lines from ``depth`` on."""
+        emitter, target = self.emitter, self.target
+        if depth + 1 == len(self.order):
+            self._line(indices)
             return
 
+        def inner(_: Sequence[Value]) -> Sequence[Value]:
+            self._lines(depth + 1, [*indices, _index(emitter)])
+            return ()
+
+        zero, length = emitter.size(0), emitter.size(self.type.dims[self.order[depth]])
+        if depth + 2 < len(self.order) or not self.lanes:
+            emitter.loop(zero, length, emitter.size(1), (), inner, parallel=target.distributed)
+            return
+        step, whole = emitter.size(self.lanes), zero
+        if not target.masked:
+            whole = emitter.size(self.type.dims[self.order[depth]] // self.lanes * self.lanes)
+            emitter.loop(zero, whole, step, (), inner, lanes=self.lanes)
+        emitter.loop(whole, length, step, (), inner, lanes=self.lanes, masked=True, parallel=target.distributed)
+
+    def _line(self, indices: list[Value]) -> None:
+        """One line, or lanes of neighbouring lines: it starts with its first element; an empty one has none."""
+        emitter = self.emitter
+        one, length = emitter.size(1), emitter.size(self.type.dims[self.order[-1]])
+
         def first(_: Sequence[Value]) -> Sequence[Value]:
-            """The line starts with its first element; an empty line has none."""
             start = [*indices, _index(emitter)]
-            (begin,) = emitter.here("read", source, offset(from_layout, start), lanes=0)
-            emitter.here("write", target, offset(to_layout, start), begin)
+            begin = self._read(start)
+            self._write(start, begin)
 
             def step(carried: Sequence[Value]) -> Sequence[Value]:
                 here = [*indices, _index(emitter)]
-                (element,) = emitter.here("read", source, offset(from_layout, here), lanes=0)
-                following = emitter.elementwise(fold, carried[0], element)
-                emitter.here("write", target, offset(to_layout, here), following)
+                following = emitter.elementwise(self.fold, carried[0], self._read(here))
+                self._write(here, following)
                 return [following]
 
             emitter.loop(one, length, one, [begin], step)
             return ()
 
-        emitter.loop(zero, emitter.emit("minimum", length, one), one, (), first)
+        emitter.loop(emitter.size(0), emitter.emit("minimum", length, one), one, (), first)
 
-    nest(0, [])
-    sizes: list[tuple[Dim, Value]] = [(d, v) for d, v in emitter.sizes.items() if not isinstance(d, int)]
-    region = emitter.close([source, target, *(value for _, value in sizes)], [])
-    function = Function(f"accumulate_{len(host.kernels)}", region, (), "loop", MappingProxyType({}))
-    arguments = (
-        KernelArgument("operand", 0),
-        KernelArgument("output", 0),
-        *(KernelArgument("size", 0, dim) for dim, _ in sizes),
-    )
-    host.launch(Kernel(function, arguments, (storage.layout,)), (operand,), (storage,))
-    host.give(op.result, storage)
+    def _read(self, indices: Sequence[Value]) -> Value:
+        emitter, stride = self.emitter, self.layouts[0].strides[-1]
+        place = self.buffers[0], self._offset(self.layouts[0], indices)
+        if self.lanes and stride != self.type.dtype.itemsize:
+            return emitter.here("read_strided", *place, emitter.size(stride), *self._mask, lanes=self.lanes)[0]
+        return emitter.here("read", *place, *self._mask, lanes=self.lanes)[0]
+
+    def _write(self, indices: Sequence[Value], value: Value) -> None:
+        self.emitter.here("write", self.buffers[1], self._offset(self.layouts[1], indices), value, *self._mask)
+
+    @property
+    def _mask(self) -> tuple[Value, ...]:
+        return tuple(scope.mask for scope in self.emitter.scopes if scope.mask is not None)
+
+    def _offset(self, layout: Layout, indices: Sequence[Value]) -> Value:
+        emitter = self.emitter
+        total = emitter.size(layout.offset)
+        for index, axis in zip(indices, self.order, strict=True):
+            share = emitter.arithmetic("multiply", index, emitter.size(layout.strides[axis]))
+            total = emitter.arithmetic("add", total, share)
+        return total
 
 
 def _index(emitter: Emitter) -> Value:
