@@ -1,0 +1,1 @@
+"""Backends: each prints kernels in a language of its own."""

@@ -49,7 +49,7 @@ def _product(builder: Builder, left: Value, right: Value) -> Value:
     if dtype.name in ("f16", "bf16"):
         left, right = (builder.make("cast", operand, dtype=F32) for operand in (left, right))
         return builder.make("cast", _product(builder, left, right), dtype=dtype)
-    *batch, rows, inner = left.type.dims
+    *batch, rows, inner = dims_of(left.type)
     columns = dims_of(right.type)[-1]
     rank = len(batch)
     dims = (*batch, rows, columns, inner)

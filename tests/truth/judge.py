@@ -174,6 +174,7 @@ def _assert_close(found: Any, wanted: Any, truth: Any, allowed: Any, overflows: 
     if not np.all(close):
         where = tuple(int(index) for index in np.argwhere(~close)[0])
         raise AssertionError(
-            f"{what}: expected {wanted[where]!r} (truth {truth[where]!r}, allowed {np.broadcast_to(allowed, truth.shape)[where]!r}), "
+            f"{what}: expected {wanted[where]!r} (truth {truth[where]!r}, "
+            f"allowed {np.broadcast_to(allowed, truth.shape)[where]!r}), "
             f"got {found[where]!r} at {list(where)}; {np.count_nonzero(~close)} of {close.size} differ"
         )

@@ -26,8 +26,8 @@ __all__ = ["Generator", "Program", "Statement", "programs"]
 DTYPES = ("f4", "f8", "i8", "i4", "f4", "f8", "?", "f2", "c8", "c16", "u1", "i2", "u4", "i1", "u8", "u2")
 PYTHON = ("int", "float", "bool", "complex")
 SIZES = (2, 3, 5, 1, 0, 4, 7, 8, 17, 33, 64, 65, 130, 1025)
-DTYPE_TEXTS = tuple(f"np.{name}" for name in
-    "float32 float64 int64 int32 float16 complex64 complex128 bool int8 uint8 uint32 uint64".split()) + ("float", "int")  # fmt: skip
+NUMPY_DTYPES = "float32 float64 int64 int32 float16 complex64 complex128 bool int8 uint8 uint32 uint64"
+DTYPE_TEXTS = (*(f"np.{name}" for name in NUMPY_DTYPES.split()), "float", "int")
 SHAPES = ("n", "nm", "n", "nm", "mn", "m", "1m", "n1", "", "nmk", "nn", "k", "n1k", "1")
 LARGEST = 20_000
 GLOBALS: dict[str, Any] = {"np": np, "array": array, "number": number, "view": view}

@@ -12,7 +12,10 @@ EXACT, LINEAR, ELEMENTARY, PRODUCT = "exact", "linear", "elementary", "product o
 PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
     "a result that does not vary along an empty loop is stored": (
         ["a0 + a1", "a1 * 2"],
-        [{"a0": "array('f4', (3, 0))", "a1": "array('f4', (1,))"}, {"a0": "array('f4', (0, 3))", "a1": "array('f4', (1,))"}],
+        [
+            {"a0": "array('f4', (3, 0))", "a1": "array('f4', (1,))"},
+            {"a0": "array('f4', (0, 3))", "a1": "array('f4', (1,))"},
+        ],
         EXACT,
     ),
     "a result that varies along the rows alone is stored if they are empty": (
@@ -42,8 +45,8 @@ PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
         [{"a0": "array('f4', (3, 4))", "a1": "array('c8', (3, 4))"}], EXACT,
     ),
     "views are views, and arrays of their own are not": (
-        ["a0.real", "a0.conj()", "np.conj(a0)", "np.einsum('ij->ji', a0)", "np.meshgrid(a1, a1)[0]", "np.atleast_2d(a0)",
-         "np.squeeze(a0)"],
+        ["a0.real", "a0.conj()", "np.conj(a0)", "np.einsum('ij->ji', a0)", "np.meshgrid(a1, a1)[0]",
+         "np.atleast_2d(a0)", "np.squeeze(a0)"],
         [{"a0": "array('f4', (3, 4))", "a1": "array('f8', (5,))"}], EXACT,
     ),
     "linspace of half floats": (

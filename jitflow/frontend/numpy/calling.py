@@ -26,7 +26,7 @@ from jitflow.frontend.numpy.operands import (
 from jitflow.frontend.numpy.promotion import convert, is_python_integer, ufunc_dtypes
 from jitflow.frontend.numpy.ufuncs import loop_of
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import BOOL, DType, dtype_of
+from jitflow.ir.dtypes import BOOL, I64, DType, dtype_of
 
 __all__ = ["call_ufunc", "compute", "outer", "store_out"]
 
@@ -85,8 +85,10 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
     wanted = dtype_argument(out.dtype)
     _check_output_cast(values.dtype_of_value(result), wanted, casting, name)
     target, source = values.dims(out.value), values.dims(result)
-    message = f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the " \
-              f"broadcast shape {broadcasting.shape_text(source)}"  # fmt: skip
+    message = (
+        f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the "
+        f"broadcast shape {broadcasting.shape_text(source)}"
+    )
     if len(source) > len(target) or any(
         dim == 1 and other != 1 for dim, other in zip(target[len(target) - len(source) :], source, strict=True)
     ):
@@ -175,8 +177,8 @@ def _compare_python_integer(ufunc: np.ufunc, left: Operand, right: Operand) -> t
             continue
         if isinstance(number, Value):
             known_range = dtype.name in ("i64", "u64")
-            wide = other if known_range else values.cast(other, values.I64)
-            exact = values.cast(number, values.I64)
+            wide = other if known_range else values.cast(other, I64)
+            exact = values.cast(number, I64)
             return compute(ufunc, (exact, wide) if number is left else (wide, exact))
         if not _fits(number, dtype):
             zero, beyond = 0, 1 if number > 0 else -1  # type: ignore[operator]

@@ -15,7 +15,7 @@ import numpy as np
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.values import cast, constant_like, dtype_of_value, emit, select
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import F32, I16, I32, I64, U8, U64, DType
+from jitflow.ir.dtypes import BOOL, F32, I16, I32, I64, U8, U64, DType
 
 __all__ = ["complex_reciprocal", "deg2rad", "divmod_", "expit", "fabs", "frexp", "heaviside", "ldexp", "log_expit",
            "logit", "mixed_comparison", "modf", "ndtr", "rad2deg", "reciprocal", "through_f32", "truth", "xlog1py",
@@ -43,13 +43,13 @@ def through_f32(rule: Rule) -> Rule:
 
 def truth(value: Value) -> Value:
     """Whether a number is not zero: true for nan, as NumPy's logical functions take it."""
-    return cast(value, values.BOOL)
+    return cast(value, BOOL)
 
 
 def flag_like(value: Value, flag: bool) -> Value:
     """The same bool for every element."""
-    return values.fill(values.constant(flag, values.BOOL), values.dims(value)) if values.rank(value) else (
-        values.constant(flag, values.BOOL)
+    return values.fill(values.constant(flag, BOOL), values.dims(value)) if values.rank(value) else (
+        values.constant(flag, BOOL)
     )  # fmt: skip
 
 

@@ -79,8 +79,10 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -> Any:
     if not values.rank(filler):
         return new(full_value(dims, original, dtype))
-    message = f"could not broadcast input array from shape {broadcasting.shape_text(values.dims(filler))} " \
-              f"into shape {broadcasting.shape_text(dims)}"  # fmt: skip
+    message = (
+        f"could not broadcast input array from shape {broadcasting.shape_text(values.dims(filler))} "
+        f"into shape {broadcasting.shape_text(dims)}"
+    )
     target = broadcasting.common_dims([dims, values.dims(filler)], message)
     if len(target) != len(dims):
         raise UserValueError(message)
@@ -136,7 +138,7 @@ def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
         index = values.iota(dtype, (count,))
         if not (isinstance(pace, int) and pace == 1):
             index = emit("multiply", index, convert_unchecked(pace, dtype))
-        plain = isinstance(first, int) and not isinstance(first, tracers.Tracer) and first == 0
+        plain = type(first) is int and first == 0
         return index if plain else emit("add", index, convert_unchecked(first, dtype))
     wide = DTYPE_OF_RAMP.get(dtype.name, dtype)
     kind = dtype.numpy.type
@@ -265,7 +267,7 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
 # -- from what is an array already ----------------------------------------------------------------------
 
 
-def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,  # noqa: A002
+def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
     value = array_operand(object)
     if dtype is not None:

@@ -23,8 +23,19 @@ from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, DType
 
-__all__ = ["FUNCTIONS", "as_tracer", "astype", "clip", "imag", "imag_part", "python_bool", "real", "real_part", "round_",
-           "where"]  # fmt: skip
+__all__ = [
+    "FUNCTIONS",
+    "as_tracer",
+    "astype",
+    "clip",
+    "imag",
+    "imag_part",
+    "python_bool",
+    "real",
+    "real_part",
+    "round_",
+    "where",
+]
 
 
 def as_tracer(item: Any) -> Any:
@@ -54,8 +65,8 @@ def where(condition: Any, x: Any = ABSENT, y: Any = ABSENT, /) -> Any:
     return new(values.as_array(emit("select", *aligned)))
 
 
-def clip(a: Any, a_min: Any = ABSENT, a_max: Any = ABSENT, out: Any = None, *, min: Any = ABSENT,  # noqa: A002
-         max: Any = ABSENT, **keywords: Any) -> Any:  # noqa: A002  # fmt: skip
+def clip(a: Any, a_min: Any = ABSENT, a_max: Any = ABSENT, out: Any = None, *, min: Any = ABSENT,
+         max: Any = ABSENT, **keywords: Any) -> Any:  # fmt: skip
     if a_min is ABSENT and a_max is ABSENT:
         a_min, a_max = (None if bound is ABSENT else bound for bound in (min, max))
     elif min is not ABSENT or max is not ABSENT:
@@ -68,12 +79,12 @@ def clip(a: Any, a_min: Any = ABSENT, a_max: Any = ABSENT, out: Any = None, *, m
     return clip_method(a, a_min, a_max, out, **keywords)
 
 
-def clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **keywords: Any) -> Any:  # noqa: A002
+def clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **keywords: Any) -> Any:
     array = as_tracer(a)
     if array.dtype.kind in "iu":
         limits = np.iinfo(array.dtype)
-        min = None if type(min) is int and min <= limits.min else min  # noqa: A001
-        max = None if type(max) is int and max >= limits.max else max  # noqa: A001
+        min = None if type(min) is int and min <= limits.min else min
+        max = None if type(max) is int and max >= limits.max else max
     if min is None and max is None:
         return np.positive(array, out=out, **keywords)
     if min is None:
@@ -234,7 +245,7 @@ def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neg
 def _limits(dtype: DType) -> tuple[float, float]:
     import ml_dtypes
 
-    limits = ml_dtypes.finfo(dtype.numpy)
+    limits = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
     return float(limits.max), float(limits.min)
 
 

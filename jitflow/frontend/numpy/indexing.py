@@ -87,7 +87,7 @@ def _item(item: Any) -> Any:
         return item
     if isinstance(item, tracers.SizeTracer):
         return Position(tracers.dim_of(item))
-    if isinstance(item, bool | np.bool_) and not isinstance(item, tracers.Tracer):
+    if type(item) in (bool, np.bool_):
         raise _masks()
     if not isinstance(item, tracers.Tracer | np.ndarray | list | tuple):
         try:
@@ -156,7 +156,8 @@ def _sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[V
         if item is None:
             entries.append(Entry(1))
             continue
-        start, size, step = 0, dims[axis], 1
+        start: Dim = 0
+        size, step = dims[axis], 1
         if isinstance(item, slice):
             start, size, step = slice_bounds(item, dims[axis])
             entries.append(Entry(size))

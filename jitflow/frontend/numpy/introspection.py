@@ -57,7 +57,7 @@ def _element_type(dtype: Any) -> DType:
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     source = from_.dtype if isinstance(from_, tracers.ArrayTracer | tracers.ScalarTracer) else from_
-    return numpy_says(np.can_cast, source, to, casting)  # type: ignore[arg-type]
+    return numpy_says(np.can_cast, source, to, casting)
 
 
 def _is_complex(x: Any) -> bool:

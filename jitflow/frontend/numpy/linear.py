@@ -239,7 +239,7 @@ def linalg_tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 
 def linalg_vecdot(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
-    return np.vecdot(x1, x2, axis=axis)
+    return np.vecdot(x1, x2, axis=axis)  # type: ignore[call-overload]
 
 
 def multi_dot(arrays: Any, *, out: Any = None) -> Any:

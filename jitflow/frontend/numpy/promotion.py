@@ -36,7 +36,7 @@ def placeholder(operand: Operand) -> Placeholder:
 
 
 @lru_cache(maxsize=4096)
-def _resolve(ufunc: np.ufunc, inputs: tuple[Placeholder, ...], signature: Any, casting: str, reduction: bool) -> Any:
+def _resolve(ufunc: np.ufunc, inputs: tuple[Placeholder, ...], signature: Any, casting: Any, reduction: bool) -> Any:
     outputs = (None,) * ufunc.nout
     given: tuple[Any, ...] = (None, *inputs, None) if reduction else (*inputs, *outputs)
     extra = {} if signature is None else {"signature": signature}
