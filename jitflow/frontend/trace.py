@@ -55,6 +55,7 @@ class Trace:
         self._views: dict[Value, Value] = {}
         self._shown: set[Value] = set()
         self._shared: set[Value] = set()
+        self._held: set[Value] = set()
         self._established: set[Fact] = set()
         self._equal: dict[str, Dim] = {}
         self._unbound: set[str] = set()
@@ -105,6 +106,20 @@ class Trace:
         while value in self._views:
             value = self._views[value]
             self._shared.add(value)
+
+    def hold(self, value: Value) -> None:
+        """An array object of the program holds ``value`` alone."""
+        self._held.add(self._root(value))
+
+    def is_held(self, value: Value) -> bool:
+        """Whether the elements of ``value`` are those of a parameter or of an array that the program holds alone."""
+        root = self._root(value)
+        return root in self._held or any(root is parameter for parameter in self.parameters)
+
+    def _root(self, value: Value) -> Value:
+        while value in self._views:
+            value = self._views[value]
+        return value
 
     def is_shared(self, value: Value) -> bool:
         """Whether more than one array object of the program shows elements of ``value``."""

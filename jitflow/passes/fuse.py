@@ -21,7 +21,7 @@ matrix products and concatenations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -56,7 +56,6 @@ class _Group:
 class _Fusion:
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.axes = Axes()
         self.producer: dict[Value, Op] = {
             result: op for op in function.region.body for result in op.results
         }  # fmt: skip
@@ -128,28 +127,26 @@ class _Fusion:
         upper, lower = self.group_of[producer], self.group_of[consumer]
         if upper is lower:
             return
-        mark = self.axes.mark()
-        self._relate_between(upper, lower)
         reason = self._why_not(upper, lower)
         if reason:
-            self.axes.undo(mark)
             self.decisions.append(f"{producer.name} ({producer.loc}) not fused into {consumer.name}: {reason}")
         else:
             self._merge(upper, lower)
 
-    def _relate_between(self, upper: _Group, lower: _Group) -> None:
-        """Relate the axes of both groups along every edge from ``upper`` to ``lower``."""
-        for op in upper.ops:
-            self.axes.relate(op)
-        for op in lower.ops:
-            self.axes.relate(op)
+    def _axes_of(self, ops: Sequence[Op]) -> Axes:
+        """The axes that the ops relate among themselves, through the views between them."""
+        axes = Axes()
+        members = set(ops)
+        for op in ops:
+            axes.relate(op)
             for operand in op.operands:
                 producer = self._origin(operand)
-                if producer is not None and self.group_of.get(producer) is upper:
+                if producer in members:
                     view = self.producer[operand]
                     while view is not producer:
-                        self.axes.relate(view)
+                        axes.relate(view)
                         view = self.producer[view.operands[0]]
+        return axes
 
     def _why_not(self, upper: _Group, lower: _Group) -> str:
         if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
@@ -172,21 +169,22 @@ class _Fusion:
             if stored and source is not None:
                 yield source
 
-    def _is_nest(self, ops: Iterable[Op]) -> bool:
-        """Whether the ops, under the relations so far, are one loop nest."""
+    def _is_nest(self, ops: Sequence[Op]) -> bool:
+        """Whether the ops are one loop nest."""
+        axes = self._axes_of(ops)
         reduced: frozenset[Axis] | None = None
         narrowest: tuple[Axis, ...] | None = None
         spans: list[tuple[tuple[Axis, ...], bool]] = []
         for op in ops:
             for value in (*op.results, *op.operands):
                 if isinstance(value.type, Tensor):
-                    classes = self.axes.classes(value)
+                    classes = axes.classes(value)
                     if len(set(classes)) != len(classes):
                         return False
                     spans.append((classes, value is op.results[0]))
             if "reduction" in op.definition.traits:
-                folded = self._folded(op)
-                operands_widest = self.axes.classes(op.operands[0])
+                folded = _folded(op, axes)
+                operands_widest = axes.classes(op.operands[0])
                 narrowest = operands_widest if narrowest is None or len(operands_widest) < len(narrowest) else narrowest
                 if reduced is not None and folded != reduced:
                     return False
@@ -202,10 +200,6 @@ class _Fusion:
             if set(classes) != set(kept[: len(classes)]):
                 return False
         return True
-
-    def _folded(self, op: Op) -> frozenset[Axis]:
-        dims = dims_of(op.operands[0].type)
-        return frozenset(self.axes.find((op.operands[0], axis)) for axis in op.attributes["axes"] if dims[axis] != 1)
 
     def _makes_cycle(self, upper: _Group, lower: _Group) -> bool:
         """Whether ``lower`` needs a group that needs ``upper``, other than directly."""
@@ -251,16 +245,13 @@ class _Fusion:
                 upper, lower = self.group_of[first], self.group_of[second]
                 if upper is lower or "gather" in (first.name, second.name):
                     continue
-                mark = self.axes.mark()
-                self.axes.relate(first)
-                self.axes.relate(second)
+                stored = (source for op in upper.ops + lower.ops for source in self._stored_sources(op))
                 if (
-                    not self._is_nest(upper.ops + lower.ops)
-                    or self._makes_cycle(upper, lower)
-                    or self._makes_cycle(lower, upper)
+                    not any(self.group_of[source] in (upper, lower) for source in stored)
+                    and self._is_nest(upper.ops + lower.ops)
+                    and not self._makes_cycle(upper, lower)
+                    and not self._makes_cycle(lower, upper)
                 ):
-                    self.axes.undo(mark)
-                else:
                     self._merge(upper, lower)
 
     # Writing the fused function
@@ -339,6 +330,12 @@ class _Fusion:
             value = op.operands[0]
             yield value
             op = self.producer.get(value)
+
+
+def _folded(op: Op, axes: Axes) -> frozenset[Axis]:
+    """The loops that a reduction folds."""
+    dims = dims_of(op.operands[0].type)
+    return frozenset(axes.find((op.operands[0], axis)) for axis in op.attributes["axes"] if dims[axis] != 1)
 
 
 def _is_fusable(op: Op) -> bool:

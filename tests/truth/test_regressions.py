@@ -55,6 +55,30 @@ PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
     "scalars have the functions of arrays": (
         ["np.astype(a0, np.float32)", "np.squeeze(a0)", "a0.copy()", "np.copy(a0)"], [{"a0": "number('i8', 1)"}], EXACT,
     ),
+    "a saved value that is a result too is written to both places": (
+        ["np.expm1(a0)", "np.nanstd(v0, axis=1)"], [{"a0": "array('f4', (1, 130), 'C', 1)"}], "spread",
+    ),
+    "a short inner loop is not joined past an operand that varies outside": (
+        ["a0[None] * a0[:, None]", "np.tile(a0, (1, 2))"], [{"a0": "array('f4', (17, 3))"}], EXACT,
+    ),
+    "an extremum of nothing with an initial value": (
+        ["np.max(a0, axis=0, initial=2)", "np.min(a0, axis=0, initial=1)"], [{"a0": "array('f4', (0, 3))"}], EXACT,
+    ),
+    "a view of a copy does not show the original": (
+        ["np.trunc(a0)", "v0.reshape(-1)", "np.positive(a1)", "v2[1:]"],
+        [{"a0": "array('?', (33, 1))", "a1": "array('f4', (5,))"}], EXACT,
+    ),
+    "a gather and what it reads are not one kernel": (
+        ["np.fmax(a0, np.int8(3))", "np.take(v0, a0, mode='wrap')"], [{"a0": "array('u1', (4,), 'strided', 4)"}], EXACT,
+    ),
+    "what relates the axes of a kernel is in it": (
+        ["np.vdot(a1, a1)", "np.dot(v0, a0)", "v1.argmax()", "np.nanmean(v1, axis=-1)"],
+        [{"a0": "array('f4', (8, 1, 3), 'reversed', 9)", "a1": "array('u2', (8, 17), 'broadcast', 9)"}], LINEAR,
+    ),
+    "0-d arrays repeat, and scalars transpose": (
+        ["np.repeat(a0, 2, axis=0)", "a1.T", "np.transpose(a1)"], [{"a0": "array('f4', ())", "a1": "number('i8', 1)"}],
+        EXACT,
+    ),
     "norms flatten": (["np.linalg.norm(a0)"], [{"a0": "array('f4', (3, 4), 'C', 1)"}], "norm"),
 }  # fmt: skip
 

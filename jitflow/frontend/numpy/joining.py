@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -145,7 +146,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
         from jitflow.frontend.numpy.indexing import slice_bounds
 
         marks = [None, *indices_or_sections, None]
-        bounds = [slice_bounds(slice(start, stop), size) for start, stop in zip(marks, marks[1:], strict=False)]
+        bounds = [slice_bounds(slice(start, stop), size) for start, stop in itertools.pairwise(marks)]
         return _pieces(value, [(start, count) for start, count, _ in bounds], place)
     sections = static_int(indices_or_sections, "the number of sections")
     if sections <= 0:
@@ -192,7 +193,8 @@ def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Any, ...]:
     count = static_int(tracers.size_of(values.dims(value)[place]), "the number of arrays")
     pieces = _pieces(value, [(start, 1) for start in range(count)], place)
     rest = values.dims(value)[:place] + values.dims(value)[place + 1 :]
-    return tuple(view(values.reshape(piece.value, rest)) for piece in pieces)
+    arrays = [values.reshape(piece.value, rest) for piece in pieces]
+    return tuple(view(array) if rest else new(values.as_scalar(array)) for array in arrays)
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, Union
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -40,8 +40,8 @@ __all__ = [
     "view",
 ]  # fmt: skip
 
-PythonNumber = Union[bool, int, float, complex]
-Operand = Union[Value, PythonNumber]
+PythonNumber = bool | int | float | complex
+Operand = Value | PythonNumber
 PYTHON_DTYPES: dict[type, DType] = {bool: BOOL, int: I64, float: F64, complex: C128}
 
 Answer = TypeVar("Answer")
@@ -74,11 +74,11 @@ def operand(item: Any) -> Operand:
     """A tracer's value, a captured array or NumPy scalar as a value, a Python number as itself, a list as an array."""
     if isinstance(item, Value):
         return item
-    if isinstance(item, tracers.Tracer) or isinstance(item, np.ndarray | np.generic):
+    if isinstance(item, tracers.Tracer | np.ndarray | np.generic):
         return tracers.lift(item)
     if isinstance(item, bool | int | float | complex):
-        python_type = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
-        return python_type(item)
+        python_type: Any = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
+        return cast(PythonNumber, python_type(item))
     if isinstance(item, list | tuple):
         from jitflow.frontend.numpy.creation import array_from_sequence
 
@@ -127,17 +127,17 @@ def dtype_argument(dtype: Any, default: DType | None = None) -> DType:
     return known
 
 
-def normalized_axis(axis: Any, rank: int) -> int:
-    """A single axis, counted from the front. Raises AxisError as NumPy does."""
-    return int(numpy_says(normalize_axis_index, static_int(axis, "axis"), rank))
+def normalized_axis(axis: Any, rank: int, name: str | None = None) -> int:
+    """A single axis, counted from the front. Raises AxisError as NumPy does, whose message may begin with a name."""
+    return int(numpy_says(normalize_axis_index, static_int(axis, name or "axis"), rank, name))
 
 
-def normalized_axes(axis: Any, rank: int) -> tuple[int, ...]:
-    """The axes that an ``axis`` argument names, in its order; None means all of them."""
+def normalized_axes(axis: Any, rank: int, name: str | None = None) -> tuple[int, ...]:
+    """The axes that an ``axis`` argument names, in its order; None means all of them. ``name`` as in NumPy's error."""
     if axis is None:
         return tuple(range(rank))
     items = axis if isinstance(axis, tuple | list) else (axis,)
-    return tuple(numpy_says(normalize_axis_tuple, tuple(static_int(item, "axis") for item in items), rank))
+    return tuple(numpy_says(normalize_axis_tuple, tuple(static_int(item, "axis") for item in items), rank, name))
 
 
 def static_int(item: Any, name: str) -> int:
@@ -171,7 +171,7 @@ def new(value: Value) -> Any:
 
     What another array holds is copied; that costs nothing where the copy is only read.
     """
-    if values.rank(value) and not current_trace().is_new_array(value):
+    if values.rank(value) and current_trace().is_held(value):
         value = values.emit("copy", value)
     return tracers.wrap(value, owned=True)
 

@@ -26,7 +26,7 @@ from jitflow.frontend.numpy.operands import (
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS", "flip", "repeat"]
@@ -75,17 +75,17 @@ def _rolled(value: Value, shift: Any, axis: int) -> Value:
     """One axis rolled: its last ``shift`` elements first. A shift that only the running program knows gathers."""
     size = values.dims(value)[axis]
     if isinstance(shift, tracers.ScalarTracer | tracers.ArrayTracer):
-        offset = values.cast(array_operand(shift), I64)
-        if values.rank(offset):
+        distance = values.cast(array_operand(shift), I64)
+        if values.rank(distance):
             raise refuse("np.roll by an array of shifts", "roll by one number at a time")
-        position = emit("subtract", values.iota(I64, (size,)), values.as_scalar(offset))
+        position = emit("subtract", values.iota(I64, (size,)), values.as_scalar(distance))
         return emit("gather", value, position, axis=axis, mode="wrap")
     moved = tracers.dim_of(shift)
     if size == 0:
         return value
-    offset_dim = moved % size
-    first = _cut(value, axis, size - offset_dim, offset_dim)
-    return concatenate_values([first, _cut(value, axis, 0, size - offset_dim)], axis)
+    offset = moved % maximum(size, 1)  # no elements: nothing moves
+    first = _cut(value, axis, size - offset, offset)
+    return concatenate_values([first, _cut(value, axis, 0, size - offset)], axis)
 
 
 def _cut(value: Value, axis: int, start: Dim, size: Dim) -> Value:
@@ -119,12 +119,14 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if axis is None:
         value, place = values.reshape(value, (broadcasting.total_size(value),)), 0
     else:
+        if not values.rank(value):
+            value = values.reshape(value, (1,))  # NumPy repeats a 0-d array as one of one element
         place = normalized_axis(axis, values.rank(value))
     if isinstance(repeats, list | tuple | np.ndarray) and not isinstance(repeats, tracers.Tracer):
         return _repeat_each(value, [static_int(item, "repeats") for item in repeats], place)
     count = tracers.dim_of(repeats)
     if isinstance(count, int) and count < 0:
-        raise UserValueError("repeats may not contain negative values.")
+        raise UserValueError("negative dimensions are not allowed")
     dims = values.dims(value)
     spread = (*dims[: place + 1], count, *dims[place + 1 :])
     axes = [axis if axis <= place else axis + 1 for axis in range(len(dims))]

@@ -77,12 +77,18 @@ _ACCUMULATIONS: Mapping[np.ufunc, str] = MappingProxyType(
 )
 
 
-def reduction_axes(axis: Any, rank: int) -> tuple[int, ...]:
-    """The axes that a reduction folds, in increasing order. On a 0-d array the axes 0 and -1 mean none."""
-    if rank == 0 and axis is not None:
-        normalized_axes(axis, 1)
-        return ()
-    return tuple(sorted(normalized_axes(axis, rank)))
+def reduction_axes(axis: Any, rank: int, *, strict: bool = False) -> tuple[int, ...]:
+    """The axes that a reduction folds, in increasing order.
+
+    On a 0-d array the axes 0 and -1 mean none, unless the function is ``strict`` about it, as ``mean`` is.
+    """
+    try:
+        found = normalized_axes(axis, rank if rank or strict or axis is None else 1)
+    except UserValueError as error:
+        if "repeated" not in error.message:
+            raise
+        raise UserValueError("duplicate value in 'axis'") from None
+    return tuple(sorted(found)) if rank else ()
 
 
 def keep_axes(result: Value, source: tuple[Dim, ...], axes: tuple[int, ...]) -> Value:
@@ -126,20 +132,41 @@ def reduce_value(
     rule = _FOLDS.get(ufunc)
     if rule is None:
         raise refuse(f"{ufunc.__name__}.reduce", "write the reduction with sum, prod, max, min, any or all")
+    if ufunc in (np.fmax, np.fmin) and values.dtype_of_value(value).is_complex:
+        raise refuse(f"{ufunc.__name__}.reduce of complex numbers", "reduce the real and imaginary parts")
     loop = _reduction_dtype(ufunc, value, dtype)
     axes = reduction_axes(axis, values.rank(value))
     value = values.cast(value, loop)
-    identity = None if rule.identity is None else rule.identity
-    if initial is not ABSENT and initial is not None:
-        identity = initial
+    start = None if initial is ABSENT or initial is None else convert(operand(initial), loop)
     if where is not True:
-        value = _masked(ufunc, value, where, identity)
-    total = initial is not ABSENT and initial is not None and ufunc in (np.maximum, np.minimum) and not loop.is_complex
-    result = fold(rule.op_for(loop), _shaped(value), axes, **({"empty": True} if total else {}))
-    if initial is not ABSENT and initial is not None:
-        combined = compute(ufunc, (result, convert(operand(initial), loop)))[0]
-        result = values.cast(combined, loop)
+        value = _masked(ufunc, value, where, start if rule.identity is None else _identity(rule, loop))
+    result = _folded(ufunc, rule, _shaped(value), axes, start)
     return keep_axes(result, values.dims(value), axes) if keepdims and values.rank(value) else result
+
+
+def _identity(rule: Fold, dtype: DType) -> Value:
+    """The identity in a dtype; that of ``bitwise_and`` has all bits set."""
+    if dtype == BOOL:
+        return values.constant(bool(rule.identity), BOOL)
+    if dtype.kind == "u" and rule.identity < 0:
+        return values.constant(int(np.iinfo(dtype.numpy).max), dtype)
+    return values.constant(rule.identity, dtype)
+
+
+def _folded(ufunc: np.ufunc, rule: Fold, value: Value, axes: tuple[int, ...], start: Value | None) -> Value:
+    """The reduction, combined with ``start``: then it is no error that there is nothing to fold."""
+    dtype = values.dtype_of_value(value)
+    name = rule.op_for(dtype)
+    if start is None:
+        return fold(name, value, axes)
+    if ufunc in (np.fmax, np.fmin):
+        if dtype.is_float:
+            worst = values.constant_like(-np.inf if ufunc is np.fmax else np.inf, value)
+            value = values.as_array(values.select(emit("isnan", value), worst, value))
+        name = "reduce_maximum" if ufunc is np.fmax else "reduce_minimum"
+    may_be_empty = name in ("reduce_maximum", "reduce_minimum") and not dtype.is_complex
+    result = fold(name, value, axes, **({"empty": True} if may_be_empty else {}))
+    return values.cast(compute(ufunc, (result, start))[0], dtype)
 
 
 def _shaped(value: Value) -> Value:
@@ -157,16 +184,14 @@ def _reduction_dtype(ufunc: np.ufunc, value: Value, dtype: Any) -> DType:
     return ufunc_dtypes(ufunc, (value,), reduction=True)[-1]
 
 
-def _masked(ufunc: np.ufunc, value: Value, where: Any, identity: Any) -> Value:
-    if identity is None:
+def _masked(ufunc: np.ufunc, value: Value, where: Any, filler: Value | None) -> Value:
+    if filler is None:
         raise UserValueError(
             f"reduction operation '{ufunc.__name__}' does not have an identity, "
             "so to use a where mask one has to specify 'initial'"
         )
-    mask = where_mask(where)
-    filler = convert(operand(identity), values.dtype_of_value(value))
     source = values.dims(value)
-    (mask, aligned), target = broadcasting.align([mask, value])
+    (mask, aligned), target = broadcasting.align([where_mask(where), value])
     if len(target) != len(source):
         raise UserValueError("where= must broadcast to the array that is reduced")
     return values.select(mask, aligned, filler)
@@ -274,7 +299,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 def _cumulative_array_api(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
     value = array_operand(x)
     if values.rank(value) == 0:
-        raise UserValueError("At least one dimension is required")
+        value = values.reshape(value, (1,))
     if axis is None:
         if values.rank(value) != 1:
             raise UserValueError("For arrays which have more than one dimension ``axis`` argument is required.")

@@ -64,15 +64,18 @@ def _complete(requested: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
 
 
 def _message(total: Dim, requested: tuple[Dim, ...]) -> tuple[str, list[Value]]:
-    marks = tuple(dim if not (isinstance(dim, int) and dim < 0) else -1 for dim in requested)
-    text, sizes = broadcasting.message_shapes("{shapes}", [marks])
-    text = text.replace("-1", "newaxis")
-    return f"cannot reshape array of size {{}} into shape {text}", [values.size(total), *sizes]
+    """NumPy's error with ``{}`` for the run-time sizes, and those. An unknown size in front is not mentioned."""
+    unknown = [isinstance(dim, int) and dim < 0 for dim in requested]
+    marks = tuple(-1 if negative else dim for negative, dim in zip(unknown, requested, strict=True))
+    text, sizes = broadcasting.message_shapes("{shapes}", [marks[1:] if unknown[:1] == [True] else marks])
+    if len(requested) > 1:
+        text = text.replace(",)", ")")
+    return f"cannot reshape array of size {{}} into shape {text}".replace("-1", "newaxis"), [values.size(total), *sizes]
 
 
 def _now(total: Dim, requested: tuple[Dim, ...]) -> UserValueError:
-    shape = broadcasting.shape_text(requested).replace("-1", "newaxis")
-    return UserValueError(f"cannot reshape array of size {broadcasting.hint(total)} into shape {shape}")
+    message, sizes = _message(total, requested)
+    return UserValueError(message.format(*(broadcasting.hint_of(size) for size in sizes)))
 
 
 def _require_size(size: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
@@ -149,10 +152,17 @@ def matrix_transpose(x: Any, /) -> Any:
     return view(values.transpose(value, [*order[:-2], order[-1], order[-2]]))
 
 
+def matrix_transpose_attribute(x: Any) -> Any:
+    """``array.mT``, whose error has other words than the function's."""
+    if values.rank(array_operand(x)) < 2:
+        raise UserValueError("matrix transpose with ndim < 2 is undefined")
+    return matrix_transpose(x)
+
+
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
     value = array_operand(a)
     order = list(range(values.rank(value)))
-    first, second = normalized_axis(axis1, len(order)), normalized_axis(axis2, len(order))
+    first, second = (normalized_axis(axis, len(order), name) for axis, name in ((axis1, "axis1"), (axis2, "axis2")))
     order[first], order[second] = order[second], order[first]
     return view(values.transpose(value, order))
 
@@ -160,7 +170,7 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Any:
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     value = array_operand(a)
     rank = values.rank(value)
-    origins, targets = normalized_axes(source, rank), normalized_axes(destination, rank)
+    origins, targets = normalized_axes(source, rank, "source"), normalized_axes(destination, rank, "destination")
     if len(origins) != len(targets):
         raise UserValueError("`source` and `destination` arguments must have the same number of elements")
     order = [axis for axis in range(rank) if axis not in origins]
@@ -243,8 +253,10 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     source = values.dims(value)
     if len(source) > len(target):
         raise UserValueError("input operand has more dimensions than allowed by the axis remapping")
-    message = f"operands could not be broadcast together with remapped shapes [original->remapped]: " \
-              f"{broadcasting.shape_text(source)}  and requested shape {broadcasting.shape_text(target)}"  # fmt: skip
+    message = (
+        "operands could not be broadcast together with remapped shapes [original->remapped]: "
+        f"{broadcasting.shape_text(source)}  and requested shape {broadcasting.shape_text(target)}"
+    )
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
         if dim != wanted and not broadcasting.is_one(dim):
             broadcasting.require_equal(dim, wanted, message)

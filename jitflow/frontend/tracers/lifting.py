@@ -33,6 +33,8 @@ def wrap(value: Value, *, owned: bool | None = None) -> Any:
         trace = current_trace()
         if not owned:
             trace.show(value)
+        else:
+            trace.hold(value)
         return ArrayTracer(value, trace, owned=trace.is_new_array(value) if owned is None else owned)
     if isinstance(kind, Scalar):
         return NumberTracer(value) if kind.weak else ScalarTracer(value)

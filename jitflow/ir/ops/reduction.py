@@ -1,7 +1,8 @@
 """Reductions and running accumulations along axes.
 
 ``reduce_F`` folds the axes in ``axes`` with F and drops them; over all axes it gives a NumPy scalar. The order of
-folding is free within NumPy's accuracy; it is fixed for one machine, dtype and shape. ``accumulate_F`` keeps every
+folding is free within NumPy's accuracy; it is fixed for one machine, dtype and shape. Those without an identity raise
+on no elements; with ``empty``, ``maximum`` and ``minimum`` give a number that gives way. ``accumulate_F`` keeps every
 partial result along ``axis``, in order.
 """
 
@@ -77,10 +78,30 @@ def _reduce(name: str, kinds: str, evaluate: Callable[[Any, tuple[int, ...]], An
 
     def run(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
         with np.errstate(all="ignore"):
+            if attributes.get("empty") and not all(operands[0].shape[axis] for axis in attributes["axes"]):
+                return _of_nothing(types[0], np.delete(operands[0].shape, attributes["axes"]), function == "maximum")
             return evaluate(operands[0], attributes["axes"])
 
-    effects = (Effect("check"),) if function in NO_IDENTITY else ()
-    return OpDef(name, doc, "tensor", 1, _reduce_rule(name, kinds), run, effects, frozenset({"reduction"}), ("axes",))
+    def effects(attributes: Attributes) -> tuple[Effect, ...]:
+        return (Effect("check"),) if function in NO_IDENTITY and not attributes.get("empty") else ()
+
+    return OpDef(
+        name, doc, "tensor", 1, _reduce_rule(name, kinds), run, effects, frozenset({"reduction"}), ("axes", "empty")
+    )
+
+
+def _of_nothing(type: Type, shape: Any, lowest: bool) -> Any:
+    """What ``reduce_maximum`` and ``reduce_minimum`` with ``empty`` give: the number that gives way to all others."""
+    assert isinstance(type, Scalar | Tensor)
+    dtype = type.dtype
+    if dtype.kind == "b":
+        filler: Any = not lowest
+    elif dtype.is_integer:
+        limits = np.iinfo(dtype.numpy)
+        filler = limits.min if lowest else limits.max
+    else:
+        filler = -np.inf if lowest else np.inf
+    return np.full(tuple(int(size) for size in shape), filler, dtype.numpy)[()]
 
 
 def _ufunc(ufunc: np.ufunc) -> Callable[[Any, tuple[int, ...]], Any]:

@@ -349,7 +349,8 @@ class Elements:
                 self.hosts.add(host)
                 self.saved[value] = self.outputs[host][2]
             elif self.horizontal and isinstance(value.type, Tensor):
-                buffer = self.buffer_for(value, value.type.dtype)
+                row = Value(value.type, value.name)  # beside the value's own buffer, which it has if it is a result
+                buffer = self.buffer_for(row, value.type.dtype)
                 loops = [*self.outer, *self.reduced] if self.target.distributed else self.reduced
                 strides: dict[Loop, Dim] = {}
                 total: Dim = value.type.dtype.itemsize
@@ -357,7 +358,7 @@ class Elements:
                     strides[loop] = total
                     total = total * loop.dim
                 self.scratch.append((buffer, total))
-                self.saved[value] = Access(value, value.type.dtype, 0, strides)
+                self.saved[value] = Access(row, value.type.dtype, 0, strides)
             else:
                 del self.schedule.saved[value]
 

@@ -193,7 +193,10 @@ class Schedule:
             return 0
         self._around, self._inner = self._own(around), self._own(inner)
         for strides in self._all_strides():
-            if not self._repeats(strides) and strides.get(self._around, 0) != strides.get(self._inner, 0) * length:
+            if self._repeats(strides):
+                if any(stride != 0 for own, stride in strides.items() if own is not self._inner):
+                    return 0
+            elif strides.get(self._around, 0) != strides.get(self._inner, 0) * length:
                 return 0
         self.outer[-2:] = [self._join(around, inner)]
         return length
