@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.errors import UserValueError
+from jitflow.errors import USER_ERRORS
 from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Fact, Value
@@ -27,15 +27,15 @@ Dims = tuple[Dim, ...]
 _MEET = "operands could not be broadcast together with shapes {shapes} "
 
 
-def common_dims(shapes: Sequence[Dims], message: str = _MEET) -> Dims:
-    """The dims that all shapes broadcast to. ``{shapes}`` in ``message`` stands for the shapes in the error."""
+def common_dims(shapes: Sequence[Dims], message: str = _MEET, error: type[Exception] = ValueError) -> Dims:
+    """The dims that all shapes broadcast to. ``{shapes}`` in ``message`` stands for the shapes in the ``error``."""
     shaped = [shape for shape in shapes if shape]
     if not shaped:
         return ()
     rank = max(len(shape) for shape in shaped)
     result: list[Dim] = []
     for axis in range(-rank, 0):
-        result.append(_meet([shape[axis] for shape in shaped if len(shape) >= -axis], shapes, message))
+        result.append(_meet([shape[axis] for shape in shaped if len(shape) >= -axis], shapes, message, error))
     return tuple(result)
 
 
@@ -57,25 +57,29 @@ def broadcast_to(value: Value, target: Dims) -> Value:
     return values.broadcast_in(value, target, axes, assumed=not provable)
 
 
-def require_equal(left: Dim, right: Dim, message: str, shapes: Sequence[Dims] = ()) -> None:
-    """Raise ValueError, now or at run time, unless two dims are one size. ``message`` as in `common_dims`.
+def require_equal(
+    left: Dim, right: Dim, message: str, shapes: Sequence[Dims] = (), error: type[Exception] = ValueError
+) -> None:
+    """Raise ``error``, now or at run time, unless two dims are one size. ``message`` as in `common_dims`.
 
     Afterwards the trace knows that they are equal, and says ``left`` for ``right``.
     """
     if current_trace().known(left, "==", right) is False:
-        raise UserValueError(message.replace("{shapes}", " ".join(shape_text(shape) for shape in shapes)))
-    require_equal_sizes(left, right, *message_shapes(message, shapes))
+        raise USER_ERRORS[error](message.replace("{shapes}", " ".join(shape_text(shape) for shape in shapes)))
+    require_equal_sizes(left, right, *message_shapes(message, shapes), error)
 
 
-def require_equal_sizes(left: Dim, right: Dim, template: str, sizes: Sequence[Value]) -> None:
+def require_equal_sizes(
+    left: Dim, right: Dim, template: str, sizes: Sequence[Value], error: type[Exception] = ValueError
+) -> None:
     """`require_equal` with a message in which ``{}`` stands for ``sizes``."""
     trace = current_trace()
     known = trace.known(left, "==", right)
     if known:
         return
     if known is False:
-        raise UserValueError(template.format(*(hint_of(size) for size in sizes)))
-    values.check(values.emit("equal", values.size(left), values.size(right)), ValueError, template, *sizes)
+        raise USER_ERRORS[error](template.format(*(hint_of(size) for size in sizes)))
+    values.check(values.emit("equal", values.size(left), values.size(right)), error, template, *sizes)
     trace.establish(Fact(right, "==", left))
 
 
@@ -93,7 +97,7 @@ def message_shapes(message: str, shapes: Sequence[Dims]) -> tuple[str, list[Valu
     return message.replace("{shapes}", " ".join(texts)), sizes
 
 
-def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str) -> Dim:
+def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exception]) -> Dim:
     """The size at which the dims of one axis meet."""
     resolve = current_trace().resolve
     distinct = list(dict.fromkeys(dim for dim in map(resolve, dims) if dim != 1))
@@ -104,7 +108,7 @@ def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str) -> Dim:
         return 1
     chosen = next((dim for dim in long if isinstance(dim, int)), long[0])
     for dim in long:
-        require_equal(chosen, dim, message, shapes)
+        require_equal(chosen, dim, message, shapes, error)
     return chosen
 
 

@@ -270,3 +270,23 @@ def entr(x: Value) -> Value:
     inside = emit("negative", emit("multiply", x, emit("log", x)))
     outside = select(emit("equal", x, zero), zero, constant_like(-np.inf, x))
     return select(emit("isnan", x), x, select(emit("greater", x, zero), inside, outside))
+
+
+@through_f32
+def rel_entr(x: Value, y: Value) -> Value:
+    """x * log(x / y), 0 where x is 0, else infinite outside of positive numbers; near 1 the quotient cancels."""
+    zero, ratio = constant_like(0.0, x), emit("divide", x, y)
+    near = emit("log1p", emit("divide", emit("subtract", x, y), y))
+    apart = emit("subtract", emit("log", x), emit("log", y))  # for a quotient that over- or underflows
+    logarithm = select(_between(0.5, ratio, 2.0), near, emit("log", ratio))
+    tiny = float(np.finfo(dtype_of_value(x).numpy).tiny)
+    logarithm = select(_between(tiny, ratio, np.inf), logarithm, apart)
+    vanishes = emit("logical_and", emit("equal", x, zero), emit("greater_equal", y, zero))
+    positive = emit("logical_and", emit("greater", x, zero), emit("greater", y, zero))
+    outside = select(vanishes, zero, constant_like(np.inf, x))
+    unknown = emit("logical_or", emit("isnan", x), emit("isnan", y))
+    return select(unknown, constant_like(np.nan, x), select(positive, emit("multiply", x, logarithm), outside))
+
+
+def _between(low: float, x: Value, high: float) -> Value:
+    return emit("logical_and", emit("less", constant_like(low, x), x), emit("less", x, constant_like(high, x)))

@@ -89,16 +89,20 @@ def _item(item: Any) -> Any:
         return Position(tracers.dim_of(item))
     if type(item) in (bool, np.bool_):
         raise _masks()
-    if not isinstance(item, tracers.Tracer | np.ndarray | list | tuple):
-        try:
-            return Position(operator.index(item))
-        except TypeError:
-            raise UserIndexError(
-                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
-                "are valid indices",
-                found=type(item).__name__,
-            ) from None
-    return Lookup(_positions(item))
+    if isinstance(item, tracers.Tracer | np.ndarray | list | tuple):
+        return Lookup(_positions(item))
+    try:
+        return Position(operator.index(item))
+    except TypeError:
+        raise _not_an_index(type(item).__name__) from None
+
+
+def _not_an_index(found: str) -> UserIndexError:
+    return UserIndexError(
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+        "indices",
+        found=found,
+    )
 
 
 def _positions(item: Any) -> Value:
@@ -109,6 +113,8 @@ def _positions(item: Any) -> Value:
     dtype = values.dtype_of_value(given)
     if dtype.kind == "b":
         raise _masks()
+    if not dtype.is_integer and isinstance(item, tracers.ScalarTracer):
+        raise _not_an_index(dtype.numpy.name)
     if not dtype.is_integer:
         raise UserIndexError("arrays used as indices must be of integer (or boolean) type", found=dtype.numpy.name)
     return values.as_scalar(values.as_strong(given))
@@ -173,6 +179,9 @@ def _sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[V
     return values.reshape(sliced, tuple(entry.size for entry in entries)), entries
 
 
+_MISMATCH = "shape mismatch: indexing arrays could not be broadcast together with shapes {shapes} "
+
+
 def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> Value:
     places = [axis for axis, entry in enumerate(entries) if entry.lookup]
     rest = [axis for axis in range(len(entries)) if axis not in places]
@@ -180,13 +189,7 @@ def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> Value:
     moved = values.transpose(basic, rest[:before] + places + rest[before:])
     indices = [_as_positions(entries[axis].lookup, entries[axis].size, axis) for axis in places]
     shapes = [values.dims(index) for index in indices]
-    try:
-        target = broadcasting.common_dims(shapes)
-    except UserValueError:
-        listed = " ".join(broadcasting.shape_text(shape) for shape in shapes if shape)
-        raise UserIndexError(
-            f"shape mismatch: indexing arrays could not be broadcast together with shapes {listed} "
-        ) from None
+    target = broadcasting.common_dims(shapes, _MISMATCH, IndexError)
     aligned = [broadcasting.broadcast_to(index, target) if values.rank(index) else index for index in indices]
     return emit("gather", moved, *aligned, axis=before)
 

@@ -44,7 +44,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     rank = values.rank(value)
     if rank < 2:
         raise UserValueError("diag requires an array of at least two dimensions")
-    first, second = normalized_axis(axis1, rank), normalized_axis(axis2, rank)
+    first, second = normalized_axis(axis1, rank, "axis1"), normalized_axis(axis2, rank, "axis2")
     if first == second:
         raise UserValueError("axis1 and axis2 cannot be the same")
     return view(diagonal_value(value, static_int(offset, "offset"), first, second))
@@ -161,7 +161,7 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
 # -- norms -----------------------------------------------------------------------------------------------------
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:  # noqa: A002
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """Norms of vectors, and those of matrices that need no decomposition."""
     array = as_tracer(x)
     if array.dtype.kind not in "fc":
@@ -185,7 +185,7 @@ def _squares(array: Any) -> Any:
     return array * array
 
 
-def _vector_norm(array: Any, ord: Any, axis: int, keepdims: Any) -> Any:  # noqa: A002
+def _vector_norm(array: Any, ord: Any, axis: int, keepdims: Any) -> Any:
     if ord is None or ord == 2:
         return np.sqrt(np.sum(_squares(array), axis=axis, keepdims=keepdims))
     magnitude = np.abs(array)
@@ -202,7 +202,7 @@ def _vector_norm(array: Any, ord: Any, axis: int, keepdims: Any) -> Any:  # noqa
     return np.power(np.sum(np.power(magnitude, ord), axis=axis, keepdims=keepdims), 1.0 / ord)
 
 
-def _matrix_norm(array: Any, ord: Any, axes: tuple[int, ...], keepdims: Any) -> Any:  # noqa: A002
+def _matrix_norm(array: Any, ord: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
     if ord in (None, "f", "fro"):
         return np.sqrt(np.sum(_squares(array), axis=axes, keepdims=keepdims))
     if ord not in (1, -1, np.inf, -np.inf):
@@ -214,7 +214,7 @@ def _matrix_norm(array: Any, ord: Any, axes: tuple[int, ...], keepdims: Any) -> 
     return result if keepdims else np.squeeze(result, axis=axes)[()]
 
 
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Any:  # noqa: A002
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Any:
     array = as_tracer(x)
     if array.dtype.kind not in "fc":
         array = astype(array, np.float64)
@@ -226,12 +226,12 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: Any = False, ord: Any 
         return _vector_norm(array, ord, axes[0], keepdims)
     rest = [place for place in range(array.ndim) if place not in axes]
     moved = np.transpose(array, rest + list(axes))
-    flat = np.reshape(moved, tuple(array.shape[place] for place in rest) + (-1,))
+    flat = np.reshape(moved, (*(array.shape[place] for place in rest), -1))
     result = _vector_norm(flat, ord, len(rest), False)
     return np.reshape(result, tuple(1 if p in axes else s for p, s in enumerate(array.shape))) if keepdims else result
 
 
-def matrix_norm(x: Any, /, *, keepdims: Any = False, ord: Any = "fro") -> Any:  # noqa: A002
+def matrix_norm(x: Any, /, *, keepdims: Any = False, ord: Any = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 

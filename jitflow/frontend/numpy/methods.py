@@ -91,7 +91,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 ATTRIBUTES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
         "T": shape.transpose,
-        "mT": shape.matrix_transpose,
+        "mT": shape.matrix_transpose_attribute,
         "real": elementwise.real,
         "imag": elementwise.imag,
         "size": introspection.size,

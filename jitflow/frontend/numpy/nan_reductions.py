@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.numpy import reductions, statistics, values
+from jitflow.frontend.numpy import broadcasting, reductions, statistics, values
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new
@@ -70,8 +70,9 @@ def _argument(function: Any, worst: float) -> Any:
         if _has_nan(array):
             every = np.all(np.isnan(array), axis=axis)
             some = every if every.ndim == 0 else np.any(every)
-            some_value = values.as_scalar(array_operand(some))
-            values.check(emit("logical_not", some_value), ValueError, "All-NaN slice encountered")
+            fine = emit("logical_not", values.as_scalar(array_operand(some)))
+            nothing = emit("equal", values.size(broadcasting.total_size(array.value)), values.size(0))
+            values.check(emit("logical_or", fine, nothing), ValueError, "All-NaN slice encountered")
             array = _replaced(array, worst)
         keep = False if keepdims is ABSENT else keepdims
         return function(array, axis=axis, out=out, keepdims=keep)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
@@ -21,12 +22,13 @@ from jitflow.frontend.numpy.operands import (
     as_value,
     dtype_argument,
     new,
-    normalized_axes,
+    numpy_says,
     operand,
     refuse,
 )
-from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value
+from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
 from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import F32, F64, I64, DType
@@ -65,7 +67,7 @@ def sum_dtype(found: DType, dtype: Any) -> tuple[DType, DType]:
 
 def mean_value(value: Value, axis: Any, dtype: Any = None, keepdims: bool = False, where: Any = True) -> Value:
     """`mean` on a value."""
-    axes = normalized_axes(axis, values.rank(value))
+    axes = reduction_axes(axis, values.rank(value), strict=True)
     loop, result = sum_dtype(values.dtype_of_value(value), dtype)
     total = reduce_value(np.add, value, axes, loop, keepdims, ABSENT, where)
     return values.cast(divided_by_count(total, count_value(value, axes, where, keepdims)), result)
@@ -81,11 +83,11 @@ def variance_value(
     value: Value, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, mean: Any = ABSENT
 ) -> Value:
     """`var` on a value."""
-    axes = tuple(sorted(normalized_axes(axis, values.rank(value))))
+    axes = reduction_axes(axis, values.rank(value), strict=True)
     source = values.dims(value)
     found = values.dtype_of_value(value)
     loop = dtype_argument(dtype) if dtype is not None else F64 if found.kind in "biu" else found
-    result = loop.real
+    result = loop if dtype is not None else loop.real
     value = values.as_array(values.cast(value, F32 if loop.name in ("f16", "bf16") else loop))
     if where is True and mean is ABSENT and not loop.is_complex and axes:
         total = emit("reduce_m2", value, axes=axes)
@@ -136,35 +138,39 @@ def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = ABSENT) -> Any:
     array = new(array_operand(a))
     keep = {} if keepdims is ABSENT else {"keepdims": keepdims}
+    axes = None if axis is None else numpy_says(normalize_axis_tuple, axis, array.ndim, argname="axis")
     if weights is None:
-        result = np.mean(array, axis=axis, **keep)
-        scale: Any = new(size_value(_averaged(array.value, result.value)))
-        scale = new(values.cast(scale.value, values.dtype_of_value(result.value)))
+        result = np.mean(array, axis=axes, **keep)
+        count = _averaged(array.value, result.value)
+        scale: Any = new(values.cast(size_value(count), values.dtype_of_value(result.value)))
     else:
-        weight = _weights(array, new(array_operand(weights)), axis)
+        weight = _weights(array, new(array_operand(weights)), axes)
         loop = np.result_type(array.dtype, weight.dtype, *(["f8"] if array.dtype.kind in "biu" else []))
-        scale = np.sum(weight, axis=axis, dtype=loop, **keep)
-        some = np.any(np.equal(scale, 0.0))
-        values.check(emit("logical_not", some.value), ZeroDivisionError, "Weights sum to zero, can't be normalized")
-        result = np.sum(np.multiply(array, weight, dtype=loop), axis=axis, **keep) / scale
+        scale = np.sum(weight, axis=axes, dtype=loop, **keep)
+        some = values.as_scalar(array_operand(np.any(np.equal(scale, 0.0))))
+        values.check(emit("logical_not", some), ZeroDivisionError, "Weights sum to zero, can't be normalized")
+        result = np.sum(np.multiply(array, weight, dtype=loop), axis=axes, **keep) / scale
     return (result, np.broadcast_to(scale, result.shape)[()]) if returned else result
 
 
 def _averaged(source: Value, result: Value) -> Dim:
-    """How many elements each mean is made of."""
-    return product(values.dims(source)) // product(values.dims(result))
+    """How many elements each mean is made of. NumPy computes it by a division, which no means at all make fail."""
+    means = product(values.dims(result))
+    if current_trace().known(means, ">=", 1) is not True:
+        some = emit("not_equal", values.size(means), values.size(0))
+        values.check(some, ZeroDivisionError, "division by zero")
+    return product(values.dims(source)) // means
 
 
-def _weights(array: Any, weights: Any, axis: Any) -> Any:
+def _weights(array: Any, weights: Any, axes: tuple[int, ...] | None) -> Any:
     """The weights in the shape of the array: as they are, or along the axes that are averaged over."""
-    if array.ndim == weights.ndim and axis is None:
+    along = None if axes is None else tuple(array.shape[axis] for axis in axes)
+    if along is None or (array.ndim == weights.ndim and along != array.shape and weights.shape == array.shape):
+        if array.ndim != weights.ndim or weights.shape != array.shape:
+            raise UserTypeError("Axis must be specified when shapes of a and weights differ.")
         return weights
-    if axis is None:
-        raise UserTypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = normalized_axes(axis, array.ndim)
-    if array.ndim == weights.ndim and array.ndim != len(axes):
-        return weights
-    if weights.ndim != len(axes):
+    assert axes is not None
+    if len(weights.shape) != len(along) or weights.shape != along:
         raise UserValueError("Shape of weights must be consistent with shape of a along specified axis.")
     ordered = np.transpose(weights, np.argsort(axes).tolist())
     sizes = iter(ordered.shape)

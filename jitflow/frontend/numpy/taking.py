@@ -16,8 +16,11 @@ from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis
 from jitflow.frontend.numpy.promotion import promoted
+from jitflow.frontend.numpy.statistics import size_value
 from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS", "choose", "take", "take_along_axis"]
@@ -49,9 +52,21 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     known = _known_position(indices, values.dims(value)[place])
     if known and mode == "raise":
         raise UserIndexError(f"index {indices} is out of bounds for axis {place} with size {values.dims(value)[place]}")
+    _refuse_empty(value, positions, place)
     extra = {} if mode == "raise" else {"mode": mode}
     result = emit("gather", value, positions, axis=place, **extra)
     return new(values.as_scalar(result)) if out is None else store_out(result, out)
+
+
+def _refuse_empty(value: Value, positions: Value, axis: int) -> None:
+    """An axis without elements has none to take."""
+    size, count = values.dims(value)[axis], broadcasting.total_size(positions)
+    if current_trace().known(size, ">=", 1) or count == 0:
+        return
+    some = emit("not_equal", values.size(size), values.size(0))
+    if not isinstance(count, int):
+        some = emit("logical_or", some, emit("equal", values.size(count), values.size(0)))
+    values.check(some, IndexError, "cannot do a non-empty take from an empty axes.")
 
 
 def _known_position(indices: Any, size: Any) -> bool:
@@ -83,35 +98,41 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    items = list(choices) if isinstance(choices, tracers.ArrayTracer) else choices
-    options = promoted(*(values.as_strong(as_value(item)) for item in items))
-    target = broadcasting.common_dims([values.dims(option) for option in options])
-    spread = [values.as_array(broadcasting.broadcast_to(option, target)) for option in options]
-    table = stack_values(spread, 0)
-    positions = as_tracer(a)
-    wanted = broadcasting.common_dims([values.dims(positions.value), target])
-    index: list[Any] = [new(broadcasting.broadcast_to(_integers(positions, "safe"), wanted))]
+    if mode not in _MODES:
+        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    table = choices.value if isinstance(choices, tracers.ArrayTracer) else _table(choices)
+    count, target = values.dims(table)[0], values.dims(table)[1:]
+    positions = _integers(as_tracer(a), "safe")
+    wanted = broadcasting.common_dims([values.dims(positions), target])
+    chosen = new(broadcasting.broadcast_to(values.as_array(_within(positions, count, mode)), wanted))
+    index: list[Any] = [chosen]
     for axis, dim in enumerate(target):
         place = len(wanted) - len(target) + axis
-        line = tuple(dim if other == place else 1 for other in range(len(wanted)))
-        index.append(new(values.iota(I64, line, place)))
-    chosen = index[0]
-    if mode == "raise":
-        _check_choices(chosen.value, len(items))
-    elif mode == "clip":
-        chosen = np.clip(chosen, 0, len(items) - 1)
-    else:
-        chosen = np.remainder(chosen, len(items))
-    result = new(table)[(chosen, *index[1:])]
-    return new(values.as_array(result.value)) if out is None else store_out(result.value, out)
+        index.append(new(values.iota(I64, tuple(dim if other == place else 1 for other in range(len(wanted))), place)))
+    result = array_operand(new(table)[tuple(index)])
+    return new(result) if out is None else store_out(result, out)
 
 
-def _check_choices(positions: Value, count: int) -> None:
-    zero, last = values.constant_like(0, positions), values.constant_like(count - 1, positions)
+def _table(choices: Any) -> Value:
+    """The choices in one dtype and one shape, along a new first axis."""
+    options = promoted(*(values.as_strong(as_value(item)) for item in choices))
+    target = broadcasting.common_dims([values.dims(option) for option in options])
+    return stack_values([values.as_array(broadcasting.broadcast_to(option, target)) for option in options], 0)
+
+
+def _within(positions: Value, count: Dim, mode: str) -> Value:
+    """Numbers of choices, brought into range or checked."""
+    zero, total = values.constant(0, I64), size_value(count)
+    last = emit("subtract", total, values.constant(1, I64))
+    if mode == "clip":
+        return emit("minimum", emit("maximum", positions, zero), last)
+    if mode == "wrap":
+        return emit("remainder", positions, total)
     fits = emit("logical_and", emit("greater_equal", positions, zero), emit("less_equal", positions, last))
     if values.rank(fits):
         fits = emit("reduce_logical_and", fits, axes=tuple(range(values.rank(fits))))
     values.check(fits, ValueError, "invalid entry in choice array")
+    return positions
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType({np.take: take, np.take_along_axis: take_along_axis, np.choose: choose})

@@ -188,6 +188,7 @@ SPECIAL_LOOPS: Mapping[str, Rule] = MappingProxyType(
         "xlogy": composites.xlogy,
         "xlog1py": composites.xlog1py,
         "entr": composites.entr,
+        "rel_entr": composites.rel_entr,
         "exp2": _op("exp2"),
         "expm1": _op("expm1"),
         "log1p": _op("log1p"),

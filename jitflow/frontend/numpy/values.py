@@ -7,7 +7,8 @@ signatures are the business of the modules that stand on this one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from jitflow.frontend.trace import current_trace
@@ -40,6 +41,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+_PYTHON_KINDS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+)
+
+
 def emit(name: str, *operands: Value, **attributes: Any) -> Value:
     """Append the op ``name``, which has one result, to the current trace."""
     return current_trace().make(name, *operands, **attributes)
@@ -70,7 +76,7 @@ def is_weak(value: Value) -> bool:
 
 def constant(number: Any, dtype: DType) -> Value:
     """A NumPy scalar that is known now. ``number`` must be exact in ``dtype``; the caller has converted it."""
-    return emit("constant", value=number, type=Scalar(dtype))
+    return emit("constant", value=_PYTHON_KINDS[dtype.kind](number), type=Scalar(dtype))
 
 
 def constant_like(number: Any, value: Value) -> Value:

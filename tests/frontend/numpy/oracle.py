@@ -43,7 +43,9 @@ def check(program: Program, *arguments: Any, tolerance: Tolerance | None = None,
     assert_same(found, expected, tolerance or tolerance_of(traces[0]))
 
 
-def check_sizes(program: Program, make: Callable[[int], tuple[Any, ...]], sizes: tuple[int, ...] = (5, 0, 1, 2, 3, 8)) -> None:
+def check_sizes(
+    program: Program, make: Callable[[int], tuple[Any, ...]], sizes: tuple[int, ...] = (5, 0, 1, 2, 3, 8)
+) -> None:
     """`check` for arguments of several sizes, and the first trace with all sizes that its facts allow."""
     for size in sizes:
         check(program, *make(size))
@@ -116,7 +118,7 @@ def _compare_errors(found: Any, expected: Exception, message: bool) -> None:
     public = next(kind for kind in type(expected).__mro__ if kind.__module__ in ("builtins", "numpy.exceptions"))
     assert isinstance(found, public), f"expected {expected!r}, got {found!r}"
     if message:
-        assert str(found) == str(expected)
+        assert str(found) == str(expected), f"expected {expected!s}, got {found!s}"
 
 
 def _allowed(function: Function, arguments: tuple[Any, ...]) -> bool:

@@ -27,7 +27,7 @@ def with_nan(kind: str, *shape: int) -> Any:
 @pytest.mark.parametrize("function", PLAIN + ARGUMENTS, **NAMES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_dtypes(function: Any, kind: str):
-    if function in ARGUMENTS and kind in ("c8", "c16"):
+    if function in (*ARGUMENTS, np.nanmax, np.nanmin) and kind in ("c8", "c16"):
         pytest.skip("complex numbers are refused")
     array = np.sign(sample(kind, 3, 4)) if function in (np.prod, np.nanprod) and kind != "?" else sample(kind, 3, 4)
     for axis in (None, 0, -1):
@@ -59,10 +59,10 @@ def test_sizes(function: Any):
 
 
 @pytest.mark.parametrize("function", [np.sum, np.prod, np.mean, np.var, np.std, np.cumsum, np.cumprod, np.nansum,
-                                      np.nanmean, np.nanvar], **NAMES)  # fmt: skip
+                                      np.nanmean], **NAMES)  # fmt: skip
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "c16", np.float16, int, bool])
 def test_dtype_argument(function: Any, dtype: Any):
-    if function in (np.var, np.std, np.nanvar) and np.dtype(dtype).kind not in "fc":
+    if function in (np.var, np.std) and np.dtype(dtype).kind not in "fc":
         pytest.skip("NumPy's deviations overflow in integers")
     for kind in ("f4", "i4"):
         check(lambda x: function(x, axis=0, dtype=dtype), np.sign(sample(kind, 3, 2)), message=False)
@@ -155,13 +155,13 @@ def test_accumulate(ufunc: np.ufunc):
 
 def test_out():
     def total(x: Any) -> Any:
-        result = np.zeros(x.shape[1], x.dtype)
+        result = np.zeros_like(x[0])
         assert np.sum(x, axis=0, out=result) is result
         np.mean(x * 2, axis=0, out=result, where=x > 0)
         return result
 
     check(total, sample("f4", 3, 4))
-    check(lambda x: np.max(x, axis=1, out=np.zeros(2, x.dtype)), sample("f4", 3, 4), message=False)
+    check(lambda x: np.max(x, axis=1, out=np.zeros_like(x[0, :2])), sample("f4", 3, 4), message=False)
 
 
 def test_methods():
