@@ -1,4 +1,8 @@
-"""What all tests share: the flag that re-blesses golden files."""
+"""What all tests share: the flag that re-blesses golden files, seeds, and the tests that need a GPU.
+
+``pytest -n0 --bless`` rewrites golden files (IR, messages, CUDA text, the outputs in the README); read the diff before
+you commit it. Hypothesis draws the same examples in every run; ``--hypothesis-profile=wild`` draws new ones.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,30 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.golden import Section, read_sections, write_sections
+
+settings.register_profile("seeded", derandomize=True, deadline=None, database=None, print_blob=True)
+settings.register_profile("wild", deadline=None, print_blob=True)
+settings.load_profile("seeded")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite golden files with what the code gives now")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what needs a CUDA device where there is none."""
+    needy = [item for item in items if item.get_closest_marker("cuda")]
+    if not needy:
+        return
+    from jitflow.doctor import facts
+
+    found = dict(facts())["gpu"]
+    if "not found" in found or "failed" in found:
+        for item in needy:
+            item.add_marker(pytest.mark.skip(reason=f"needs a CUDA device: {found}"))
 
 
 @pytest.fixture

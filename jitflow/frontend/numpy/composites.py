@@ -274,7 +274,7 @@ def entr(x: Value) -> Value:
 
 @through_f32
 def rel_entr(x: Value, y: Value) -> Value:
-    """x * log(x / y), 0 where x is 0, else infinite outside of positive numbers; near 1 the quotient cancels."""
+    """Relative entropy: x * log(x / y), 0 where x is 0, else infinite outside of positive numbers."""
     zero, ratio = constant_like(0.0, x), emit("divide", x, y)
     near = emit("log1p", emit("divide", emit("subtract", x, y), y))
     apart = emit("subtract", emit("log", x), emit("log", y))  # for a quotient that over- or underflows
