@@ -97,6 +97,7 @@ class Machine:
     registers: dict[str, Array] = field(default_factory=dict)
     active: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     """The threads that execute the instruction."""
+    uses: dict[str, list[Array]] = field(default_factory=lambda: {"constant": [], "written": [], "read": []})
 
     @property
     def threads(self) -> int:
@@ -141,6 +142,14 @@ class Machine:
         if register not in self.registers:
             self.registers[register] = np.zeros(self.threads, bits)
         self.registers[register][self.active] = values.view(bits)
+
+    def note(self, use: str, content: Array) -> None:
+        """Remember how a buffer is used. What is read as constant must not be written, by whatever name."""
+        if not any(content is known for known in self.uses[use]):
+            self.uses[use].append(content)
+        for constant in self.uses["constant"]:
+            if any(np.may_share_memory(constant, written) for written in self.uses["written"]):
+                raise PtxError("a buffer that is read as constant is written")
 
     def cells(self, operand: str, itemsize: int) -> list[tuple[Array, Array, Array]]:
         """For an address: the buffers it points into, each with which of the active threads, and at which byte."""

@@ -72,6 +72,16 @@ def _unordered(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda a, b: function(a, b) | (a != a) | (b != b)
 
 
+def _extremum(function: Callable[..., Any], sign: Callable[..., Any]) -> Callable[..., Any]:
+    """A number rather than a nan; -0 is less than +0."""
+
+    def run(a: Array, b: Array) -> Array:
+        zero = np.where(sign(np.signbit(a), np.signbit(b)), a.dtype.type(-0.0), a.dtype.type(0))
+        return np.where((a == 0) & (b == 0), zero, function(a, b))
+
+    return run
+
+
 def _convert(target: str, source: str, function: Callable[[Array], Array] = lambda values: values) -> Run:
     def run(machine: Machine, result: str, operand: str) -> None:
         machine.write(result, function(machine.read_low(operand, source)).astype(DTYPES[target]))
@@ -123,19 +133,22 @@ def _move(type: str) -> Run:
 
 def _load_parameter(type: str) -> Run:
     def run(machine: Machine, result: str, name: str) -> None:
-        value = machine.arguments[name.strip("[]")]
-        if value.dtype != DTYPES[type]:
-            raise PtxError(f"{name} is not of type {type}")
-        machine.write(result, np.full(machine.active.size, value))
+        value, dtype = machine.arguments[name.strip("[]")], np.dtype(DTYPES[type])
+        if value.dtype.itemsize != dtype.itemsize:
+            raise PtxError(f"{name} does not have the width of {type}")
+        machine.write(result, np.full(machine.active.size, value.view(dtype)))
 
     return run
 
 
-def _load(type: str) -> Run:
+def _load(type: str, constant: bool = False) -> Run:
+    """``constant`` promises that the kernel does not write to what it reads here."""
+
     def run(machine: Machine, result: str, address: str) -> None:
         dtype = np.dtype(DTYPES[type])
         values = np.zeros(machine.active.size, dtype)
         for content, which, cells in machine.cells(address, dtype.itemsize):
+            machine.note("constant" if constant else "read", content)
             values[which] = np.ascontiguousarray(content[cells]).view(dtype)[:, 0]
         machine.write(result, values)
 
@@ -147,6 +160,7 @@ def _store(type: str) -> Run:
         dtype = np.dtype(DTYPES[type])
         values = machine.read_low(operand, type)
         for content, which, cells in machine.cells(address, dtype.itemsize):
+            machine.note("written", content)
             content[cells] = values[which].view(np.uint8).reshape(-1, dtype.itemsize)
 
     return run
@@ -239,9 +253,10 @@ def _table() -> dict[str, Run]:
     for type in ("f32", "f64"):
         table |= {f"{name}.rn.{type}": _compute(type, function) for name, function in {
             "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": operator.truediv, "sqrt": np.sqrt,
-            "fma": lambda a, b, c: OPS["fma"].evaluate([a, b, c], {}, ()),  # type: ignore[misc]
+            "rcp": lambda a: 1 / a, "fma": lambda a, b, c: OPS["fma"].evaluate([a, b, c], {}, ()),  # type: ignore[misc]
         }.items()}  # fmt: skip
         table |= {f"{name}.{type}": _compute(type, function) for name, function in {
+            "max": _extremum(np.fmax, operator.and_), "min": _extremum(np.fmin, operator.or_),
             "abs": np.abs, "neg": operator.neg, "copysign": lambda sign, magnitude: np.copysign(magnitude, sign),
         }.items()}  # fmt: skip
         table |= {f"cvt.{name}.{type}.{type}": _compute(type, function) for name, function in {
@@ -267,6 +282,7 @@ def _table() -> dict[str, Run]:
         "mul.wide.s32": _wide("s32"), "cvt.f64.f32": _convert("f64", "f32"), "cvt.rn.f32.f64": _convert("f32", "f64"),
         "cvt.f32.f16": _convert("f32", "f16"), "cvt.rn.f16.f32": _convert("f16", "f32"),
         "ld.global.u8": _load("u8"), "ld.global.s8": _load("s8"), "st.global.u8": _store("u8"),
+        "ld.global.nc.u8": _load("u8", constant=True), "ld.global.nc.s8": _load("s8", constant=True),
         "ld.param.u8": _load_parameter("u8"), "ld.param.s8": _load_parameter("s8"),
         "cvta.to.global.u64": _move("u64"), "atom.global.cas.b64": _exchange, "bfi.b64": _insert,
         "clz.b64": _leading_zeros,
@@ -277,7 +293,8 @@ def _table() -> dict[str, Run]:
 
 
 _EVERY_TYPE: dict[str, Callable[[str], Run]] = {
-    "mov": _move, "selp": _select, "ld.global": _load, "st.global": _store, "ld.param": _load_parameter,
+    "mov": _move, "selp": _select, "ld.global": _load, "st.global": _store,
+    "ld.global.nc": lambda type: _load(type, constant=True), "ld.param": _load_parameter,
 }  # fmt: skip
 
 OPCODES = _table()

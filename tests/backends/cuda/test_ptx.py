@@ -65,6 +65,13 @@ def test_comparisons_with_nan() -> None:
     assert run(body, np.zeros(4, np.uint32)) == [0, 1, 0, 1]
 
 
+def test_the_larger_of_two_is_a_number_and_has_the_sign_of_both() -> None:
+    body = """ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd1+4]; max.f32 %f3, %f1, %f2; min.f32 %f4, %f1, %f2;
+        st.global.f32 [%rd1], %f3; st.global.f32 [%rd1+4], %f4;"""
+    assert run(body, np.array([np.nan, 3], np.float32)) == [3, 3]
+    assert str(run(body, np.array([-0.0, 0.0], np.float32))) == "[0.0, -0.0]"
+
+
 def test_the_sign_that_is_copied_comes_first() -> None:
     body = "mov.f32 %f1, 0fBF800000; mov.f32 %f2, 0f40000000; copysign.f32 %f3, %f1, %f2; st.global.f32 [%rd1], %f3;"
     assert run(body, np.zeros(1, np.float32)) == [-2.0]
@@ -114,6 +121,7 @@ def test_only_one_thread_exchanges() -> None:
     ("mov.u64 %rd2, 1; add.s32 %r1, %rd2, 1;", "%rd2 does not have the width of s32"),
     ("add.rz.f32 %f1, 0f00000000, 0f00000000;", "unknown opcode add.rz.f32"),
     ("add.ftz.f32 %f1, 0f00000000, 0f00000000;", "unknown opcode add.ftz.f32"),
+    ("mov.u32 %r1, 0; st.global.u32 [%rd1], %r1; ld.global.nc.u32 %r2, [%rd1];", "read as constant is written"),
     ("bar.sync 0;", "unknown opcode bar.sync"),
     (LANES + "setp.lt.u32 %p1, %r1, 7; @%p1 shfl.sync.idx.b32 %r5, %r1, 0, %r3, %r2;", "not all lanes"),
     (LANES + "shfl.sync.idx.b32 %r5, %r1, 0, %r3, 7;", "expected a shuffle or vote of all lanes"),
