@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["Names"]
+__all__ = ["Names", "identifier"]
 
 _TAKEN = frozenset(
     "alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const consteval "
