@@ -47,8 +47,10 @@ def apply(out: Emitter, name: str, type: Number, *operands: str) -> str:
 
 
 def _elementwise(out: Emitter, op: Op) -> Sequence[str]:
-    lanes = max(lanes_of(operand.type) for operand in op.operands)
-    type = with_lanes(number_type(op.operands[0].type).dtype, lanes)
+    type = number_type(op.operands[0].type)
+    lanes = lanes_of(op.results[0].type)
+    if lanes != lanes_of(type):
+        type = with_lanes(type.dtype, lanes)
     operands = [out.shaped(operand, lanes) for operand in op.operands]
     if out.function.layer == "host" and isinstance(op.results[0].type, Index) and op.name in _SATURATING:
         return [_SATURATING[op.name](out, *operands)]

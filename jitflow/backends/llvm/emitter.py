@@ -28,7 +28,7 @@ FAST_MATH = "reassoc arcp contract afn "
 
 
 class ModuleText:
-    """What the functions of one module share: declarations, library symbols and the sites of errors."""
+    """What the functions of one program share: declarations, library symbols and the sites of errors."""
 
     def __init__(self, program: Function, symbols: Sequence[str], *, fast_math: bool) -> None:
         self.kernels: dict[str, Function] = {kernel.name: kernel for kernel in program.functions}
@@ -48,6 +48,11 @@ class ModuleText:
     def define(self, name: str, text: str) -> None:
         """Add a helper function once."""
         self.declarations.setdefault(name, text)
+
+    def take_declarations(self) -> list[str]:
+        """What was declared since the last time: each LLVM module declares what it uses."""
+        taken, self.declarations = list(self.declarations.values()), {}
+        return taken
 
     def site(self, op: Op) -> int:
         """The number under which a failure of ``op`` is reported."""
@@ -108,7 +113,8 @@ class Emitter:
 
     def call(self, result: str, name: str, *arguments: str) -> str:
         """Declare and call a function; each argument is its type and operand, as in ``"float %v1"``."""
-        self.module.declare(name, result, [_type_of(argument) for argument in arguments])
+        if name not in self.module.declarations:
+            self.module.declare(name, result, [_type_of(argument) for argument in arguments])
         return self.let(f"call {result} @{name}({', '.join(arguments)})")
 
     def at(self, pointer: str, offset: str) -> str:

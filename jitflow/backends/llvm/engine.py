@@ -11,8 +11,8 @@ at hand for a cache on disk.
 
 from __future__ import annotations
 
-import itertools
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,12 @@ import llvmlite.binding as llvm
 __all__ = ["ENGINE", "Engine"]
 
 CODEGEN_LEVEL = 1
+"""Of kernels. Level 2 gives the same code for straight vector code; nothing between 1 and 0 exists, and 0 spills
+everything."""
+
+
+LINKER_SERVES = 128
+"""Libraries for each linker. It frees their code with them, but keeps some 10 KiB of names for each until it goes."""
 
 
 class Engine:
@@ -29,7 +35,8 @@ class Engine:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        self._numbers = itertools.count()
+        self._linked = 0
+        self._current_linker: Any = None
 
     @cached_property
     def _target(self) -> Any:
@@ -42,20 +49,27 @@ class Engine:
         """What the host's CPU can do, by LLVM's names."""
         return llvm.get_host_cpu_features()
 
-    def _make_machine(self) -> Any:
+    def _make_machine(self, level: int) -> Any:
         return self._target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=self.features.flatten(), opt=CODEGEN_LEVEL, reloc="pic",
-            codemodel="small",
-        )  # fmt: skip
+            cpu=llvm.get_host_cpu_name(), features=self.features.flatten(), opt=level, reloc="pic", codemodel="small"
+        )
 
     @cached_property
     def machine(self) -> Any:
-        """The target machine, which keeps what it learns about a set of function attributes."""
-        return self._make_machine()
+        """The target machine for kernels, which keeps what it learns about a set of function attributes."""
+        return self._make_machine(CODEGEN_LEVEL)
 
     @cached_property
+    def quick_machine(self) -> Any:
+        """The target machine for code that is only calls and stores: a third of the time, and as good."""
+        return self._make_machine(0)
+
     def _linker(self) -> Any:
-        return llvm.create_lljit_compiler(self._make_machine())
+        """The linker for the next library; one that has served long enough goes with the last of its libraries."""
+        self._linked += 1
+        if self._linked % LINKER_SERVES == 1:
+            self._current_linker = llvm.create_lljit_compiler(self._make_machine(CODEGEN_LEVEL))
+        return self._current_linker
 
     @cached_property
     def header(self) -> str:
@@ -84,20 +98,24 @@ class Engine:
         for name in scalar_functions:
             passes.run(module.get_function(name), builder)
 
-    def generate(self, module: Any) -> bytes:
+    def generate(self, module: Any, *, quick: bool = False) -> bytes:
         """Object code of a module."""
-        return bytes(self.machine.emit_object(module))
+        return bytes((self.quick_machine if quick else self.machine).emit_object(module))
 
-    def assembly(self, module: Any) -> str:
+    def assembly(self, module: Any, *, quick: bool = False) -> str:
         """The assembly text of a module."""
-        return str(self.machine.emit_assembly(module))
+        return str((self.quick_machine if quick else self.machine).emit_assembly(module))
 
-    def link(self, code: bytes, names: tuple[str, ...]) -> Linked:
-        """Put object code into memory. It stays there as long as the result lives."""
-        builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
+    def link(self, codes: Sequence[bytes], names: tuple[str, ...]) -> Linked:
+        """Put object code into memory, as one library. It stays there as long as the result lives."""
+        builder = llvm.JITLibraryBuilder()
+        for code in codes:
+            builder.add_object_img(code)
+        builder.add_current_process()
         for name in names:
             builder.export_symbol(name)
-        tracker = builder.link(self._linker, f"jitflow.{next(self._numbers)}")
+        linker = self._linker()
+        tracker = builder.link(linker, f"jitflow.{self._linked}")
         return Linked(tracker, {name: int(tracker[name]) for name in names})
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import MappingProxyType
+from typing import Any
 
-from jitflow.backends.llvm.emitter import ModuleText
 from jitflow.backends.llvm.engine import ENGINE, Linked
-from jitflow.backends.llvm.module import RUN, emit_module
+from jitflow.backends.llvm.module import RUN, ProgramText, emit_program
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op
 
@@ -17,35 +17,36 @@ __all__ = ["Executable", "compile_program"]
 
 
 class Executable:
-    """One native module. Its code is freed with this object, so whoever may still call it keeps it.
+    """One native program. Its code is freed with this object, so whoever may still call it keeps it.
 
-    ``text``: the module in LLVM's language. ``object_code``: what a cache would store; it holds no address.
+    ``text``: the program in LLVM's language, the module of the kernels before that of the host program.
+    ``object_code``: what a cache would store, by module; it holds no address.
     ``symbols``: names of the library functions whose addresses the context must hold from slot 2 on.
     ``sites``: the ops that can fail, by the site index in error slot 1.
     ``times``: seconds of each stage: emit, parse, optimise, generate, link.
     """
 
     def __init__(
-        self, text: str, object_code: bytes, linked: Linked, module: ModuleText, times: Mapping[str, float]
+        self, program: ProgramText, object_code: Sequence[bytes], linked: Linked, times: Mapping[str, float]
     ) -> None:
-        self.text = text
-        self.object_code = object_code
-        self.symbols = tuple(module.symbols)
-        self.sites: tuple[Op, ...] = tuple(module.sites)
-        self._scalar_kernels = module.scalar_kernels
+        self.text = f"{program.kernels}\n{program.host}" if program.kernels else program.host
+        self.object_code = tuple(object_code)
+        self.symbols = tuple(program.collected.symbols)
+        self.sites: tuple[Op, ...] = tuple(program.collected.sites)
         self.times = MappingProxyType(dict(times))
+        self._program = program
         self._linked = linked
 
     def address(self, name: str = RUN) -> int:
-        """Where a function of the module starts. Raises KeyError for a name that is not visible from outside."""
+        """Where a function of the program starts. Raises KeyError for a name that is not visible from outside."""
         return self._linked.addresses[name]
 
     def asm(self) -> str:
         """The machine code as assembly text, generated anew."""
         with ENGINE.lock:
-            module = ENGINE.parse(self.text)
-            ENGINE.optimise(module, self._scalar_kernels)
-            return ENGINE.assembly(module)
+            return "\n".join(
+                ENGINE.assembly(module, quick=quick) for module, quick in _optimised_modules(self._program, _Clock())
+            )
 
 
 def compile_program(
@@ -53,12 +54,12 @@ def compile_program(
 ) -> Executable:
     """Compile a host program and its kernels.
 
-    ``extra_text`` is LLVM text of the same module, such as an entry point; its functions can be asked for by
-    `Executable.address`. ``extra_symbols`` get the slots from 2 on, in their order, before those of the program.
+    ``extra_text`` is LLVM text that joins the host program's module, such as an entry point; its functions can be asked
+    for by `Executable.address`. ``extra_symbols`` get the slots from 2 on, in their order, before those of the program.
     Raises `CompilerBug` for a program that machine code cannot be written for.
     """
     clock = _Clock()
-    text, module_text = emit_module(
+    program = emit_program(
         host, ENGINE.header, ENGINE.attributes, fast_math=fast_math, extra_text=extra_text, extra_symbols=extra_symbols
     )
     clock.stop("emit")
@@ -66,17 +67,26 @@ def compile_program(
     with ENGINE.lock:
         clock.restart()
         try:
-            module = ENGINE.parse(text)
-            clock.stop("parse")
-            ENGINE.optimise(module, module_text.scalar_kernels)
-            clock.stop("optimise")
-            code = ENGINE.generate(module)
+            modules = _optimised_modules(program, clock)
+            codes = [ENGINE.generate(module, quick=quick) for module, quick in modules]
             clock.stop("generate")
-            linked = ENGINE.link(code, names)
+            linked = ENGINE.link(codes, names)
             clock.stop("link")
         except RuntimeError as error:
+            text = program.kernels + program.host
             raise CompilerBug(f"LLVM refused the module: {error}", pass_name="llvm", surrounding=text) from error
-    return Executable(text, code, linked, module_text, clock.times)
+    return Executable(program, codes, linked, clock.times)
+
+
+def _optimised_modules(program: ProgramText, clock: _Clock) -> list[tuple[Any, bool]]:
+    """The modules, each with whether quick code generation is good enough for it."""
+    texts = [(program.kernels, False), (program.host, True)]
+    modules = [(ENGINE.parse(text), quick) for text, quick in texts if text]
+    clock.stop("parse")
+    if program.kernels:
+        ENGINE.optimise(modules[0][0], program.collected.scalar_kernels)
+    clock.stop("optimise")
+    return modules
 
 
 _DEFINED = re.compile(r"^define (?!internal|private)[^@]*@\"?([\w.$]+)", re.MULTILINE)

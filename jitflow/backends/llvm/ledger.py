@@ -101,7 +101,7 @@ def _empty_entries(name: str, count: int) -> list[str]:
 
 # The functions of the ledger: short loops over entries of 16 bytes.
 
-_STRIKE = """define internal void @jitflow.ledger.strike(ptr %entries, i64 %count, ptr %buffer) #1 {
+_STRIKE = """define internal void @jitflow.ledger.strike(ptr %entries, i64 %count, ptr %buffer) #0 {
 start:
   %bytes = shl i64 %count, 4
   br label %next
@@ -122,7 +122,7 @@ end:
   ret void
 }"""
 
-_RELEASE = """define internal void @jitflow.ledger.release(ptr %context, ptr %entries, i64 %count) #1 {
+_RELEASE = """define internal void @jitflow.ledger.release(ptr %context, ptr %entries, i64 %count) #0 {
 start:
   %bytes = shl i64 %count, 4
   %free.slot = getelementptr i8, ptr %context, i64 8
@@ -147,7 +147,7 @@ end:
   ret void
 }"""
 
-_ENTER = """define internal i1 @jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size) #1 {
+_ENTER = """define internal i1 @jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size) #0 {
 start:
   %entries = load ptr, ptr %ledger, align 8
   %capacity.place = getelementptr i8, ptr %ledger, i64 8
@@ -198,7 +198,7 @@ full:
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)""".replace("FIRST", str(LOOP_ENTRIES))
 
-_LEAVE = """define internal void @jitflow.ledger.leave(ptr %context, ptr %ledger, ptr %first) #1 {
+_LEAVE = """define internal void @jitflow.ledger.leave(ptr %context, ptr %ledger, ptr %first) #0 {
 start:
   %entries = load ptr, ptr %ledger, align 8
   %in.frame = icmp eq ptr %entries, %first

@@ -1,12 +1,13 @@
-"""From a host program with its kernels to one LLVM module, as text.
+"""From a host program with its kernels to LLVM's language, as text.
 
-The host program becomes `run`, the only function that is visible from outside; each kernel an internal function that
-takes its operands by value and a pointer to the error slots, and returns a status, 0 for success.
+The host program becomes `run`, the only function that is visible from outside; each kernel a hidden function that takes
+its operands by value and a pointer to the error slots, and returns a status, 0 for success.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from jitflow.backends.llvm.emitter import Emitter, ModuleText
 from jitflow.backends.llvm.ledger import Ledger
@@ -16,16 +17,29 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, walk
 from jitflow.ir.types import Buffer
 
-__all__ = ["RUN", "emit_module"]
+__all__ = ["RUN", "ProgramText", "emit_program"]
 
 RUN = "run"
-_SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #1"
+_SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #0"
 
 
-def emit_module(
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A program in LLVM's language, in two modules that are linked together.
+
+    ``kernels`` are worth optimised code generation; it is empty if there are none. ``host`` is `run`, its ledger and
+    the text that came with the program: straight lines of calls and stores, which run as fast without.
+    """
+
+    kernels: str
+    host: str
+    collected: ModuleText
+
+
+def emit_program(
     program: Function, header: str, attributes: str, *, fast_math: bool, extra_text: str, extra_symbols: Sequence[str]
-) -> tuple[str, ModuleText]:
-    """The module's text, and what was collected while it was written.
+) -> ProgramText:
+    """The program's text, and what was collected while it was written.
 
     ``header`` names the target, ``attributes`` are those of every function. `extra_symbols` get the first symbol slots,
     so that ``extra_text`` can count on them.
@@ -33,18 +47,20 @@ def emit_module(
     if program.layer != "host":
         raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
     module = ModuleText(program, extra_symbols, fast_math=fast_math)
+    frame = (header, f"attributes #0 = {{ {attributes} }}", _METADATA)
     functions = [_kernel(module, kernel) for kernel in program.functions]
-    functions.append(_host(module, program))
-    parts = [
-        header,
-        *module.declarations.values(),
-        *functions,
-        extra_text,
-        f"attributes #0 = {{ {attributes} }}",
-        f"attributes #1 = {{ {attributes} noinline optnone }}",
-        _METADATA,
-    ]
-    return "\n\n".join(part for part in parts if part) + "\n", module
+    kernels = _assemble(module.take_declarations(), functions, *frame) if functions else ""
+    for kernel in program.functions:
+        module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
+    run = _host(module, program)
+    return ProgramText(kernels, _assemble(module.take_declarations(), [run, extra_text], *frame), module)
+
+
+def _assemble(
+    declarations: Sequence[str], functions: Sequence[str], header: str, attributes: str, metadata: str
+) -> str:
+    parts = [header, *declarations, *functions, attributes, metadata]
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 _METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}'
@@ -66,7 +82,11 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
         # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
         out.do("fence seq_cst")
     out.do("ret i32 0")
-    return out.text(f'internal i32 @"{kernel.name}"({", ".join([*parameters, "ptr %error"])}) #0')
+    return out.text(f'hidden i32 @"{kernel.name}"({", ".join([*parameters, "ptr %error"])}) #0')
+
+
+def _parameter_types(kernel: Function) -> list[str]:
+    return [*(register_type(parameter.type) for parameter in kernel.parameters), "ptr"]
 
 
 def _host(module: ModuleText, program: Function) -> str:
