@@ -158,6 +158,9 @@ def _user_error(error: Exception) -> UserError:
             "recursion deeper than Python allows while tracing",
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
+    if type(error) is TypeError:
+        # Python names the class of a tracer where it means what the tracer stands for.
+        error = TypeError(str(error).replace("'ArrayTracer' object", "'numpy.ndarray' object"))
     return as_user_error(error)
 
 

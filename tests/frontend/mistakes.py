@@ -216,6 +216,113 @@ def bad_float(s, t):
     return max(s, 1)
 
 
+def broadcasts(x, y):
+    return x + y
+
+
+def multiplies(x, y):
+    return x @ y
+
+
+def subtracts_bools(x):
+    return (x > 0) - (x < 1)
+
+
+def shifts_floats(x):
+    return x << 2
+
+
+def names_a_wrong_axis(x):
+    return x.sum(axis=2)
+
+
+def reads_too_far(x):
+    return x[:2][5]
+
+
+def reads_too_deep(x):
+    return x[0, 0]
+
+
+def reshapes(x):
+    return np.ones((2, 3)).reshape(x.shape[0] * 0 + 4, 2)
+
+
+def concatenates(x):
+    return np.concatenate([x, x[:, None]])
+
+
+def stacks_nothing(x):
+    return np.stack([])
+
+
+def names_a_wrong_dtype(x):
+    return x.astype("floaty")
+
+
+def converts_to_objects(x):
+    return x.astype(object)
+
+
+def sorts(x):
+    return np.sort(x)
+
+
+def inverts(x):
+    return np.linalg.inv(x)
+
+
+def selects_by_a_mask(x):
+    return x[x > 0]
+
+
+def finds(x):
+    return np.nonzero(x)
+
+
+def asserts(x):
+    assert x.sum() > 0
+    return x
+
+
+def decides_by_and(x, y):
+    return x.any() and y.any()
+
+
+def sums_as_python_does(x):
+    return sum(x)
+
+
+def raises_on_overflow(x):
+    with np.errstate(over="raise"):
+        return x * 2
+
+
+def passes_an_unknown_keyword(x):
+    return x.sum(axes=0)
+
+
+def calls_a_method_of_strings(x):
+    return str.format("{:.2f}", x[0])
+
+
+def calls_a_number(x):
+    return x(2)
+
+
+def writes_out(x):
+    return np.add(x, 1, out=x)
+
+
+def opens_a_generator(x):
+    return np.stack(row * 2 for row in (x, x))
+
+
+def unpacks(x):
+    first, second = x
+    return first + second
+
+
 X = np.arange(4.0)
 
 CASES: list[tuple[Function, tuple[Any, ...]]] = [
@@ -259,4 +366,34 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (recurses, (X,)),
     (asks_for_floats_of_strings, (X,)),
     (bad_float, (1.0, 2.0)),
+    (subtracts_bools, (X,)),
+    (shifts_floats, (X,)),
+    (names_a_wrong_axis, (X,)),
+    (reads_too_deep, (X,)),
+    (reshapes, (X,)),
+    (concatenates, (X,)),
+    (stacks_nothing, (X,)),
+    (names_a_wrong_dtype, (X,)),
+    (converts_to_objects, (X,)),
+    (sorts, (X,)),
+    (inverts, (np.eye(3),)),
+    (selects_by_a_mask, (X,)),
+    (finds, (X,)),
+    (asserts, (X,)),
+    (decides_by_and, (X, X)),
+    (sums_as_python_does, (X,)),
+    (raises_on_overflow, (X,)),
+    (passes_an_unknown_keyword, (X,)),
+    (calls_a_method_of_strings, (X,)),
+    (calls_a_number, (X,)),
+    (writes_out, (X,)),
+    (opens_a_generator, (X,)),
+    (unpacks, (X,)),
 ]
+
+RUN_TIME_CASES: list[tuple[Function, tuple[Any, ...]]] = [
+    (broadcasts, (np.ones(3), np.ones((2, 2)))),
+    (multiplies, (np.ones((3, 2)), np.ones((3, 2)))),
+    (reads_too_far, (X,)),
+]
+"""Mistakes that depend on sizes, which are known when the code runs."""

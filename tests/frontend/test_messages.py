@@ -1,6 +1,6 @@
 """Bad input: every mistake gives an error at the user's line that says what was found, expected and how to mend it.
 
-Each message is a file under ``messages/``; ``pytest --bless`` writes it anew.
+Each message is a file under ``messages/``; ``pytest -n0 --bless tests/frontend`` writes it anew.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jitflow.frontend.tracers import wrap
 from jitflow.ir.dtypes import F32
 from jitflow.ir.types import Tensor
 from tests.frontend.interpreted import interpreted
-from tests.frontend.mistakes import CASES, Function, X, double, in_a_helper
+from tests.frontend.mistakes import CASES, RUN_TIME_CASES, Function, X, double, in_a_helper
 
 MESSAGES = Path(__file__).parent / "messages"
 ARGUMENTS: dict[str, Any] = {
@@ -43,9 +43,9 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-def message(fn: Function, *args: Any) -> str:
+def message(fn: Function, *args: Any, run: Callable[[Function], Function] = interpreted) -> str:
     with pytest.raises(UserError) as caught:
-        interpreted(fn)(*args)
+        run(fn)(*args)
     kinds = [kind.__name__ for kind in type(caught.value).__mro__ if kind.__module__ == "builtins"]
     text = f"{type(caught.value).__name__} ({kinds[0]})\n{caught.value.render()}\n"
     return text.replace(str(Path(__file__).parent) + os.sep, "")
@@ -57,8 +57,8 @@ def check_message(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         path = MESSAGES / f"{name}.txt"
         if request.config.getoption("--bless"):
             path.write_text(text)
-        assert path.exists(), f"no message yet: pytest -n0 --bless {Path(__file__).parent.name}"
-        assert text == path.read_text()
+        assert path.exists(), "no message yet: pytest -n0 --bless tests/frontend"
+        assert text == path.read_text(), "if this is right: pytest -n0 --bless tests/frontend"
 
     return check
 
@@ -66,6 +66,11 @@ def check_message(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.mark.parametrize(("fn", "args"), CASES, ids=[fn.__name__ for fn, _ in CASES])
 def test_messages_of_programs(fn: Function, args: tuple[Any, ...], check_message: Any) -> None:
     check_message(fn.__name__, message(fn, *args))
+
+
+@pytest.mark.parametrize(("fn", "args"), RUN_TIME_CASES, ids=[fn.__name__ for fn, _ in RUN_TIME_CASES])
+def test_messages_at_run_time(fn: Function, args: tuple[Any, ...], check_message: Any) -> None:
+    check_message(fn.__name__, message(fn, *args, run=jitflow.function))
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
@@ -124,3 +129,27 @@ def test_the_traceback_ends_at_the_users_line() -> None:
     frames = caught.traceback
     assert frames[-1].name == "decides"
     assert frames[-2].name == "in_a_helper"
+
+
+ALL = [*CASES, *RUN_TIME_CASES]
+RUN_TIME = {fn for fn, _ in RUN_TIME_CASES}
+
+
+@pytest.mark.parametrize(("fn", "args"), ALL, ids=[fn.__name__ for fn, _ in ALL])
+def test_the_process_and_the_function_work_on(fn: Function, args: tuple[Any, ...]) -> None:
+    """Compiled this time, and called twice: the second call fails as the first did, and others are not harmed."""
+    compiled = jitflow.function(fn)
+    found = []
+    for _ in range(2):
+        with pytest.raises(UserError) as caught:
+            compiled(*args)
+        found.append((type(caught.value), str(caught.value)))
+    assert found[0] == found[1]
+    assert compiled.cache_info().currsize == (fn in RUN_TIME)
+    np.testing.assert_array_equal(jitflow.function(double)(X), X * 2)
+
+
+def test_every_message_belongs_to_a_test() -> None:
+    others = {"leaked_tracer", "function_generator", "function_coroutine", "function_asynchronous"}
+    names = {fn.__name__ for fn, _ in ALL} | {f"argument_{name}" for name in ARGUMENTS} | others
+    assert {path.stem for path in MESSAGES.glob("*.txt")} == names

@@ -116,7 +116,8 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
     if handler is None:
         name = f"{function.__module__}.{function.__name__}"
         raise UserNotImplementedError(
-            f"{name} is not compiled", mend="write it with other NumPy functions, or call it outside"
+            f"{name} is not compiled",
+            mend="write it with other NumPy functions, or call it outside the compiled function",
         )
     return handler(*args, **kwargs)
 

@@ -76,7 +76,8 @@ class ArrayTracer(Tracer):
                 UserNotImplementedError(
                     f"a loop over the rows of an array whose number ({length}) is not fixed",
                     found=self._describe(),
-                    mend="write it with whole-array functions; loops over arrays of any length are not compiled yet",
+                    mend="write it with whole-array functions, and take items apart by x[0], x[1]; "
+                    "loops over arrays of any length are not compiled yet",
                 )
             )
         return iter([self[position] for position in range(length)])

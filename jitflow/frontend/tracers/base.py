@@ -117,7 +117,7 @@ class Tracer:
         raise self._conversion(".tolist()", "return the array and call tolist() on the result")
 
     def _describe(self) -> str:
-        return f"a value of type {self._value.type}"
+        return f"a value of type {str(self._value.type).removeprefix('py')}"
 
     def _conversion(self, target: str, mend: str) -> UserError:
         return needs_number(
