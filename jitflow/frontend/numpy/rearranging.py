@@ -64,8 +64,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if len(places) == 1:
         places *= len(shifts)
     if len(shifts) != len(places):
-        raise UserValueError("shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 "
-                             f"with shape ({len(shifts)},) and arg 1 with shape ({len(places)},).")  # fmt: skip
+        raise UserValueError(
+            "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 "
+            f"with shape ({len(shifts)},) and arg 1 with shape ({len(places)},)."
+        )
     for place, step in zip(places, shifts, strict=True):
         value = _rolled(value, step, place)
     return new(value)
@@ -183,7 +185,8 @@ def _pairs(given: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
     """A number, a pair, or a pair for every axis, written out."""
     items = given.tolist() if isinstance(given, np.ndarray) and not isinstance(given, tracers.Tracer) else given
     if isinstance(items, dict):
-        return [tuple(items.get(axis, items.get(axis - rank, (0, 0)))) for axis in range(rank)]  # type: ignore[misc]
+        pairs: list[Any] = [items.get(axis, items.get(axis - rank, (0, 0))) for axis in range(rank)]
+        return [tuple(pair) for pair in pairs]
     if not isinstance(items, tuple | list):
         return [(items, items)] * rank
     if not isinstance(items[0], tuple | list):
@@ -224,8 +227,7 @@ def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[...,
             values.check(emit("not_equal", values.size(size), values.size(0)), ValueError, empty)
         indices = values.iota(I64, (size + counts[0] + counts[1],))
         shifted = emit("subtract", indices, values.constant(counts[0], I64))
-        length = values.constant(size, I64) if isinstance(size, int) else emit("cast", values.size(size), dtype=I64)
-        return emit("gather", value, position(shifted, length), axis=axis)
+        return emit("gather", value, position(shifted, values.size_value(size)), axis=axis)
 
     return padded
 
@@ -267,6 +269,20 @@ _PADDINGS: Mapping[str, Callable[..., Value]] = MappingProxyType(
 )
 
 
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """The zero of a frequency axis in the middle."""
+    array = as_tracer(x)
+    places = normalized_axes(axes, array.ndim)
+    return roll(array, tuple(array.shape[place] // 2 for place in places), places)
+
+
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """`fftshift` undone."""
+    array = as_tracer(x)
+    places = normalized_axes(axes, array.ndim)
+    return roll(array, tuple(-(array.shape[place] // 2) for place in places), places)
+
+
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     {
         np.flip: flip,
@@ -277,5 +293,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.repeat: repeat,
         np.tile: tile,
         np.pad: pad,
+        np.fft.fftshift: fftshift,
+        np.fft.ifftshift: ifftshift,
     }
 )

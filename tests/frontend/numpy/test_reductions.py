@@ -13,6 +13,8 @@ PLAIN = [np.sum, np.prod, np.max, np.min, np.all, np.any, np.mean, np.var, np.st
          np.nansum, np.nanprod, np.nanmax, np.nanmin, np.nanmean, np.nanvar, np.nanstd]  # fmt: skip
 ARGUMENTS = [np.argmax, np.argmin, np.nanargmax, np.nanargmin]
 RUNNING = [np.cumsum, np.cumprod, np.nancumsum, np.nancumprod]
+FOLDS = [np.sum, np.prod, np.max, np.min]
+MOMENTS = [np.mean, np.var, np.std]
 KEEPING = [function for function in PLAIN if function is not np.average]
 NAMES = {"ids": lambda item: getattr(item, "__name__", str(item))}
 
@@ -68,7 +70,7 @@ def test_dtype_argument(function: Any, dtype: Any):
         check(lambda x: function(x, axis=0, dtype=dtype), np.sign(sample(kind, 3, 2)), message=False)
 
 
-@pytest.mark.parametrize("function", [np.sum, np.prod, np.max, np.min, np.nansum, np.nanprod, np.nanmax, np.nanmin], **NAMES)
+@pytest.mark.parametrize("function", [*FOLDS, np.nansum, np.nanprod, np.nanmax, np.nanmin], **NAMES)
 def test_initial_and_where(function: Any):
     for kind in ("f4", "i4", "u1", "?"):
         array, mask = sample(kind, 3, 4), sample("?", 3, 4, seed=3)
@@ -80,7 +82,7 @@ def test_initial_and_where(function: Any):
     check_sizes(lambda x: function(x, initial=1.5), lambda n: (sample("f8", n),))
 
 
-@pytest.mark.parametrize("function", [np.mean, np.var, np.std, np.all, np.any, np.nanmean, np.nanvar, np.nanstd], **NAMES)
+@pytest.mark.parametrize("function", [*MOMENTS, np.all, np.any, np.nanmean, np.nanvar, np.nanstd], **NAMES)
 def test_where(function: Any):
     for kind in ("f4", "i4", "c8"):
         array, mask = sample(kind, 3, 4), sample("?", 3, 4, seed=3)
@@ -166,7 +168,7 @@ def test_out():
 
 def test_methods():
     array = sample("f4", 3, 4)
-    for name in ("sum", "prod", "max", "min", "mean", "var", "std", "all", "any", "argmax", "argmin", "cumsum", "cumprod"):
+    for name in "sum prod max min mean var std all any argmax argmin cumsum cumprod".split():
         check(lambda x: getattr(x, name)(), array)
         check(lambda x: getattr(x, name)(1), array)
         check(lambda x: getattr(x, name)(axis=0), array)

@@ -150,14 +150,14 @@ def test_shapes_of_many_sizes():
         f(lambda x, y: np.array([x[0], y, 1]), LINE, 2),
         f(lambda x, y: np.array([[x[0], y], [1, x[1]]]), LINE, 2.5),
         f(lambda x: np.array([x[0], x[1]]), MATRIX),
-        f(lambda x: x + [1, 2, 3, 4, 5], LINE),
+        f(lambda x: x + [1, 2, 3, 4, 5], LINE),  # noqa: RUF005 - an array plus a list
         f(lambda x: np.add(x, [[1.5], [2]]), LINE),
     ],
 )
 def test_joining(program: Any, arguments: tuple[Any, ...]):
-    from jitflow.frontend.numpy.dispatch import REPLACEMENTS
-
     from unittest import mock
+
+    from jitflow.frontend.numpy.dispatch import REPLACEMENTS
 
     with mock.patch.object(np, "array", _either(np.array, REPLACEMENTS[np.array])):
         check(program, *arguments)
@@ -225,6 +225,9 @@ def test_joining_of_many_sizes():
         f(lambda x: np.pad(x, 9, mode="reflect"), MATRIX),
         f(lambda x: np.pad(x, 9, mode="symmetric"), MATRIX),
         f(lambda x: np.pad(x, -1), MATRIX),
+        f(lambda x: np.fft.fftshift(x), MATRIX),
+        f(lambda x: np.fft.ifftshift(x, axes=1), MATRIX),
+        f(lambda x: np.fft.ifftshift(np.fft.fftshift(x)), LINE),
     ],
 )
 def test_rearranging(program: Any, arguments: tuple[Any, ...]):
