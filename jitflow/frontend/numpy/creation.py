@@ -25,7 +25,7 @@ from jitflow.frontend.numpy.operands import (
     view,
 )
 from jitflow.frontend.numpy.promotion import convert, result_dtype
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import BOOL, DTYPES, F64, I64, DType, dtype_of
@@ -169,23 +169,19 @@ def linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep
         step: Any = np.nan
         line = index * delta + first
     else:
-        parts = new(values.cast(_number(intervals), loop.real))
+        parts = new(values.cast(size_value(intervals), loop.real))
         step = np.divide(delta, parts)
         # A step that underflows to 0 would lose the line: NumPy divides first then.
         vanishes = np.any(np.equal(step, 0))
         line = np.where(vanishes, index / parts * delta, index * step) + first
     if endpoint and count != 1:
-        line = np.where(np.equal(index, new(values.cast(_number(count - 1), loop.real))), last, line)
+        line = np.where(np.equal(index, new(values.cast(size_value(count - 1), loop.real))), last, line)
     if axis != 0:
         line = np.moveaxis(line, 0, axis)
     if wanted.is_integer:
         line = np.floor(line)
     result = new(values.cast(array_operand(line), wanted))
     return (result, step) if retstep else result
-
-
-def _number(dim: Dim) -> Value:
-    return values.constant(dim, I64) if isinstance(dim, int) else emit("cast", values.size(dim), dtype=I64)
 
 
 def logspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None,
@@ -210,7 +206,7 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype:
     index = new(values.reshape(values.iota(I64, (count,)), (count,) + (1,) * (result.ndim - 1)))
     result = np.where(np.equal(index, 0), low, result)
     if endpoint and count != 1:
-        result = np.where(np.equal(index, new(_number(count - 1))), high, result)
+        result = np.where(np.equal(index, new(size_value(count - 1))), high, result)
     result = np.moveaxis(result * sign, 0, axis) if axis != 0 else result * sign
     return new(values.cast(array_operand(result), dtype_argument(dtype, dtype_argument(kind))))
 
@@ -262,6 +258,20 @@ def indices(dimensions: Any, dtype: Any = int, sparse: Any = False) -> Any:
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
     dims, kind = shape_argument(shape), dtype_argument(dtype)
     return function(*(new(values.iota(kind, dims, axis)) for axis in range(len(dims))), **kwargs)
+
+
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    count = tracers.dim_of(n)
+    index = values.iota(I64, (count,))
+    positive = (count - 1) // 2 + 1
+    wrapped = emit("subtract", index, size_value(count))
+    signed = emit("select", emit("less", index, size_value(positive)), index, wrapped)
+    return np.multiply(new(signed), 1.0 / (n * d))
+
+
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    count = tracers.dim_of(n)
+    return np.multiply(new(values.iota(I64, (count // 2 + 1,))), 1.0 / (n * d))
 
 
 # -- from what is an array already ----------------------------------------------------------------------
@@ -345,6 +355,8 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.tri: tri,
         np.indices: indices,
         np.fromfunction: fromfunction,
+        np.fft.fftfreq: fftfreq,
+        np.fft.rfftfreq: rfftfreq,
         np.array: array,
         np.asarray: asarray,
         np.asanyarray: asarray,

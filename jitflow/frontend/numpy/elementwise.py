@@ -16,7 +16,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import compute, store_out
 from jitflow.frontend.numpy.operands import array_operand, as_value, dtype_argument, new, operand, refuse, view
-from jitflow.frontend.numpy.promotion import convert, result_dtype
+from jitflow.frontend.numpy.promotion import convert, convert_wrapping, result_dtype
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
@@ -60,7 +60,7 @@ def where(condition: Any, x: Any = ABSENT, y: Any = ABSENT, /) -> Any:
     chosen = (operand(x), operand(y))
     dtype = result_dtype(*chosen)
     flags = values.cast(as_value(condition), BOOL)
-    converted = [convert(item, dtype) for item in chosen]
+    converted = [convert_wrapping(item, dtype) for item in chosen]
     aligned, _ = broadcasting.align([values.as_scalar(item) for item in (flags, *converted)])
     return new(values.as_array(emit("select", *aligned)))
 
@@ -156,6 +156,9 @@ def _rounded(value: Value, digits: int, dtype: DType) -> Value:
         return values.as_scalar(value)
     if digits == 0:
         return compute(np.rint, (value,))[0]
+    if dtype == BOOL:
+        raise UserTypeError("Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') with casting rule "
+                            "'same_kind'")  # fmt: skip
     # Integers are scaled in float64, floats in their own dtype.
     (scale, unscale) = (np.multiply, np.true_divide) if digits > 0 else (np.true_divide, np.multiply)
     factor = 10.0 ** abs(digits)

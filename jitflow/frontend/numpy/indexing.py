@@ -22,7 +22,6 @@ from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
-from jitflow.ir.dtypes import I64
 
 __all__ = ["get_item", "slice_bounds"]
 
@@ -199,7 +198,7 @@ def _as_positions(lookup: Lookup | Position | None, size: Dim, axis: int) -> Val
         return lookup.positions
     assert lookup is not None
     dim = checked_position(lookup.dim, size, axis)
-    return values.constant(dim, I64) if isinstance(dim, int) else emit("cast", values.size(dim), dtype=I64)
+    return values.size_value(dim)
 
 
 # -- numbers and slices ---------------------------------------------------------------------------------

@@ -194,13 +194,20 @@ def inner(a: Any, b: Any, /) -> Any:
     left, right = _same_dtype(a, b)
     if not values.rank(left) or not values.rank(right):
         return _finish(_scaled(left, right), None, "inner")
-    return _finish(_aligned_product(left, right, values.rank(right) - 1), None, "inner")
+    if values.rank(right) > 1:  # NumPy's error is that of the product with the transpose
+        order = list(range(values.rank(right)))
+        right = values.transpose(right, [*order[:-2], order[-1], order[-2]])
+    return _finish(_aligned_product(left, right, max(values.rank(right) - 2, 0)), None, "inner")
 
 
 def vdot(a: Any, b: Any, /) -> Any:
     left, right = (values.reshape(item, (broadcasting.total_size(item),)) for item in _same_dtype(a, b))
     if values.dtype_of_value(left).is_complex:
         left = emit("conjugate", left)
+    (size,), (other,) = values.dims(left), values.dims(right)
+    shape, sizes = broadcasting.message_shapes("{shapes}", [(size,)])
+    message = f"cannot reshape array of size {{}} into shape {shape}"
+    broadcasting.require_equal_sizes(size, other, message, [values.size(other), *sizes])
     return _finish(_aligned_product(left, right, 0), None, "vdot")
 
 
@@ -229,7 +236,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 def linalg_outer(x1: Any, x2: Any, /) -> Any:
     if any(values.rank(array_operand(item)) != 1 for item in (x1, x2)):
-        ranks = ", ".join(f"x{place + 1}.ndim={values.rank(array_operand(x))}" for place, x in enumerate((x1, x2)))
+        ranks = " and ".join(f"x{place + 1}.ndim={values.rank(array_operand(x))}" for place, x in enumerate((x1, x2)))
         raise UserValueError(f"Input arrays must be one-dimensional, but they are {ranks}.")
     return outer(x1, x2)
 

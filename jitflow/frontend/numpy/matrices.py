@@ -10,7 +10,7 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.creation import tri
+from jitflow.frontend.numpy.creation import eye, tri
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.operands import (
     array_operand,
@@ -158,6 +158,25 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
     return cross(x1, x2, axis=axis)
 
 
+def matrix_power(a: Any, n: Any) -> Any:
+    """Products of a square matrix with itself, by squaring."""
+    array = as_tracer(a)
+    if array.ndim < 2:
+        raise UserValueError(f"{array.ndim}-dimensional array given. Array must be at least two-dimensional")
+    power = static_int(n, "n")
+    if power < 0:
+        raise refuse("matrix_power with a negative exponent, which needs the inverse", "invert the matrix outside")
+    if power == 0:
+        return np.broadcast_to(eye(array.shape[-1], dtype=array.dtype), array.shape).copy()
+    result, square = None, array
+    while power:
+        if power % 2:
+            result = square if result is None else np.matmul(result, square)
+        power //= 2
+        square = np.matmul(square, square) if power else square
+    return result
+
+
 # -- norms -----------------------------------------------------------------------------------------------------
 
 
@@ -249,6 +268,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.linalg.diagonal: linalg_diagonal,
         np.linalg.trace: linalg_trace,
         np.linalg.cross: linalg_cross,
+        np.linalg.matrix_power: matrix_power,
         np.linalg.norm: norm,
         np.linalg.vector_norm: vector_norm,
         np.linalg.matrix_norm: matrix_norm,

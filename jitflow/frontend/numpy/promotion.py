@@ -19,7 +19,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import DTYPES, DType, dtype_of
 from jitflow.ir.types import Scalar
 
-__all__ = ["convert", "promoted", "result_dtype", "ufunc_dtypes"]
+__all__ = ["convert", "convert_wrapping", "promoted", "result_dtype", "ufunc_dtypes"]
 
 _WEAK = {"i": int, "f": float, "c": complex}
 _SAMPLE: dict[type, Any] = {int: 0, float: 0.0, complex: 0j}
@@ -92,6 +92,14 @@ def convert(operand: Operand, dtype: DType) -> Value:
     if values.is_weak(operand) and dtype.is_integer and values.dtype_of_value(operand).name == "i64":
         check_range(operand, dtype)
     return values.cast(operand, dtype)
+
+
+def convert_wrapping(operand: Operand, dtype: DType) -> Value:
+    """`convert` for the few functions that do not mind: a Python integer out of range wraps around."""
+    if isinstance(operand, Value):
+        return values.cast(operand, dtype)
+    with np.errstate(all="ignore"):
+        return number_constant(np.asarray(operand).astype(dtype.numpy).item(), dtype)
 
 
 def check_range(number: Value, dtype: DType) -> None:

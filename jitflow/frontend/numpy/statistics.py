@@ -27,18 +27,13 @@ from jitflow.frontend.numpy.operands import (
     refuse,
 )
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import F32, F64, I64, DType
 
-__all__ = ["FUNCTIONS", "count_value", "divided_by_count", "mean_value", "size_value"]
-
-
-def size_value(dim: Dim) -> Value:
-    """A dim as a strong i64."""
-    return values.constant(dim, I64) if isinstance(dim, int) else emit("cast", values.size(dim), dtype=I64)
+__all__ = ["FUNCTIONS", "count_value", "divided_by_count", "mean_value"]
 
 
 def count_value(value: Value, axes: tuple[int, ...], where: Any, keepdims: bool) -> Value:

@@ -16,8 +16,7 @@ from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis
 from jitflow.frontend.numpy.promotion import promoted
-from jitflow.frontend.numpy.statistics import size_value
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim

@@ -36,6 +36,7 @@ __all__ = [
     "reshape",
     "select",
     "size",
+    "size_value",
     "slice_axes",
     "transpose",
 ]  # fmt: skip
@@ -87,6 +88,11 @@ def constant_like(number: Any, value: Value) -> Value:
 def size(dim: Dim) -> Value:
     """A dim as an ``index`` value."""
     return emit("size", dim=dim)
+
+
+def size_value(dim: Dim) -> Value:
+    """A dim as a strong i64."""
+    return constant(dim, I64) if isinstance(dim, int) else emit("cast", size(dim), dtype=I64)
 
 
 def cast(value: Value, dtype: DType) -> Value:

@@ -22,7 +22,8 @@ from jitflow.ir.dtypes import BOOL, C128, F64, I64, dtype_of
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.types import Scalar, Tensor, Type
 from jitflow.ir.verifier import verify
-from tests.compare import Tolerance, assert_same, tolerance_of
+from tests.compare import ELEMENTARY, Tolerance, assert_same, tolerance_of
+from tests.frontend.interpreted import interpreted
 
 Program = Callable[..., Any]
 
@@ -61,6 +62,16 @@ def check_sizes(
         else:
             assert not isinstance(found, Exception), f"size {size}: expected {expected!r}, got {found!r}"
             assert_same(found, expected, tolerance_of(first), f"size {size} of the trace for {sizes[0]}")
+
+
+def check_function(function: Program, *arguments: Any) -> None:
+    """`check` of a whole function, whose globals are read and replaced as the frontend does it."""
+    expected, found = _outcome(lambda: function(*arguments)), _outcome(lambda: interpreted(function)(*arguments))
+    if isinstance(expected, Exception):
+        _compare_errors(found, expected, True)
+        return
+    assert not isinstance(found, Exception), f"expected {expected!r}, got {found!r}"
+    assert_same(found, expected, ELEMENTARY)
 
 
 def run(program: Program, arguments: tuple[Any, ...], traces: list[Function] | None = None) -> Any:

@@ -1,0 +1,138 @@
+"""Creation against NumPy, by way of whole functions: what does not dispatch is replaced where a function reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.numpy.oracle import check_function, sample
+
+MATRIX, LINE = sample("f4", 3, 4), sample("f8", 5)
+
+
+def f(program: Any, *arguments: Any) -> Any:
+    return pytest.param(program, arguments)
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        f(lambda x: np.zeros(x.shape), MATRIX),
+        f(lambda x: np.ones(x.shape[0], "i4"), MATRIX),
+        f(lambda x: np.zeros((2, x.shape[1]), dtype=complex), MATRIX),
+        f(lambda x: np.empty(x.shape) * 0, MATRIX),
+        f(lambda x: np.full(x.shape, 7), MATRIX),
+        f(lambda x: np.full((2, 4), x[0]), MATRIX),
+        f(lambda x, n: np.full(x.shape, n), MATRIX, 2.5),
+        f(lambda x: np.full(x.shape, 3, dtype="u1"), MATRIX),
+        f(lambda x: np.full((2, 3), x[0]), MATRIX),
+        f(lambda x: np.zeros(-1) + x, LINE),
+        f(lambda x: np.zeros_like(x), MATRIX),
+        f(lambda x: np.ones_like(x, dtype="i4"), MATRIX),
+        f(lambda x: np.empty_like(x, shape=3) * 0, LINE),
+        f(lambda x: np.full_like(x, 2.5), MATRIX),
+        f(lambda x: np.full_like(x, x[0]), MATRIX),
+        f(lambda x: np.zeros_like(x), np.asarray(3)),
+        f(lambda x: np.zeros_like(x[0]), LINE),
+        f(lambda x: np.arange(x.shape[0]), MATRIX),
+        f(lambda x: np.arange(x.shape[0], dtype="f4"), MATRIX),
+        f(lambda x: np.arange(1, x.shape[0]) + 0 * x[0, 0], MATRIX),
+        f(lambda x: np.arange(x.shape[1], 0, -1), MATRIX),
+        f(lambda x: np.arange(0, x.shape[1], 3), MATRIX),
+        f(lambda x: np.arange(-2.0, x.shape[1]), MATRIX),
+        f(lambda x: np.arange(5) + x, LINE),
+        f(lambda x: np.arange(0.5, 3, 0.5) + x, LINE),
+        f(lambda x: np.arange(1, 2, 0.1, dtype="f4") + 0 * x[0], MATRIX[:, :1]),
+        f(lambda x: np.arange(5, dtype="f2") * 0.1 + x, LINE),
+        f(lambda x: np.arange(start=2, stop=7) + x, LINE),
+        f(lambda x: np.arange(3, 1) + x[:0], LINE),
+        f(lambda x: np.linspace(0, 1, x.shape[0]), LINE),
+        f(lambda x: np.linspace(x[0], x[1], 7), LINE),
+        f(lambda x: np.linspace(x[0], 2, 7, endpoint=False), LINE),
+        f(lambda x: np.linspace(x[0], x[1], 7, axis=1), MATRIX),
+        f(lambda x: np.linspace(x[0], x[1], 5, retstep=True), LINE),
+        f(lambda x: np.linspace(0, 10, x.shape[0], dtype=int), LINE),
+        f(lambda x: np.linspace(x[0], x[0], 5), LINE),
+        f(lambda x: np.linspace(x[0], 1, 1), LINE),
+        f(lambda x: np.linspace(x[0], 1, 0), LINE),
+        f(lambda x: np.linspace(x[0], 1, -1), LINE),
+        f(lambda x: np.linspace(0, x[0, 0], 4), MATRIX),
+        f(lambda x: np.logspace(0, x[0], 4), LINE),
+        f(lambda x: np.logspace(x[0], 1, 4, base=2.0, dtype="f4"), LINE),
+        f(lambda x: np.geomspace(np.abs(x[0]), 100, 5), LINE),
+        f(lambda x: np.eye(x.shape[0], dtype=x.dtype), MATRIX),
+        f(lambda x: np.eye(*x.shape, k=1), MATRIX),
+        f(lambda x: np.eye(3, k=-1) + x[:, :3], MATRIX),
+        f(lambda x: np.identity(x.shape[1]), MATRIX),
+        f(lambda x: np.tri(x.shape[0]), MATRIX),
+        f(lambda x: np.tri(3, 4, -1, dtype=bool) & (x > 0), MATRIX),
+        f(lambda x: np.meshgrid(x[0], x[:, 0]), MATRIX),
+        f(lambda x: np.meshgrid(x[0], x[:, 0], x[1], indexing="ij"), MATRIX),
+        f(lambda x: np.meshgrid(x[0], x[:, 0], sparse=True), MATRIX),
+        f(lambda x: np.meshgrid(x[0], 2, copy=False), MATRIX),
+        f(lambda x: np.meshgrid(x), LINE),
+        f(lambda x: np.meshgrid(x, indexing="k"), LINE),
+        f(lambda x: np.indices(x.shape), MATRIX),
+        f(lambda x: np.indices(x.shape, dtype="f4", sparse=True), MATRIX),
+        f(lambda x: np.fromfunction(lambda i, j: i * 2 + j, x.shape), MATRIX),
+        f(lambda x: np.array(x), MATRIX),
+        f(lambda x: np.array(x, dtype="f8", ndmin=3), MATRIX),
+        f(lambda x: np.array([x, x]), MATRIX),
+        f(lambda x: np.array([[x[0], 1], [2.5, x[1]]]), LINE),
+        f(lambda x: np.array([x[0, 0], 1]), MATRIX),
+        f(lambda x, n: np.array([n, 1]) + x[:1], LINE, 3),
+        f(lambda x: np.array([x[0], 1 + 2j]), LINE),
+        f(lambda x: np.array([x, [1, 2]]), LINE[:2]),
+        f(lambda x: np.array(x[0]), LINE),
+        f(lambda x: np.asarray(x), MATRIX),
+        f(lambda x: np.asarray(x[0], dtype="i4"), LINE),
+        f(lambda x: np.asarray([x[0], 2]), LINE),
+        f(lambda x: np.ascontiguousarray(x[0]), LINE),
+        f(lambda x: np.ascontiguousarray(x.T), MATRIX),
+        f(lambda x: np.copy(x), LINE),
+        f(lambda x: np.fft.fftfreq(x.shape[0]), LINE),
+        f(lambda x: np.fft.fftfreq(x.shape[1], 0.5), MATRIX),
+        f(lambda x: np.fft.rfftfreq(x.shape[0], d=0.1), LINE),
+        f(lambda x: np.broadcast_shapes(x.shape, (3, 1)), MATRIX),
+        f(lambda x: np.isscalar(x[0]) and not np.isscalar(x), LINE),
+        f(lambda x: np.result_type(x, 3) == np.float32, MATRIX),
+        f(lambda x, n: np.result_type(x, n), np.arange(3, dtype="i1"), 3),
+        f(lambda x: (np.can_cast(x.dtype, "f8"), np.can_cast(x[0, 0], "i4")), MATRIX),
+        f(lambda x: (np.iscomplexobj(x), np.isrealobj(x), np.iscomplexobj(x * 1j)), MATRIX),
+        f(lambda x: np.common_type(x, x.astype("f8")), MATRIX),
+    ],
+)
+def test_creation(program: Any, arguments: tuple[Any, ...]):
+    check_function(program, *arguments)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.int8, np.complex64, np.bool_, np.float64, np.uint16])
+def test_scalar_types_convert(kind: Any):
+    for argument in (LINE * 0 + 3, np.float32(2), 5, 2.5, np.asarray(1.5)):
+        check_function(lambda x: kind(x), argument)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: np.arange(x.shape[0]) * 0.5,
+        lambda x: np.arange(1, x.shape[0], 2),
+        lambda x: np.arange(x.shape[0], -1, -2),
+        lambda x: np.linspace(0, 1, x.shape[0]),
+        lambda x: np.eye(x.shape[0]),
+        lambda x: np.zeros_like(x) + np.ones(x.shape),
+        lambda x: np.meshgrid(x, x),
+    ],
+)
+def test_many_sizes(program: Any):
+    for size in (5, 0, 1, 2, 8):
+        check_function(program, sample("f4", size))
+
+
+def test_a_captured_array():
+    table = np.array([[1.0, 2, 3, 4]])
+    check_function(lambda x: x * table, MATRIX)
+    check_function(lambda x: x * [1, 2, 3, 4], MATRIX)
+    check_function(lambda x: np.concatenate([x, table]), MATRIX)
