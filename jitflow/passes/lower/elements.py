@@ -111,7 +111,11 @@ class Elements:
             result = self._load(self.saved[value])
         else:
             result = self._compute(value)
-        self.emitter.store_cached(value, result)
+        scope = self.emitter.scope
+        if scope.step and scope.loop is not None and self.schedule.varies(value, scope.loop):
+            scope.cache[value] = result  # the next step has another, even where the ops stand in an outer scope
+        else:
+            self.emitter.store_cached(value, result)
         return result
 
     def _is_saved_by_now(self, value: Value) -> bool:
@@ -145,10 +149,10 @@ class Elements:
     def position(self, loop: Loop) -> Value:
         """The index along a loop, as an i64 number; one a lane for the vector loop."""
         emitter = self.emitter
-        key = ("position", loop)
+        scope = next(scope for scope in reversed(emitter.scopes) if scope.loop is loop)
+        key = ("position", scope.index)
         found = emitter.cached(key)
         if found is None:
-            scope = next(scope for scope in reversed(emitter.scopes) if scope.loop is loop)
             assert scope.index is not None
             found = emitter.index_scalar(scope.index)
             if scope.lanes:

@@ -7,7 +7,8 @@ does not vary along a loop stands outside of it, with no pass to move it there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +34,8 @@ class Scope:
     stop: Value | None = None
     """Where a masked loop ends: a step that ends before it has all its lanes."""
     lanes: int = 0
+    step: bool = False
+    """One step of a loop that is written out: its ops are in the list of the scope around it."""
     cache: dict[Any, Value] = field(default_factory=dict)
 
 
@@ -170,6 +173,18 @@ class Emitter:
         types: list[Type] = [value.type for value in carried]
         attributes = {"parallel": True} if parallel else {}
         return list(self.here("for", start, stop, step, *carried, types=types, regions=(region,), **attributes))
+
+    @contextmanager
+    def step(self, loop: Loop, position: int) -> Iterator[None]:
+        """One step of a loop that is written out rather than run: the position is a number."""
+        depth = len(self.scopes)
+        index = self.size(position)
+        self.scopes.append(Scope(self.scope.builder, depth, loop, index, step=True))
+        known = set(self.depth_of)
+        yield
+        self.scopes.pop()
+        for value in self.depth_of.keys() - known:
+            self.depth_of[value] = min(self.depth_of[value], depth - 1)
 
     def branch(
         self, condition: Value, body: Callable[[], object], otherwise: Callable[[], object] = lambda: None

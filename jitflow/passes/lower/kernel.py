@@ -30,6 +30,7 @@ from jitflow.passes.layout import Layout
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.nest import Loop, Nest
 from jitflow.passes.lower.reductions import Reduction, reduction_for
+from jitflow.passes.lower.schedule import is_short
 from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
@@ -172,8 +173,9 @@ class KernelLowering(Elements):
         def visit() -> None:
             for value in saves:
                 self.store(self.saved[value], self.value(value, saving=True))
-            for value in stores:
-                self.store(self.outputs[value][2], self.value(value), last=value not in self.hosts)
+            results = [self.value(value) for value in stores]  # all read before any is written over what it hosts
+            for value, result in zip(stores, results, strict=True):
+                self.store(self.outputs[value][2], result, last=value not in self.hosts)
 
         states = self._reduced_loops(list(self.reduced), reductions, visit, [s for r in reductions for s in r.state])
         for reduction in reductions:
@@ -193,6 +195,13 @@ class KernelLowering(Elements):
                 lambda values: self._reduced_loops(inner, reductions, visit, values), loop,
             )  # fmt: skip
         innermost = loops[0] if loops else None
+        if (
+            innermost is not None
+            and innermost is not self.vector
+            and self.vector is not None
+            and is_short(self.reduced)
+        ):
+            return self._written_out(innermost, reductions, visit, carried)
         if any(reduction.blocked for reduction in reductions):
             return self._blocks(innermost, reductions, visit, carried)
 
@@ -210,29 +219,40 @@ class KernelLowering(Elements):
             return self._vector_loop(innermost, carried, body)
         return emitter.loop(emitter.size(0), emitter.size(innermost.dim), emitter.size(1), carried, body, innermost)
 
+    def _written_out(
+        self, loop: Loop, reductions: list[Reduction], visit: Callable[[], None], carried: Sequence[Value]
+    ) -> Sequence[Value]:
+        """A short reduced loop without a loop; sums have the tree that lanes of a longer row would have."""
+        rest = carried
+        for reduction in reductions:
+            rest = reduction.take(rest)
+        elements: dict[Reduction, list[Value]] = {reduction: [] for reduction in reductions}
+        assert isinstance(loop.dim, int)
+        for position in range(loop.dim):
+            with self.emitter.step(loop, position):
+                for reduction, taken in elements.items():
+                    reduction.visit_step(taken)
+                visit()
+        for reduction, taken in elements.items():
+            reduction.fold_steps(taken, self.emitter.size(loop.dim))
+        return [state for reduction in reductions for state in reduction.state]
+
     def _blocks(
         self, loop: Loop | None, reductions: list[Reduction], visit: Callable[[], None], carried: Sequence[Value]
     ) -> Sequence[Value]:
         """The innermost reduced loop in blocks: plain partial results inside, combined with care between them."""
         emitter = self.emitter
         if loop is None:
-            return self._block(None, None, None, reductions, visit, carried, masked=False)
-        vectors = loop is self.vector
-        if vectors and not self.is_long():
-            main = self._whole_vectors(loop)
-            parts = [(emitter.size(0), main, False), (main, emitter.size(loop.dim), True)]
-        else:
-            parts = [(emitter.size(0), emitter.size(loop.dim), vectors)]
-        for start, stop, masked in parts:
+            return self._block(None, None, None, reductions, visit, carried)
+        stop = emitter.size(loop.dim)
 
-            def one_block(values: Sequence[Value], stop: Value = stop, masked: bool = masked) -> Sequence[Value]:
-                first = emitter.scope.index
-                assert first is not None
-                last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(BLOCK)), stop)
-                return self._block(loop, first, last, reductions, visit, values, masked)
+        def one_block(values: Sequence[Value]) -> Sequence[Value]:
+            first = emitter.scope.index
+            assert first is not None
+            last = emitter.arithmetic("minimum", emitter.emit("add", first, emitter.size(BLOCK)), stop)
+            return self._block(loop, first, last, reductions, visit, values)
 
-            carried = emitter.loop(start, stop, emitter.size(BLOCK), carried, one_block)
-        return carried
+        return emitter.loop(emitter.size(0), stop, emitter.size(BLOCK), carried, one_block)
 
     def _block(
         self,
@@ -242,7 +262,6 @@ class KernelLowering(Elements):
         reductions: list[Reduction],
         visit: Callable[[], None],
         carried: Sequence[Value],
-        masked: bool,
     ) -> Sequence[Value]:
         rest = carried
         for reduction in reductions:
@@ -264,7 +283,7 @@ class KernelLowering(Elements):
             return [*following, *(state for reduction in plain for state in reduction.state)]
 
         results = self._steps(
-            loop, first, last, [*partials.values(), *(state for r in plain for state in r.state)], body, masked
+            loop, first, last, [*partials.values(), *(state for r in plain for state in r.state)], body
         )
         totals = dict(zip(sums, results[: len(sums)], strict=True))
         rest = results[len(sums) :]
@@ -278,7 +297,6 @@ class KernelLowering(Elements):
             values = self._steps(
                 loop, first, last, [s for r in centred for s in r.deviations()],
                 lambda values: [s for r, pair in zip(centred, _pairs(values), strict=True) for s in r.deviate(pair)],
-                masked,
             )  # fmt: skip
             for reduction, pair in zip(centred, _pairs(values), strict=True):
                 reduction.combine_moments(pair, count)
@@ -294,13 +312,23 @@ class KernelLowering(Elements):
         last: Value | None,
         carried: Sequence[Value],
         body: Callable[[Sequence[Value]], Sequence[Value]],
-        masked: bool,
     ) -> Sequence[Value]:
+        """The steps of one block.
+
+        Whole vectors and what is left over go into the same partial results, so the bits do not depend on whether both
+        are one loop.
+        """
+        emitter = self.emitter
         if loop is None or first is None or last is None:
             return body(carried)
-        vectors = loop is self.vector
-        step = self.emitter.size(self.lanes if vectors else 1)
-        return self.emitter.loop(first, last, step, carried, body, loop, self.lanes if vectors else 0, masked)
+        if loop is not self.vector:
+            return emitter.loop(first, last, emitter.size(1), carried, body, loop)
+        step = emitter.size(self.lanes)
+        if not self.is_long():
+            whole = emitter.arithmetic("minimum", last, self._whole_vectors(loop))
+            carried = emitter.loop(first, whole, step, carried, body, loop, self.lanes)
+            first = whole
+        return emitter.loop(first, last, step, carried, body, loop, self.lanes, masked=True)
 
     def _count(self, first: Value | None, last: Value | None) -> Value:
         if first is None or last is None:

@@ -60,6 +60,10 @@ _IDENTITY: dict[str, Callable[[DType], object]] = {
 }
 
 
+def _zero(dtype: DType) -> object:
+    return 0
+
+
 def reduction_for(op: Op, lowering: Elements) -> Reduction:
     """The strategy for a reduction op."""
     name = op.name.removeprefix("reduce_")
@@ -140,6 +144,27 @@ class Reduction:
     def narrow(self, value: Value) -> Value:
         return value if self.accumulator == self.dtype else self.emitter.elementwise("cast", value, dtype=self.dtype)
 
+    # Loops that are written out
+
+    def visit_step(self, elements: list[Value]) -> None:
+        """Note the element at this step."""
+        elements.append(self.element(_IDENTITY.get(self.fold, _zero)(self.accumulator)))
+
+    def fold_steps(self, elements: list[Value], count: Value) -> None:
+        """Fold the elements of all steps into ``state``."""
+        self.state = [self.tree(self.fold, elements)]
+
+    def tree(self, fold: str, elements: list[Value]) -> Value:
+        """The elements folded as the lanes of a vector are: halves onto each other."""
+        values = list(elements)
+        half = 1 << max(len(values) - 1, 0).bit_length()
+        while half > 1:
+            half //= 2
+            for position in range(half, len(values)):
+                values[position - half] = self.emitter.elementwise(fold, values[position - half], values[position])
+            del values[half:]
+        return values[0]
+
     # Blocks: only blocked reductions have them
 
     def partial(self) -> Value:
@@ -181,6 +206,10 @@ class SumReduction(Reduction):
     def begin(self) -> None:
         zero = self.lanes_of(0, self.accumulator)
         self.state = [zero, zero]
+
+    def fold_steps(self, elements: list[Value], count: Value) -> None:
+        zero = self.lanes_of(0, self.accumulator)
+        self.state = [self.emitter.elementwise("add", self.tree("add", elements), zero), zero]
 
     def combine(self, total: Value) -> None:
         sum_of_blocks, lost = self.state
@@ -248,6 +277,13 @@ class MomentReduction(Reduction):
         total, mean_low = (self._like(value) for value in (total, arithmetic("add", mean_low, error)))
         self.state = [total, mean, mean_low, moment]
 
+    def fold_steps(self, elements: list[Value], count: Value) -> None:
+        arithmetic = self.emitter.elementwise
+        self.centre(self.tree("add", elements), count)
+        deviations = [arithmetic("subtract", element, self.mean) for element in elements]
+        squares = [arithmetic("multiply", deviation, deviation) for deviation in deviations]
+        self.combine_moments((self.tree("add", deviations), self.tree("add", squares)), count)
+
     def _like(self, value: Value) -> Value:
         return value if self.lowering.horizontal or not self.lanes else self.emitter.splat(value, self.lanes)
 
@@ -280,6 +316,12 @@ class ArgReduction(Reduction):
             better = arithmetic("logical_or", arithmetic("logical_and", better, still_number), first_nan)
         here = self._linear_position()
         self.state = [arithmetic("select", better, element, best), arithmetic("select", better, here, position)]
+
+    def visit_step(self, elements: list[Value]) -> None:
+        self.step()
+
+    def fold_steps(self, elements: list[Value], count: Value) -> None:
+        pass
 
     def _linear_position(self) -> Value:
         """The C-order number of this position among the reduced loops."""

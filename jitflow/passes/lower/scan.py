@@ -1,4 +1,4 @@
-"""Running accumulations: every line along the axis is one sequential loop, as in NumPy; lanes are neighbouring lines."""
+"""Running accumulations: every line along the axis is one sequential loop, as in NumPy; lanes are lines."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.layout import Layout, contiguous
 from jitflow.passes.lower.nest import Access, Loop, Nest
 
-__all__ = ["Schedule", "cost_of"]
+__all__ = ["PERIOD_LANES", "Schedule", "cost_of", "is_short"]
 
 _COSTS = {
     "divide": 4, "sqrt": 4, "exp": 15, "exp2": 15, "expm1": 20, "log": 20, "log1p": 22, "log2": 20, "log10": 20,
@@ -27,6 +27,8 @@ _COSTS = {
     "gather": 8,
 }  # fmt: skip
 
+LONGEST_UNROLLED = 4
+"""Steps of a reduced loop that is written out: the coordinates of a point. Lanes are then neighbouring rows."""
 LONGEST_PERIOD = 16
 PERIOD_LANES = 16
 MOST_PERIOD_LANES = 96
@@ -60,6 +62,7 @@ class Schedule:
         self._joined: dict[Loop, Loop] = {loop: loop for loop in self.order}
         self._dropped: set[Loop] = set()
         outer, reduced = ([loop for loop in self.order if loop.reduced is kind] for kind in (False, True))
+        self.periodic = periodic
         self.vector_choice = self._choose_vector(outer, reduced)
         self.outer, self.reduced = self._collapse(outer), self._collapse(reduced)
         self.period = self._join_period() if periodic else 0
@@ -129,6 +132,12 @@ class Schedule:
         """The joined loops of a value's axes."""
         return tuple(self._joined[loop] for loop in self.nest.loops_of(value) if loop not in self._dropped)
 
+    def varies(self, value: Value, loop: Loop) -> bool:
+        """Whether a value changes along a joined loop."""
+        if value in self.nest.layouts:
+            return self.access(self.nest.access(value)).strides.get(loop, 0) != 0
+        return any(self._joined[own] is loop for own in self.nest.varying.get(value, ()))
+
     def loop(self, value: Value, axis: int) -> Loop:
         """The loop along one axis of a value."""
         return self._joined[self.nest.loop_of[self.nest.axes.find((value, axis))]]
@@ -153,12 +162,15 @@ class Schedule:
         candidates = [loops[-1] for loops in (outer, reduced) if loops]
         if not candidates:
             return None
+        if outer and reduced and self.periodic and is_short(reduced):
+            return outer[-1]
         natural_last = self.nest.order[-1] if not self.reordered else self.order[-1]
 
-        def score(loop: Loop) -> tuple[int, bool]:
-            units = sum(1 for load in self._loads if _unit(load, loop))
-            units += sum(1 for value in self.yielded if self._natural_strides(value).get(loop) == _itemsize(value))
-            return units, loop is natural_last
+        def score(loop: Loop) -> tuple[int, int, bool]:
+            """Loads decide, so that a reduction's bits do not depend on how many results the nest has."""
+            loads = sum(1 for load in self._loads if _unit(load, loop))
+            stores = sum(1 for value in self.yielded if self._natural_strides(value).get(loop) == _itemsize(value))
+            return loads, stores, loop is natural_last
 
         return max(candidates, key=score)
 
@@ -305,6 +317,11 @@ class Schedule:
         if not any(loop.reduced for loop in self.nest.varying[value]):
             return 0
         return cost_of(op) + sum(self._cost(operand) for operand in set(op.operands))
+
+
+def is_short(reduced: list[Loop]) -> bool:
+    """Whether the reduced loops are one of few steps, known in advance."""
+    return len(reduced) == 1 and isinstance(reduced[0].dim, int) and reduced[0].dim <= LONGEST_UNROLLED
 
 
 def _is_reduction(op: Op) -> bool:
