@@ -31,7 +31,7 @@ from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
-from jitflow.ir.dtypes import F32, F64, I64, DType
+from jitflow.ir.dtypes import F32, F64, DType
 
 __all__ = ["FUNCTIONS", "count_value", "divided_by_count", "mean_value"]
 
