@@ -31,7 +31,6 @@ from jitflow.ir.dtypes import BOOL, I64, DType, dtype_of
 __all__ = ["call_ufunc", "compute", "outer", "store_out"]
 
 _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
-_ORDERS = frozenset("KACF")
 
 
 def call_ufunc(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserTypeError, UserValueError, UserZeroDivisionError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import (
@@ -26,9 +26,10 @@ from jitflow.frontend.numpy.operands import (
 )
 from jitflow.frontend.numpy.promotion import convert, result_dtype
 from jitflow.frontend.numpy.values import emit, size_value
+from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, maximum
-from jitflow.ir.dtypes import BOOL, DTYPES, F64, I64, DType, dtype_of
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL, DTYPES, F32, F64, I64, DType, dtype_of
 
 __all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "copied", "size_dim"]
 
@@ -37,13 +38,7 @@ __all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "copied"
 
 def full_value(shape: tuple[Dim, ...], number: Any, dtype: DType) -> Value:
     """An array of one number."""
-    return values.fill(convert_unchecked(number, dtype), shape)
-
-
-def convert_unchecked(number: Any, dtype: DType) -> Value:
-    """A rank-0 operand in a dtype, as assignment to an array converts it."""
-    given = operand(number)
-    return values.cast(given, dtype) if isinstance(given, Value) else convert(given, dtype)
+    return values.fill(convert(operand(number), dtype), shape)
 
 
 def _filled(number: int) -> Callable[..., Any]:
@@ -124,9 +119,9 @@ def _steps(first: Any, last: Any, pace: Any) -> Dim:
         if start is None or stop is None or not isinstance(step, int):
             raise refuse("a range over a size with fractional bounds or step", "multiply np.arange(n) by the step")
         if step == 0:
-            raise UserTypeError("Maximum allowed size exceeded")
-        span = stop - start if step > 0 else start - stop
-        return maximum((span + (abs(step) - 1)) // abs(step), 0)
+            raise UserZeroDivisionError("division by zero")
+        span = current_trace().not_negative(stop - start if step > 0 else start - stop)
+        return (span + (abs(step) - 1)) // abs(step)
     return len(numpy_says(np.arange, first, last, pace))
 
 
@@ -137,19 +132,14 @@ def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
     if dtype.is_integer:
         index = values.iota(dtype, (count,))
         if not (isinstance(pace, int) and pace == 1):
-            index = emit("multiply", index, convert_unchecked(pace, dtype))
+            index = emit("multiply", index, convert(operand(pace), dtype))
         plain = type(first) is int and first == 0
-        return index if plain else emit("add", index, convert_unchecked(first, dtype))
-    wide = DTYPE_OF_RAMP.get(dtype.name, dtype)
-    kind = dtype.numpy.type
-    start, second = kind(first), kind(first + pace)
-    delta = wide.numpy.type(second) - wide.numpy.type(start)
-    index = values.iota(wide, (count,))
-    scaled = emit("multiply", index, convert_unchecked(wide.numpy.type(delta), wide))
-    return values.cast(emit("add", convert_unchecked(wide.numpy.type(start), wide), scaled), dtype)
-
-
-DTYPE_OF_RAMP = {"f16": dtype_argument(np.float32), "bf16": dtype_argument(np.float32)}
+        return index if plain else emit("add", index, convert(operand(first), dtype))
+    wide = F32 if dtype.bits == 16 else dtype
+    start, second = (values.cast(convert(operand(number), dtype), wide) for number in (first, first + pace))
+    delta = emit("subtract", second, start)
+    scaled = emit("multiply", values.iota(wide, (count,)), delta)
+    return values.cast(emit("add", start, scaled), dtype)
 
 
 def linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None,

@@ -174,19 +174,15 @@ def _rounded(value: Value, digits: int, dtype: DType) -> Value:
 
 def real_part(value: Value) -> Value:
     """The real part; a real number's is itself."""
-    return _part("real", value) if values.dtype_of_value(value).is_complex else value
+    return emit("real", value) if values.dtype_of_value(value).is_complex else value
 
 
 def imag_part(value: Value) -> Value:
     """The imaginary part; a real number's is 0."""
     if values.dtype_of_value(value).is_complex:
-        return _part("imag", value)
+        return emit("imag", value)
     zero = values.constant_like(0, value)
     return values.fill(zero, values.dims(value)) if values.rank(value) else zero
-
-
-def _part(name: str, value: Value) -> Value:
-    return emit(name, value)
 
 
 def real(val: Any) -> Any:

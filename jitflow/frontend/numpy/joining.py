@@ -13,6 +13,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.indexing import slice_bounds
 from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, normalized_axis, static_int, view
 from jitflow.frontend.numpy.promotion import result_dtype
 from jitflow.frontend.numpy.values import emit
@@ -143,8 +144,6 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
     place = normalized_axis(axis, values.rank(value))
     size = values.dims(value)[place]
     if isinstance(indices_or_sections, list | tuple | np.ndarray):
-        from jitflow.frontend.numpy.indexing import slice_bounds
-
         marks = [None, *indices_or_sections, None]
         bounds = [slice_bounds(slice(start, stop), size) for start, stop in itertools.pairwise(marks)]
         return _pieces(value, [(start, count) for start, count, _ in bounds], place)

@@ -27,7 +27,6 @@ __all__ = [
     "array_operand",
     "as_value",
     "dtype_argument",
-    "is_traced",
     "new",
     "normalized_axes",
     "normalized_axis",
@@ -35,7 +34,6 @@ __all__ = [
     "operand",
     "refuse",
     "shape_argument",
-    "static_bool",
     "static_int",
     "view",
 ]  # fmt: skip
@@ -65,11 +63,6 @@ def refuse(found: str, mend: str) -> UserNotImplementedError:
     return UserNotImplementedError(f"{found} is not supported", mend=mend)
 
 
-def is_traced(item: Any) -> bool:
-    """Whether ``item`` is a tracer: an array, scalar or size that exists only at run time."""
-    return isinstance(item, tracers.Tracer)
-
-
 def operand(item: Any) -> Operand:
     """A tracer's value, a captured array or NumPy scalar as a value, a Python number as itself, a list as an array."""
     if isinstance(item, Value):
@@ -80,7 +73,7 @@ def operand(item: Any) -> Operand:
         python_type: Any = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
         return cast(PythonNumber, python_type(item))
     if isinstance(item, list | tuple):
-        from jitflow.frontend.numpy.creation import array_from_sequence
+        from jitflow.frontend.numpy.creation import array_from_sequence  # which stands on this module
 
         return array_from_sequence(item)
     raise UserTypeError(
@@ -148,13 +141,6 @@ def static_int(item: Any, name: str) -> int:
             mend="write it as a literal or make the argument static: jitflow.function(static=(...))",
         )
     return numpy_says(operator.index, item)
-
-
-def static_bool(item: Any, name: str) -> bool:
-    """A flag that must be known while tracing."""
-    if isinstance(item, tracers.Tracer):
-        static_int(item, name)
-    return bool(item)
 
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.creation import convert_unchecked
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.joining import concatenate_values
 from jitflow.frontend.numpy.operands import (
@@ -20,9 +19,11 @@ from jitflow.frontend.numpy.operands import (
     normalized_axes,
     normalized_axis,
     numpy_says,
+    operand,
     refuse,
     static_int,
 )
+from jitflow.frontend.numpy.promotion import convert
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -208,7 +209,7 @@ def _pad_constant(value: Value, axis: int, counts: tuple[int, int], fillers: tup
     def block(count: int, filler: Any) -> list[Value]:
         if not count:
             return []
-        return [values.fill(convert_unchecked(filler, dtype), (*dims[:axis], count, *dims[axis + 1 :]))]
+        return [values.fill(convert(operand(filler), dtype), (*dims[:axis], count, *dims[axis + 1 :]))]
 
     return concatenate_values([*block(counts[0], fillers[0]), value, *block(counts[1], fillers[1])], axis)
 

@@ -29,7 +29,7 @@ from jitflow.frontend.numpy.operands import (
 from jitflow.frontend.numpy.promotion import convert, ufunc_dtypes
 from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 
 __all__ = ["ABSENT", "FUNCTIONS", "accumulate", "fold", "keep_axes", "reduce_ufunc", "reduction_axes"]
@@ -140,7 +140,7 @@ def reduce_value(
     start = None if initial is ABSENT or initial is None else convert(operand(initial), loop)
     if where is not True:
         value = _masked(ufunc, value, where, start if rule.identity is None else _identity(rule, loop))
-    result = _folded(ufunc, rule, _shaped(value), axes, start)
+    result = _folded(ufunc, rule, values.as_array(value), axes, start)
     return keep_axes(result, values.dims(value), axes) if keepdims and values.rank(value) else result
 
 
@@ -167,11 +167,6 @@ def _folded(ufunc: np.ufunc, rule: Fold, value: Value, axes: tuple[int, ...], st
     may_be_empty = name in ("reduce_maximum", "reduce_minimum") and not dtype.is_complex
     result = fold(name, value, axes, **({"empty": True} if may_be_empty else {}))
     return values.cast(compute(ufunc, (result, start))[0], dtype)
-
-
-def _shaped(value: Value) -> Value:
-    """Casting a 0-d array gives a scalar; reductions want the array."""
-    return values.as_array(value)
 
 
 def _reduction_dtype(ufunc: np.ufunc, value: Value, dtype: Any) -> DType:
@@ -282,8 +277,6 @@ def _cumulative(ufunc: np.ufunc, a: Any, axis: Any, dtype: Any, out: Any) -> Any
     if axis is None or values.rank(value) == 0:
         if axis is not None:
             normalized_axis(axis, 1)
-        from jitflow.ir.dims import product
-
         value, axis = values.reshape(value, (product(values.dims(value)),)), 0
     return accumulate(ufunc, value, axis, dtype, out)
 

@@ -6,7 +6,7 @@ NumPy's promotion has chosen the loop before; a rule here sees values of that lo
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from jitflow.frontend.numpy import composites, values
 from jitflow.frontend.numpy.composites import Rule
-from jitflow.frontend.numpy.operands import Operand, refuse
+from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.numpy.values import constant_like, dtype_of_value, emit
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
@@ -210,7 +210,3 @@ def loop_of(ufunc: np.ufunc) -> Rule:
         f"the ufunc {ufunc.__name__}",
         f"write it with NumPy's own ufuncs; of scipy.special these work: {', '.join(SPECIAL_LOOPS)}",
     )
-
-
-Shortcut = Callable[[Operand, Operand], Any]
-"""What may replace a call before promotion."""
