@@ -53,8 +53,14 @@ def broadcast_to(value: Value, target: Dims) -> Value:
     if not source:
         return values.fill(value, target)
     axes = range(len(target) - len(source), len(target))
-    provable = all(dim in (1, target[axis]) for axis, dim in zip(axes, source, strict=True))
-    return values.broadcast_in(value, target, axes, assumed=not provable)
+    # A computed size that was decided to be 1 becomes the number: elsewhere in the IR only 1 itself repeats.
+    plain = tuple(1 if _repeats(dim, target[axis]) else dim for axis, dim in zip(axes, source, strict=True))
+    provable = all(dim in (1, target[axis]) for axis, dim in zip(axes, plain, strict=True))
+    return values.broadcast_in(values.reshape(value, plain, assumed=True), target, axes, assumed=not provable)
+
+
+def _repeats(dim: Dim, target: Dim) -> bool:
+    return not isinstance(dim, int) and dim != target and current_trace().known(dim, "==", 1) is True
 
 
 def require_equal(
@@ -99,6 +105,8 @@ def message_shapes(message: str, shapes: Sequence[Dims]) -> tuple[str, list[Valu
 
 def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exception]) -> Dim:
     """The size at which the dims of one axis meet."""
+    if all(dim == dims[0] for dim in dims):
+        return dims[0]
     resolve = current_trace().resolve
     distinct = list(dict.fromkeys(dim for dim in map(resolve, dims) if dim != 1))
     if len(distinct) <= 1:

@@ -19,6 +19,7 @@ from jitflow.frontend.numpy.operands import (
     new,
     numpy_says,
     operand,
+    pinned,
     refuse,
     shape_argument,
     static_int,
@@ -91,6 +92,7 @@ def size_dim(item: Any) -> Dim | None:
     """A number as a dim if it is a whole number that is known or a size, else None."""
     if isinstance(item, tracers.SizeTracer):
         return tracers.dim_of(item)
+    item = pinned(item)
     if isinstance(item, tracers.Tracer):
         raise refuse("a range whose bounds are computed at run time", "use sizes, literals or static arguments")
     return int(item) if float(item) == int(item) else None

@@ -15,7 +15,16 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import compute, store_out
-from jitflow.frontend.numpy.operands import array_operand, as_value, dtype_argument, new, operand, refuse, view
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    as_value,
+    dtype_argument,
+    new,
+    operand,
+    refuse,
+    static_int,
+    view,
+)
 from jitflow.frontend.numpy.promotion import convert, convert_wrapping, result_dtype
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.values import emit
@@ -139,7 +148,7 @@ def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = N
 
 
 def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    value, digits = as_value(a), decimals.__index__()
+    value, digits = as_value(a), static_int(decimals, "decimals")
     dtype = values.dtype_of_value(value)
     if dtype.is_complex:
         parts = (emit(part, value) for part in ("real", "imag"))

@@ -17,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.operands import array_operand, new, operand, refuse, view
+from jitflow.frontend.numpy.operands import array_operand, new, operand, pinned, refuse, static_int, view
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -256,6 +256,7 @@ def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
 def _bound(bound: Any) -> Dim | None:
     if bound is None:
         return None
+    bound = pinned(bound)
     if isinstance(bound, tracers.ArrayTracer | tracers.ScalarTracer):
         raise refuse(
             "a slice whose bounds are computed at run time",
@@ -268,7 +269,7 @@ def _bound(bound: Any) -> Dim | None:
 
 
 def _known_step(step: Any) -> int:
-    known = operator.index(step)
+    known = static_int(step, "the step of a slice")
     if known == 0:
         raise UserValueError("slice step cannot be zero")
     return known

@@ -32,6 +32,7 @@ __all__ = [
     "normalized_axis",
     "numpy_says",
     "operand",
+    "pinned",
     "refuse",
     "shape_argument",
     "static_int",
@@ -134,13 +135,23 @@ def normalized_axes(axis: Any, rank: int, name: str | None = None) -> tuple[int,
 
 
 def static_int(item: Any, name: str) -> int:
-    """An integer that must be known while tracing: an axis, a number of dimensions. A size is fixed to its number."""
+    """An integer that must be known while tracing: an axis, a number of dimensions.
+
+    A size is fixed to its number, and a number that was read from outside the function is guarded by its value.
+    """
+    item = pinned(item)
     if isinstance(item, tracers.ArrayTracer | tracers.ScalarTracer):
         raise UserTypeError(
             f"expected {name} to be known while tracing, got a run-time number",
             mend="write it as a literal or make the argument static: jitflow.function(static=(...))",
         )
     return numpy_says(operator.index, item)
+
+
+def pinned(item: Any) -> Any:
+    """A Python number itself, where it may be guarded by its value; everything else as it is."""
+    number = item.pinned() if isinstance(item, tracers.NumberTracer) else None
+    return item if number is None else number
 
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +17,11 @@ from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar
 
 __all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary"]
+
+_PINNABLE: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
+    {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod}
+)
+"""Operators on integers whose result Python may need as much as the operands."""
 
 _PYTHON_TYPES: dict[str, type] = {"bool": bool, "i64": int, "f64": float, "c128": complex}
 
@@ -154,10 +161,30 @@ def is_weak(operand: Any) -> bool:
 def number_binary(name: str, left: Any, right: Any) -> Any:
     """A binary operator with a Python number: Python's among its likes, NumPy's with anything else."""
     if is_weak(left) and is_weak(right):
-        return python_arithmetic(name, left, right)
+        return _pinnable_too(name, python_arithmetic(name, left, right), left, right)
     if _is_foreign(left) or _is_foreign(right):
         return NotImplemented
     return ufunc_binary(name, left, right)
+
+
+def _pinnable_too(name: str, result: Any, *operands: Any) -> Any:
+    """What is computed from integers that may be pinned may be pinned: ``x[: N // 2]`` with a global ``N``."""
+    function = _PINNABLE.get(name)
+    traced = [operand for operand in operands if isinstance(operand, NumberTracer)]
+    numbers = [operand._number if isinstance(operand, NumberTracer) else operand for operand in operands]
+    may_be = all(operand._pin is not None for operand in traced) and all(type(number) is int for number in numbers)
+    if function is not None and may_be and isinstance(result, NumberTracer):
+        try:
+            number = function(*numbers)
+        except ZeroDivisionError:
+            return result
+        result.allow_pinning(number, lambda: _pin_all(traced))
+    return result
+
+
+def _pin_all(numbers: Sequence[NumberTracer]) -> None:
+    for number in numbers:
+        number.pinned()
 
 
 def _number_unary(name: str, operand: Any) -> Any:

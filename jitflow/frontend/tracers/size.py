@@ -8,7 +8,7 @@ from jitflow.errors import UserNotImplementedError, UserTypeError, UserZeroDivis
 from jitflow.frontend.operators import define_operators
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.frontend.tracers.base import Tracer, escaped, located, python_arithmetic
-from jitflow.frontend.tracers.scalar import ScalarTracer, number_binary
+from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer, number_binary
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.dtypes import I64
@@ -116,6 +116,10 @@ def dim_of(size: Any) -> Dim:
         return size._live()
     if isinstance(size, Expression):  # a dim already
         return size
+    if isinstance(size, NumberTracer):
+        number = size.pinned()
+        if isinstance(number, int):
+            return int(number)
     if isinstance(size, Tracer):
         if isinstance(size, ScalarTracer) and not size._scalar.dtype.is_integer:
             raise located(UserTypeError(f"'{size.__class__.__name__}' object cannot be interpreted as an integer"))
