@@ -49,8 +49,8 @@ def call_ufunc(
     if len(inputs) > ufunc.nin and out is None:
         inputs, out = inputs[: ufunc.nin], inputs[ufunc.nin :]
     if len(inputs) != ufunc.nin:
-        expected = f"{ufunc.nin} positional arguments" if ufunc.nin == ufunc.nargs - ufunc.nout else f"{ufunc.nin}"
-        raise UserTypeError(f"{ufunc.__name__}() takes {expected} but {len(inputs)} were given")
+        takes = f"{ufunc.__name__}() takes from {ufunc.nin} to {ufunc.nargs} positional arguments"
+        raise UserTypeError(f"{takes} but {len(inputs)} were given")
     outputs = _outputs(ufunc, out)
     loop = _signature(ufunc, dtype, signature if signature is not None else sig)
     results = compute(ufunc, tuple(operand(item) for item in inputs), signature=loop, casting=casting)

@@ -160,7 +160,7 @@ def frexp(x: Value) -> tuple[Value, Value]:
 
 @through_f32
 def ldexp(x: Value, exponent: Value) -> Value:
-    """X * 2**exponent, rounded once.
+    """``x * 2**exponent``, rounded once.
 
     Three multiplications by powers of two (the way of musl's scalbn); the middle ones are exact, because a step down
     leaves room for all digits before the last one rounds into the subnormals.

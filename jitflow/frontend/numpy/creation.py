@@ -128,7 +128,7 @@ def _steps(first: Any, last: Any, pace: Any) -> Dim:
 
 
 def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
-    """Start + i * delta in ``dtype``, where delta is what rounding leaves of (start + step) - start."""
+    """``start + i * delta`` in ``dtype``, where delta is what rounding leaves of ``(start + step) - start``."""
     if dtype == BOOL:
         return values.cast(values.iota(I64, (count,)), BOOL)
     if dtype.is_integer:

@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.operands import normalized_axes, normalized_axis, numpy_says, refuse, static_int
+from jitflow.frontend.numpy.operands import normalized_axes, normalized_axis, static_int
 from jitflow.frontend.numpy.reductions import ABSENT
 
 __all__ = ["FUNCTIONS", "diff"]
@@ -164,13 +164,12 @@ def _second_order_ends(part: Any, spacing: Any, uniform: bool) -> tuple[Any, Any
 
 
 def polyval(p: Any, x: Any) -> Any:
-    if isinstance(p, list | tuple | np.ndarray) and not isinstance(p, tracers.Tracer):
-        coefficients = list(numpy_says(np.asarray, p)) if not any(isinstance(c, tracers.Tracer) for c in p) else list(p)
+    """Horner's rule, written out: the number of coefficients is fixed."""
+    if isinstance(p, list | tuple):
+        coefficients = list(p if any(isinstance(item, tracers.Tracer) for item in p) else np.asarray(p))
     else:
         array = as_tracer(p)
-        count = array.shape[0]
-        if not isinstance(count, int):
-            raise refuse("polyval with a number of coefficients that is not fixed", "pass the coefficients as a list")
+        count = static_int(array.shape[0], "the number of coefficients")
         coefficients = [array[place] for place in range(count)]
     points = as_tracer(x)
     result = np.zeros_like(points)

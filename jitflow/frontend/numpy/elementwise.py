@@ -20,6 +20,7 @@ from jitflow.frontend.numpy.operands import (
     as_value,
     dtype_argument,
     new,
+    numpy_says,
     operand,
     refuse,
     static_int,
@@ -94,13 +95,9 @@ def clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **key
         limits = np.iinfo(array.dtype)
         min = None if type(min) is int and min <= limits.min else min
         max = None if type(max) is int and max >= limits.max else max
-    if min is None and max is None:
-        return np.positive(array, out=out, **keywords)
-    if min is None:
-        return np.minimum(array, max, out=out, **keywords)
-    if max is None:
-        return np.maximum(array, min, out=out, **keywords)
-    return _clip_ufunc(array, min, max, out=out, **keywords)
+    given = tuple(bound for bound in (min, max) if bound is not None)
+    ufunc = _clip_ufunc if len(given) == 2 else np.positive if not given else np.minimum if min is None else np.maximum
+    return numpy_says(ufunc, array, *given, out=out, **keywords)
 
 
 _clip_ufunc: Any = np._core.umath.clip  # type: ignore[attr-defined]

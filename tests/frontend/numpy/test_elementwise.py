@@ -177,6 +177,7 @@ def test_writing_functions():
         f(lambda x: np.polyval([1, 2, 3], x), WHOLE),
         f(lambda x, a: np.polyval([a, 2], x), LINE, 1.5),
         f(lambda p, x: np.polyval(p, x), LINE[:1], LINE),
+        f(lambda p, x: np.polyval(p, x), LINE[:3], LINE),
         f(lambda x: np.polyval([], x), LINE),
     ],
 )

@@ -1,0 +1,78 @@
+"""What is not compiled says so, at the user's line, with what to use instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from tests.frontend.numpy.oracle import run, sample
+
+X, N = sample("f8", 3, 4), 2
+
+
+def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
+    return pytest.param(program, found, mend, arguments or (X,))
+
+
+@pytest.mark.parametrize(
+    ("program", "found", "mend", "arguments"),
+    [
+        f(lambda x: np.where(x > 0), "np.where with one argument", "three-argument form"),
+        f(lambda x: x[x > 0], "boolean mask", "np.where"),
+        f(lambda x, n: x[:n], "bounds are computed at run time", "static", X, N),
+        f(lambda x, n: x.reshape(n, -1), "a size that is computed from traced values", "static=", X, N),
+        f(lambda x: np.sort(x), "numpy.sort", "other NumPy functions"),
+        f(lambda x: np.linalg.inv(x), "numpy.linalg.inv", "other NumPy functions"),
+        f(lambda x: np.median(x), "numpy.median", "other NumPy functions"),
+        f(lambda x: np.add.at(x, 0, 1), "add.at", "reduce, accumulate and outer"),
+        f(lambda x: np.subtract.reduce(x), "subtract.reduce", "sum, prod, max, min"),
+        f(lambda x: np.hypot.accumulate(x), "hypot.accumulate", "cumsum"),
+        f(lambda x: np.argmax(x), "argmax of complex numbers", "np.abs", X + 1j),
+        f(lambda x: np.nanmax(x), "fmax.reduce of complex numbers", "real and imaginary parts", X + 1j),
+        f(lambda x: np.ravel(x, order="K"), "order='K'", "order='C'"),
+        f(lambda x: np.pad(x, 1, mode="mean"), "mode='mean'", "constant, edge"),
+        f(lambda x: np.linalg.norm(x, 2), "the matrix norm 2", "'fro'"),
+        f(lambda x: np.linalg.matrix_power(x, -1), "negative exponent", "outside"),
+        f(lambda x: np.cov(x, fweights=[1, 2, 3, 4]), "fweights", "aweights"),
+        f(lambda x: np.cross(x, x), "2-d vectors", "x[..., 0]", X[:, :2]),
+        f(lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]), "axes=", "np.moveaxis"),
+        f(lambda x, s: np.roll(x, s), "an array of shifts", "one number", X, np.array([1, 2])),
+        f(lambda x: np.logspace(0, 1, base=x), "array of bases", "np.power"),
+    ],
+)
+def test_refusals(program: Any, found: str, mend: str, arguments: tuple[Any, ...]):
+    with pytest.raises(UserNotImplementedError) as caught:
+        run(program, arguments)
+    assert found in caught.value.message
+    assert mend in caught.value.mend
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
+
+
+def test_numbers_that_must_be_known():
+    with pytest.raises(UserTypeError, match="axis to be known while tracing") as caught:
+        run(lambda x, n: np.sum(x, axis=n), (X, 1))
+    assert "static" in caught.value.mend
+
+
+def test_dtypes_that_are_not_numbers():
+    for dtype in ("U3", object, "M8[s]", ">f8", "i4,f4"):
+        with pytest.raises(UserTypeError, match="expected a dtype of numbers"):
+            run(lambda x, dtype=dtype: x.astype(dtype), (X,))
+
+
+def test_arguments_that_a_function_lacks():
+    with pytest.raises(UserTypeError, match="unexpected keyword argument 'color'"):
+        run(lambda x: np.clip(x, 0, 1, color=3), (X,))
+    with pytest.raises(UserTypeError, match="missing a required argument"):
+        run(lambda x: x.astype(), (X,))
+
+
+def test_writing_where_others_see():
+    for program in (lambda x: np.add(x, 1, out=x), lambda x: np.add(x, 1, out=np.zeros((3, 4)))):
+        with pytest.raises(UserNotImplementedError) as caught:
+            run(program, (X,))
+        assert "out=" in caught.value.mend
