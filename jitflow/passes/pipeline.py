@@ -15,6 +15,7 @@ from jitflow.errors import CompilerBug, JitflowError
 from jitflow.ir.core import Function
 from jitflow.ir.printer import print_function
 from jitflow.ir.verifier import verify
+from jitflow.passes.agree import agree
 from jitflow.passes.contract import contract
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
@@ -27,6 +28,7 @@ from jitflow.passes.simplify import simplify
 __all__ = ["FUSION_PIPELINE", "PASSES", "TENSOR_PIPELINE", "Step", "run_passes"]
 
 PASSES: dict[str, Callable[[Function], Function]] = {
+    "agree": agree,
     "fold": fold,
     "simplify": simplify,
     "fastmath": fastmath,
@@ -38,7 +40,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 }
 """Every pass by its name."""
 
-TENSOR_PIPELINE = ("simplify", "cse", "dce")
+TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
 FUSION_PIPELINE = ("contract", "materialize", "fuse")

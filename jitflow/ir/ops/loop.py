@@ -92,19 +92,19 @@ def _remainder_truncated(operands: Sequence[Any], attributes: Attributes, types:
 
 
 LOOP_OPS = [
-    OpDef("read", "buffer, offset [, mask]: contiguous lanes", "loop", None, _infer_read, memory.read, _READS,
+    OpDef("read", "buffer, offset [, mask]: contiguous lanes", "any", None, _infer_read, memory.read, _READS,
           frozenset(), ("lanes",)),
     OpDef("read_strided", "buffer, offset, stride [, mask]: lanes ``stride`` bytes apart", "loop", None, _infer_read,
           memory.read_strided, _READS, frozenset(), ("lanes",)),
     OpDef("read_at", "buffer, vector of i64 offsets [, mask]: lanes anywhere", "loop", None, _infer_read,
           memory.read_at, _READS, frozenset(), ("lanes",)),
     OpDef("read_pair", "buffer, offset [, mask]: lanes of (first, second) interleaved, as complex numbers lie",
-          "loop", None, _infer_read_pair, memory.read_pair, _READS, frozenset(), ("lanes",)),
-    OpDef("write", "buffer, offset, value [, mask]; ``streaming`` bypasses the caches", "loop", None, _nothing,
+          "any", None, _infer_read_pair, memory.read_pair, _READS, frozenset(), ("lanes",)),
+    OpDef("write", "buffer, offset, value [, mask]; ``streaming`` bypasses the caches", "any", None, _nothing,
           memory.write, _WRITES, frozenset(), ("streaming",)),
     OpDef("write_strided", "buffer, offset, stride, value [, mask]", "loop", None, _nothing,
           memory.write_strided, _WRITES),
-    OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "loop", None, _nothing,
+    OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _nothing,
           memory.write_pair, _WRITES, frozenset(), ("streaming",)),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),

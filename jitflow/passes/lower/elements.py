@@ -88,7 +88,9 @@ class Elements:
         if self.target.masked:
             return True
         if self.vector in self.outer:
-            return self.schedule.cost > LONG_BODY
+            # Rows of an elementwise kernel are long or the kernel is cheap: masks cost nothing that can be measured.
+            rows = len(self.outer) > 1 and not self.reduced
+            return rows or self.schedule.cost > LONG_BODY
         return self.schedule.sweep_cost(self.sweep) > LONG_BODY
 
     # Values
@@ -274,9 +276,14 @@ class Elements:
             return streams
         if scope.stop is None or not self.is_long():
             return None
-        assert scope.index is not None
-        end = emitter.emit("add", scope.index, emitter.size(self.lanes))
-        return emitter.elementwise("logical_and", streams, emitter.emit("less_equal", end, scope.stop))
+        key = ("streams here", choice)
+        here = emitter.cached(key)
+        if here is None:
+            assert scope.index is not None
+            end = emitter.emit("add", scope.index, emitter.size(self.lanes))
+            here = emitter.elementwise("logical_and", streams, emitter.emit("less_equal", end, scope.stop))
+            emitter.store_cached(key, here)
+        return here
 
     def _gather(self, op: Op) -> Value:
         """An element at computed positions: negative ones count from the end, and the range is checked."""
