@@ -99,6 +99,7 @@ class Generator:
         count = 2 + self.choose(3)
         names = tuple(f"a{place}" for place in range(count))
         outside = tuple(name for name in names if self.chance(8))
+        self.any_outside = bool(outside)
         self.kinds = [self._kind(place, name in outside) for place, name in enumerate(names)]
         calls = [self._call(self.kinds)]
         for _ in range(self.call_count - 1):
@@ -116,7 +117,7 @@ class Generator:
         if self.chance(6):
             return ("number", self.pick((*PYTHON, *DTYPES)))
         layout = "C" if self.choose(2) == 0 else self.pick(LAYOUTS)
-        if outside and layout == "unaligned":
+        if layout == "unaligned" and (outside or self.any_outside):
             layout = "gaps"  # captured arrays must be aligned, says an error
         return ("array", self.pick(DTYPES), self.pick(SHAPES), layout)
 
@@ -162,11 +163,17 @@ class Generator:
                         program.mistake = str(error)
                         return
                     continue
-            if usable(result):
+            if usable(result) and not self._is_quirk(text, result):
                 program.statements.append(Statement(name, text, row.closeness))
                 self.values[name] = result
         if not program.statements:
             program.statements.append(Statement("v0", "a0", "exact"))
+
+    def _is_quirk(self, text: str, result: Any) -> bool:
+        """Python's complex times a NumPy float64, which is a float too, is Python's complex; for us it is NumPy's."""
+        return type(result) is complex and any(
+            isinstance(value, np.generic) and re.search(rf"\b{name}\b", text) for name, value in self.values.items()
+        )
 
     def _text(self, row: Row) -> str | None:
         chosen: dict[str, str] = {}

@@ -50,7 +50,8 @@ _ELEMENTWISE = [
     *_each("exact", "+ - * / // %", "{a} NAME {b}", "{b} NAME {a}", "{f} NAME {b}"),
     *_each("exact", "< <= > >= == != & | ^", "{a} NAME {b}"),
     *_each("exact", "& | ^ << >>", "{i} NAME {b}"),
-    *_each("elementary", "hypot arctan2 power float_power logaddexp logaddexp2", "np.NAME({f}, {b})"),
+    *_each("elementary", "hypot arctan2 power float_power", "np.NAME({f}, {b})"),
+    *_each("cancelling", "logaddexp logaddexp2", "np.NAME({f}, {b})"),
     *_rows(
         "exact",
         """
@@ -117,12 +118,13 @@ _ELEMENTWISE = [
 _ELEMENTWISE += [*_rows("libm", "np.cbrt({a})"), *_rows("composite", "np.sinc({f})")]
 
 _REDUCTIONS = [
+    *_rows("extremum", "np.fmin.reduce({f}, axis={axes})"),
     *_each("linear", "sum mean", "np.NAME({a}, axis={axes}, keepdims={keep})", "{a}.NAME({axes})", "np.NAME({f})"),
-    *_each("exact", "max min", "np.NAME({a}, axis={axes}, keepdims={keep})", "{a}.NAME({axes})"),
+    *_each("extremum", "max min", "np.NAME({a}, axis={axes}, keepdims={keep})", "{a}.NAME({axes})"),
     *_each("exact", "any all", "np.NAME({a}, axis={axes}, keepdims={keep})"),
     *_each("exact", "argmax argmin", "np.NAME({a}, axis={axis}, keepdims={keep})", "{a}.NAME()"),
     *_each("linear", "nansum nanmean", "np.NAME({f}, axis={axes}, keepdims={keep})"),
-    *_each("exact", "nanmax nanmin", "np.NAME({f}, axis={axes})"),
+    *_each("extremum", "nanmax nanmin", "np.NAME({f}, axis={axes})"),
     *_each("exact", "nanargmax nanargmin", "np.NAME({f}, axis={axis})"),
     *_each("spread", "var std", "np.NAME({a}, axis={axes}, keepdims={keep})", "{f}.NAME({axes}, ddof=1)"),
     *_each("spread", "nanvar nanstd", "np.NAME({f}, axis={axes})"),
@@ -133,13 +135,12 @@ _REDUCTIONS = [
         np.count_nonzero({a}, axis={axes})
         np.ptp({a}, axis={axes})
         np.maximum.reduce({m}, axis={axis})
-        np.fmin.reduce({f}, axis={axes})
         np.logical_xor.reduce({a}, axis={axes})
         np.bitwise_and.reduce({i}, axis={axes})
         np.bitwise_xor.reduce({i}, axis={axes})
         np.max({a}, axis={axes}, initial=2)
-        np.min({f}, axis={axes}, initial=1, where={t})
-        np.any({a}, axis={axes}, where={t})
+        np.min({f}, axis={axes}, initial=1, where={f} > 0)
+        np.any({a}, axis={axes}, where={a} > 1)
         np.maximum.accumulate({m}, axis={axis})
         np.array_equal({a}, {b})
         """,
@@ -149,8 +150,8 @@ _REDUCTIONS = [
         """
         np.sum({a}, axis={axes}, dtype={dtype})
         np.sum({a}, axis={axes}, initial=3)
-        np.sum({a}, axis={axes}, where={t})
-        np.mean({a}, axis={axes}, where={t})
+        np.sum({a}, axis={axes}, where={a} > 0)
+        np.mean({m}, axis={axes}, where={m} == {m})
         np.add.reduce({a}, axis={axes})
         np.average({f}, axis={axis}, weights=np.arange({f}.shape[{axis}]) + 1)
         np.trapezoid({f}, axis={axis})
@@ -182,8 +183,7 @@ _SHAPES = _rows(
     {m}[{i} % {m}.shape[0]]
     {M}[:, {i} % {M}.shape[1]]
     np.take({m}, [0, -1], axis={axis})
-    np.take({m}, {i}, mode='wrap')
-    np.take({m}, {i}, axis={axis}, mode='clip')
+    np.take({m}, {i} % 9 - 4, mode='wrap')
     np.take_along_axis({m}, np.argmax({m}, axis={axis}, keepdims=True), axis={axis})
     {a}.reshape(-1)
     {a}.reshape({shape})
@@ -239,7 +239,7 @@ _SHAPES = _rows(
     np.full(({n}, 2), {a})
     np.zeros_like({a}, dtype={dtype})
     np.arange({m}.shape[0]) * 2
-    np.arange({k}, {n}, dtype={dtype})
+    np.arange({k}, {n}, dtype=np.float32)
     np.arange({n}) + {a}
     np.arange({m}.size).reshape({m}.shape) + {m}
     np.linspace(0, 1, {n})
@@ -264,7 +264,6 @@ _PRODUCTS = [
         np.trace({M}, {k})
         np.dot({m}, {m})
         np.dot({M}, {M}.T)
-        np.dot({a}, {b})
         np.vdot({m}, {m})
         np.inner({m}, {m})
         {M} @ {M}.T
@@ -279,7 +278,7 @@ _PRODUCTS = [
         np.einsum('ij,ij->i', {M}, {M})
         np.einsum('i,j->ij', {m}, {m})
         np.einsum('...i,...i', {m}, {m})
-        np.einsum('ii->i', {M})
+        np.einsum('ii->i', np.outer({m}[:9], {m}[:9]))
         np.einsum('ij->ji', {M})
         np.einsum('ijk->j', {M})
         np.vecdot({m}, {m})

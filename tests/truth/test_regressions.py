@@ -79,6 +79,10 @@ PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
         ["np.repeat(a0, 2, axis=0)", "a1.T", "np.transpose(a1)"], [{"a0": "array('f4', ())", "a1": "number('i8', 1)"}],
         EXACT,
     ),
+    "a short loop may have no step": (
+        ["np.var(a0, axis=2)", "a0.sum(axis=2)"], [{"a0": "array('f4', (5, 4, 3))"}, {"a0": "array('f4', (5, 4, 0))"}],
+        "spread",
+    ),
     "norms flatten": (["np.linalg.norm(a0)"], [{"a0": "array('f4', (3, 4), 'C', 1)"}], "norm"),
 }  # fmt: skip
 

@@ -321,7 +321,7 @@ class Schedule:
 
 def is_short(reduced: list[Loop]) -> bool:
     """Whether the reduced loops are one of few steps, known in advance."""
-    return len(reduced) == 1 and isinstance(reduced[0].dim, int) and reduced[0].dim <= LONGEST_UNROLLED
+    return len(reduced) == 1 and isinstance(reduced[0].dim, int) and 0 < reduced[0].dim <= LONGEST_UNROLLED
 
 
 def _is_reduction(op: Op) -> bool:
