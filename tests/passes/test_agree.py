@@ -1,0 +1,60 @@
+"""`agree` beside the passes that follow it: two arguments that meet become one kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.ir.parser import parse
+from jitflow.ir.printer import print_function
+from jitflow.passes.pipeline import run_passes
+
+BEFORE = """\
+func @before(%x: f32[n], %y: f32[k]) {
+  %0: f32[k] = multiply %y, %y
+  %1: index[n] = size {dim=n}
+  %2: index[k] = size {dim=k}
+  %3: bool = equal %1, %2
+  check %3, %1, %2 {error="ValueError", message="operands could not be broadcast together with shapes ({},) ({},) "}
+  %4: f32[n] = broadcast %y {axes=[0], dims=[n], assumed=true}
+  %5: f32[n] = add %x, %4
+  %6: f32 = reduce_add %0 {axes=[0]}
+  %7: f32[k] = exp %y
+  yield %5, %6, %7
+}
+"""
+
+AFTER = """\
+func @before(%x: f32[n], %y: f32[k]) {
+  %0: f32[k] = multiply %y, %y
+  %1: index[n] = size {dim=n}
+  %2: index[k] = size {dim=k}
+  %3: bool = equal %1, %2
+  check %3, %1, %2 {error="ValueError", message="operands could not be broadcast together with shapes ({},) ({},) "}
+  %4: f32[n] = broadcast %y {dims=[n], axes=[0], assumed=true}
+  %5: f32[n] = add %x, %4
+  %6: f32[n] = broadcast %0 {dims=[n], axes=[0], assumed=true}
+  %7: f32 = reduce_add %6 {axes=[0]}
+  %8: f32[n] = exp %4
+  yield %5, %7, %8
+}
+"""
+
+
+def test_before_and_after() -> None:
+    function = run_passes(parse(BEFORE), ("agree", "simplify", "cse", "dce"))
+    assert print_function(function).strip() == AFTER.strip()
+
+
+def test_arguments_that_meet_share_a_kernel() -> None:
+    @jitflow.function
+    def products(x, y):
+        return (x * y).sum(axis=1), (x * x).sum(axis=1), (y * y).sum(axis=1), y[1:]
+
+    x = np.arange(12.0).reshape(3, 4)
+    for ours, numpy in zip(products(x, x + 1), products.__wrapped__(x, x + 1), strict=True):
+        np.testing.assert_array_equal(ours, numpy)
+    assert products.ir(x, x, stage="fused").count("= fusion") == 1
+    with pytest.raises(ValueError, match="could not be broadcast together with shapes"):
+        products(x, x[:2])
