@@ -78,13 +78,13 @@ class Program:
 
 
 class Generator:
-    """Writes one program."""
+    """Writes one program, with the arguments of two calls. ``captured``: the first argument is a number outside."""
 
-    def __init__(self, choose: Choose, statements: int = 6, calls: int = 2, mistakes: bool = True) -> None:
+    def __init__(self, choose: Choose, statements: int = 6, calls: int = 2, *, captured: bool = False) -> None:
         self.choose = choose
         self.length = statements
         self.call_count = calls
-        self.mistakes = mistakes
+        self.captured = captured
 
     def pick(self, items: Any) -> Any:
         return items[self.choose(len(items))]
@@ -99,8 +99,12 @@ class Generator:
         count = 2 + self.choose(3)
         names = tuple(f"a{place}" for place in range(count))
         outside = tuple(name for name in names if self.chance(8))
+        if self.captured:
+            outside = (names[0], *(name for name in outside if name != names[0]))
         self.any_outside = bool(outside)
         self.kinds = [self._kind(place, name in outside) for place, name in enumerate(names)]
+        if self.captured:
+            self.kinds[0] = ("number", self.pick(("float", "int", *DTYPES)))
         calls = [self._call(self.kinds)]
         for _ in range(self.call_count - 1):
             calls.append(self._call([self._other_layout(kind) for kind in self.kinds]))
@@ -158,7 +162,7 @@ class Generator:
                 try:
                     result = eval(text, GLOBALS, self.values)
                 except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError) as error:
-                    if self.mistakes and stable(error, text) and self.choose(12) == 11 and program.statements:
+                    if stable(error, text) and self.choose(12) == 11 and program.statements:
                         program.statements.append(Statement(name, text, "error"))
                         program.mistake = str(error)
                         return

@@ -26,8 +26,34 @@ from jitflow.passes.rewrite import algebraic, rewrite, rule_table
 from tests.truth.run import Refused, check_compiled
 from tests.truth.test_random_programs import COMPILED, PARTS, program_of
 
-SEEDS = [1000 * part + number for part in range(PARTS) for number in range(COMPILED)]
-"""Those that `test_compiled` finds nothing wrong with."""
+CATCHING = {
+    "the_mask_of_a_tail_is_one_lane_short": 1,
+    "lanes_are_folded_with_another_op": 1,
+    "the_identity_of_products_is_0": 20192,
+    "the_identity_of_minima_is_0": 20,
+    "negative_indices_do_not_wrap": 15,
+    "fortran_arrays_are_read_in_c_order": 17,
+    "results_are_stored_inside_all_loops_only": 20100,
+    "maxima_forget_nan": 17,
+    "remainders_have_the_sign_of_the_dividend": 12,
+    "less_holds_of_equals": 10,
+    "common_subexpressions_ignore_the_dtype": 3,
+    "adding_0_to_a_float_is_left_out": 2021,
+    "a_float_times_0_is_0": 21632,
+    "python_floats_promote_strongly": 13,
+    "small_integers_are_summed_as_they_are": 1,
+    "masks_of_reductions_are_ignored": 20,
+    "running_sums_run_along_the_first_axis": 2013,
+    "clip_prefers_the_lower_bound": 3015,
+    "the_last_of_equals_is_the_argmax": 1013,
+    "results_show_what_they_are_copies_of": 1022,
+    "the_layout_is_no_part_of_the_key": 0,
+}
+"""The seed of a program that catches the fault, so that the test need not look for one."""
+
+OTHERS = [1000 * part + number for part in range(PARTS) for number in range(COMPILED)]
+"""Where to look when the generator has changed: the seeds that `test_compiled` finds nothing wrong with."""
+
 Patch = pytest.MonkeyPatch
 FAULTS: dict[str, Callable[[Patch], None]] = {}
 
@@ -234,17 +260,27 @@ def the_layout_is_no_part_of_the_key(patch: Patch) -> None:
     patch.setattr(arguments, "layout_of", lambda array: "C")
 
 
+def fails(seed: int, captured: bool) -> bool:
+    try:
+        check_compiled(program_of(seed, captured=captured), fewer=False)
+    except Refused:
+        return False
+    except Exception:
+        return True
+    return False
+
+
 @pytest.mark.parametrize("name", FAULTS)
-def test_every_fault_is_caught(name: str, monkeypatch: Patch) -> None:
-    FAULTS[name](monkeypatch)
-    for seed in SEEDS:
-        try:
-            check_compiled(program_of(seed), fewer=False)
-        except Refused:
-            continue
-        except Exception:
+def test_every_fault_is_caught(name: str) -> None:
+    captured = name == "numbers_outside_are_constants"
+    seeds = [CATCHING[name], *OTHERS] if name in CATCHING else [*range(40), *OTHERS]
+    for seed in seeds:
+        with pytest.MonkeyPatch.context() as patch:
+            FAULTS[name](patch)
+            caught = fails(seed, captured)
+        if caught and not fails(seed, captured):
             return
-    pytest.fail(f"{len(SEEDS)} programs do not notice")
+    pytest.fail(f"{len(seeds)} programs do not notice")
 
 
 def test_there_are_twenty() -> None:

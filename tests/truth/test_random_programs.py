@@ -24,17 +24,17 @@ COMPILED, INTERPRETED = 24, 60
 Check = Callable[[Program], None]
 
 
-def program_of(seed: int, statements: int = 6) -> Program:
+def program_of(seed: int, statements: int = 6, *, captured: bool = False) -> Program:
     """The program of a seed."""
     source = random.Random(seed)
-    return Generator(source.randrange, statements).program()
+    return Generator(source.randrange, statements, captured=captured).program()
 
 
-def run_seeds(check: Check, seeds: range, statements: int = 6) -> None:
+def run_seeds(check: Check, seeds: range, statements: int = 6, *, captured: bool = False) -> None:
     """Check the programs of many seeds, and report all that failed; few may be refused."""
     problems, refused = [], 0
     for seed in seeds:
-        program = program_of(seed, statements)
+        program = program_of(seed, statements, captured=captured)
         try:
             check(program)
         except (Refused, MemoryError):
@@ -48,6 +48,11 @@ def run_seeds(check: Check, seeds: range, statements: int = 6) -> None:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_compiled(part: int) -> None:
     run_seeds(check_compiled, range(1000 * part, 1000 * part + COMPILED))
+
+
+def test_captured_numbers() -> None:
+    """Numbers outside of the function change between the calls."""
+    run_seeds(check_compiled, range(40), captured=True)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
