@@ -63,11 +63,10 @@ def related_axes(op: Op) -> Iterator[tuple[Axis, Axis]]:
 
 
 class Axes:
-    """A union-find over axes whose unions can be undone."""
+    """A union-find over axes."""
 
     def __init__(self) -> None:
         self._parent: dict[Axis, Axis] = {}
-        self._journal: list[Axis] = []
 
     def find(self, axis: Axis) -> Axis:
         """The representative of an axis's class."""
@@ -85,15 +84,6 @@ class Axes:
         left, right = self.find(left), self.find(right)
         if left != right:
             self._parent[right] = left
-            self._journal.append(right)
-
-    def mark(self) -> int:
-        """A point to which `undo` can return."""
-        return len(self._journal)
-
-    def undo(self, mark: int) -> None:
-        while len(self._journal) > mark:
-            del self._parent[self._journal.pop()]
 
     def classes(self, value: Value) -> tuple[Axis, ...]:
         """The classes of a value's axes that are longer than 1, in axis order."""

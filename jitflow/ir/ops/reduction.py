@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.dims import lower_bound
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor, Type
 
@@ -114,11 +113,6 @@ def _accumulate(name: str, ufunc: np.ufunc, doc: str) -> OpDef:
             return ufunc.accumulate(operands[0], axis=attributes["axis"], dtype=operands[0].dtype)
 
     return OpDef(name, doc, "tensor", 1, _accumulate_rule(name), run, (), frozenset({"accumulation"}), ("axis",))
-
-
-def proven_nonempty(operand: Tensor, axes: tuple[int, ...]) -> bool:
-    """Whether the reduced axes surely hold an element."""
-    return all((lower_bound(operand.dims[axis]) or 0) >= 1 for axis in axes)
 
 
 REDUCTION_OPS = [

@@ -47,7 +47,6 @@ class Storage:
     dtype: DType = BOOL
     dims: tuple[Dim, ...] = ()
     layout: Layout = field(default_factory=lambda: Layout(0, ()))
-    returned: bool = False
 
 
 class HostProgram:
