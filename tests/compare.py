@@ -7,6 +7,7 @@ values may lie apart depends on what computed them:
 `EXACT`          arithmetic, comparisons, conversions, anything that moves elements: bit for bit
 `ELEMENTARY`     exp, sin, power...: two correct results are at most 2 ulp from the truth, so 4 from each other
 `REDUCTION`      sums, products, matrix products: the order of folding is free
+`ITERATED`       programs of many steps, each of which takes in the last one's roundings
 ===============  ==========================================================================================
 """
 
@@ -20,7 +21,16 @@ import numpy as np
 
 from jitflow.ir.core import Function, walk
 
-__all__ = ["ELEMENTARY", "EXACT", "REDUCTION", "Tolerance", "assert_all_same", "assert_same", "tolerance_of"]
+__all__ = [
+    "ELEMENTARY",
+    "EXACT",
+    "ITERATED",
+    "REDUCTION",
+    "Tolerance",
+    "assert_all_same",
+    "assert_same",
+    "tolerance_of",
+]
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class Tolerance:
 EXACT = Tolerance("exact")
 ELEMENTARY = Tolerance("elementary", ulp=4)
 REDUCTION = Tolerance("reduction", ulp=4, epsilons=64)
+ITERATED = Tolerance("iterated", ulp=4, epsilons=1 << 20)
 
 _ELEMENTARY = frozenset(
     [
