@@ -21,7 +21,7 @@ from tests.gallery import FOLDER, PROGRAMS, compiled, example, plain
 NOT_YET = frozenset(
     """
     adi burgers cavity_flow channel_flow fdtd_2d gray_scott heat_1d heat_2d heat_3d horizontal_diffusion jacobi_1d
-    jacobi_2d life seidel_2d shallow_water sobel vertical_advection wave_1d wave_2d wave_3d
+    jacobi_2d life seidel_2d shallow_water vertical_advection wave_1d wave_2d wave_3d
     """.split()
 )
 
