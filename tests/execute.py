@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -11,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from jitflow.backends.llvm import compile_program
+from jitflow.failures import failure_handler
 from jitflow.ir.core import Function
 from jitflow.ir.dtypes import C128
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.types import Scalar, Tensor, Variable
 from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import Lowered, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
@@ -54,10 +54,11 @@ class Compiled:
         slot = 0
         for position, (parameter, layout) in enumerate(zip(function.parameters, layouts, strict=True)):
             type = parameter.type
-            if isinstance(type, Tensor):
-                ones = tuple(dim == 1 for dim in type.dims)
-                checks.append(p.ArrayLeaf(position, type.dtype.name, type.rank, layout, False, ones, slot))  # type: ignore[arg-type]
-                slot += 1 + 2 * type.rank
+            if isinstance(type, Tensor | Variable):
+                ones, rank = tuple(dim == 1 for dim in type.dims), len(type.dims)
+                written = isinstance(type, Variable)
+                checks.append(p.ArrayLeaf(position, type.dtype.name, rank, layout, written, ones, slot))  # type: ignore[arg-type]
+                slot += 1 + 2 * rank
             else:
                 assert isinstance(type, Scalar)
                 kind = "python" if type.weak else "numpy"
@@ -83,12 +84,7 @@ class Compiled:
         )  # fmt: skip
 
     def _raise(self, status: int, error: int) -> None:
-        words = (ctypes.c_int64 * p.ERROR_SLOTS).from_address(error)
-        site = self.executable.sites[words[1]]
-        import builtins
-
-        kind = getattr(builtins, site.attributes.get("error", "MemoryError"))
-        raise kind(site.attributes.get("message", "out of memory").format(*words[2:]))
+        failure_handler(self.executable.sites)(status, error)
 
 
 def layouts_of(arguments: Sequence[Any]) -> tuple[str, ...]:

@@ -390,6 +390,6 @@ def _without_unused(ops: list[Op], results: tuple[Value, ...]) -> list[Op]:
             kept.append(op)
             needed.update(op.operands)
             for region in op.regions:
-                needed.update(operand for inner in region.ops for operand in inner.operands)
+                needed.update(operand for inner in walk(region) for operand in inner.operands)
     kept.reverse()
     return kept

@@ -10,7 +10,7 @@ from __future__ import annotations
 from jitflow.ir.core import Function
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbols
 from jitflow.ir.dtypes import C128
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.types import Scalar, Tensor, Variable
 
 __all__ = ["guard_text"]
 
@@ -22,10 +22,10 @@ def guard_text(function: Function, name: str = "guard") -> str:
     writer = _GuardWriter()
     slot = 0
     for parameter in function.parameters:
-        if isinstance(parameter.type, Tensor):
+        if isinstance(parameter.type, Tensor | Variable):
             for axis, dim in enumerate(parameter.type.dims):
                 writer.bind(dim, slot + 1 + axis)
-            slot += 1 + 2 * parameter.type.rank
+            slot += 1 + 2 * len(parameter.type.dims)
         else:
             slot += 2 if isinstance(parameter.type, Scalar) and parameter.type.dtype == C128 else 1
     writer.compare_deferred()

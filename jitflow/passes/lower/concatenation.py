@@ -6,9 +6,10 @@ as ``np.stack`` makes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
-from jitflow.ir.core import Function, Op, Value, uses
+from jitflow.ir.core import Op, Region, Value, uses
 from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
@@ -28,20 +29,28 @@ def parts_of(op: Op) -> Iterator[tuple[Value, Layout]]:
         position = position + dims_of(operand.type)[axis]
 
 
-def find_destinations(function: Function) -> tuple[dict[Value, tuple[Op, Layout]], set[Value]]:
+def find_destinations(region: Region) -> tuple[dict[Value, tuple[Op, Layout]], set[Value]]:
     """For each result of a fusion that belongs into a concatenation, that op and the layout there.
 
-    Also the values between the two, which need no memory of their own.
+    Also the values between the two, which need no memory of their own. Regions inside are searched too.
     """
-    counts = uses(function.region)
-    producer = {result: op for op in function.region.body for result in op.results}
-    bound_late = {op.attributes["binds"] for op in function.region.body if op.name == "broadcast_dims"}
     destinations: dict[Value, tuple[Op, Layout]] = {}
     in_place: set[Value] = set()
-    for op in function.region.body:
-        if op.name != "concatenate":
-            continue
-        if bound_late & {name for dim in dims_of(op.result.type) for name in symbols(dim)}:
+    _search(region, uses(region), destinations, in_place)
+    return destinations, in_place
+
+
+def _search(
+    region: Region, counts: Counter[Value], destinations: dict[Value, tuple[Op, Layout]], in_place: set[Value]
+) -> None:
+    producer = {result: op for op in region.body for result in op.results}
+    bound_late = {op.attributes["binds"] for op in region.body if "binds" in op.attributes}
+    bound_late |= {name for op in region.body if op.regions and op.name != "fusion" for name in _sizes_of(op.results)}
+    for op in region.body:
+        if op.name != "fusion":
+            for inner in op.regions:
+                _search(inner, counts, destinations, in_place)
+        if op.name != "concatenate" or bound_late & set(_sizes_of(op.results)):
             continue
         for operand, layout in parts_of(op):
             chain = [operand]
@@ -53,7 +62,13 @@ def find_destinations(function: Function) -> tuple[dict[Value, tuple[Op, Layout]
             if isinstance(chain[-1].type, Tensor):
                 destinations[chain[-1]] = (op, _layout_of(chain[-1], operand, layout))
                 in_place.update(chain)
-    return destinations, in_place
+
+
+def _sizes_of(values: Sequence[Value]) -> Iterator[str]:
+    """The sizes that the dims of values are made of."""
+    for value in values:
+        for dim in dims_of(value.type):
+            yield from symbols(dim)
 
 
 def _adds_or_drops_ones(op: Op | None) -> bool:

@@ -1,40 +1,29 @@
-"""What a host program is made of: sizes, arguments, memory, launches and results.
+"""What a host program is made of: sizes, arguments, memory and launches.
 
-`HostProgram` offers these to the lowering of each kind of op (`host.py`, `library.py`, `scan.py`). Sizes become index
-arithmetic, views are layouts of memory that something else owns.
+`HostProgram` offers these to the lowering of each kind of op (`host.py` and the modules that it names). Sizes become
+index arithmetic, views are layouts of memory that something else owns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
-from jitflow.ir.core import Builder, Function, Value
-from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, product
+from jitflow.ir.core import Builder, Function, Region, Value
+from jitflow.ir.dims import Dim, Expression, product
 from jitflow.ir.dtypes import BOOL, C128, DType
-from jitflow.ir.types import Buffer, Index, Scalar, Tensor, dims_of
+from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.layout import Layout, contiguous, parameter_layout, stride_name
 from jitflow.passes.lower.kernel import Kernel, lower_nest
+from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.target import Target
 
-__all__ = ["HostProgram", "ResultPlace", "Storage"]
+__all__ = ["HostProgram", "Storage", "is_array"]
 
 
-@dataclass(frozen=True, slots=True)
-class ResultPlace:
-    """How a result of the function comes out of `run`.
-
-    ``kind``: ``new`` array, ``argument`` (a view of parameter ``source``), ``result`` (a view of place ``source``), or
-    ``scalar``. ``slot`` is its first result slot. Places behind the function's own results are new arrays that only
-    own the memory of a view.
-    """
-
-    kind: Literal["new", "argument", "result", "scalar"]
-    slot: int
-    dtype: DType
-    rank: int
-    source: int = -1
+def is_array(value: Value) -> bool:
+    """Whether a value has elements in memory: a tensor, or storage that the program writes to."""
+    return isinstance(value.type, Tensor | Variable | Place)
 
 
 @dataclass(eq=False, slots=True)
@@ -57,45 +46,26 @@ class HostProgram:
         self.target = target
         self.suffix = ""
         """What is appended to the names of this version's kernels."""
-        self.builder = Builder()
+        self.scopes = Scopes()
         self.kernels: list[Function] = []
-        self.sizes: dict[str, Value] = {}
-        self.dim_values: dict[Dim, Value] = {}
-        self.scalars: dict[Value, Value] = {}
         self.storage: dict[Value, Storage] = {}
         self.layouts: dict[Value, Layout] = {}
         self.number_views: dict[Value, Value] = {}
+        self._new_sizes = 0
 
-    # Sizes
+    @property
+    def builder(self) -> Builder:
+        """Where the ops of the innermost open region go."""
+        return self.scopes.builder
 
     def dim(self, dim: Dim) -> Value:
         """A dim as an index value of the host program."""
-        if dim not in self.dim_values:
-            self.dim_values[dim] = self._compute_dim(dim)
-        return self.dim_values[dim]
+        return self.scopes.dim(dim)
 
-    def _compute_dim(self, dim: Dim) -> Value:
-        if isinstance(dim, int):
-            return self.builder.make("size", dim=dim)
-        total: Value | None = None
-        for monomial, coefficient in dim.terms:
-            term: Value | None = None if coefficient == 1 and monomial else self.dim(coefficient)
-            for atom in monomial:
-                factor = self.sizes[atom.name] if isinstance(atom, Symbol) else self._call(atom)
-                term = factor if term is None else self.builder.make("multiply", term, factor)
-            assert term is not None
-            total = term if total is None else self.builder.make("add", total, term)
-        assert total is not None
-        return total
-
-    def _call(self, call: Call) -> Value:
-        names = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}
-        if call.operator in ("//", "%") and _divides_plainly(*call.operands):
-            names = {"//": "divide_truncated", "%": "remainder_truncated"}
-        first, *rest = [self.dim(operand) for operand in call.operands]
-        for other in rest:
-            first = self.builder.make(names[call.operator], first, other)
-        return first
+    def new_size(self, hint: str) -> str:
+        """A name for a size that no other size has."""
+        self._new_sizes += 1
+        return f"{hint}${self._new_sizes}"
 
     # Arguments
 
@@ -103,55 +73,60 @@ class HostProgram:
         slot = 0
         for position, parameter in enumerate(self.function.parameters):
             type, names = parameter.type, (parameter.name,)
-            if isinstance(type, Tensor):
+            if isinstance(type, Tensor | Variable):
                 buffer = self.builder.make("argument", types=(Buffer(type.dtype),), names=names, slot=slot)
                 self._bind_sizes(position, type, slot + 1)
                 self.take_array(position, parameter, buffer)
-                slot += 1 + 2 * type.rank
+                slot += 1 + 2 * len(type.dims)
             else:
-                self.scalars[parameter] = self.builder.make("argument", types=(type,), names=names, slot=slot)
+                value = self.builder.make("argument", types=(type,), names=names, slot=slot)
+                self.scopes.set_number(parameter, value)
                 slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
 
     def take_array(self, position: int, parameter: Value, buffer: Value) -> None:
         type = parameter.type
-        assert isinstance(type, Tensor)
-        layout = parameter_layout(position, type, self._layout_class(position))
-        self.storage[parameter] = Storage(buffer, None, position, type.dtype, type.dims, layout)
-        self.layouts[parameter] = layout
+        assert isinstance(type, Tensor | Variable)
+        layout = self._parameter_layout(position, type)
+        self.give(parameter, Storage(buffer, None, position, type.dtype, type.dims, layout))
 
-    def _layout_class(self, position: int) -> str:
+    def _parameter_layout(self, position: int, type: Tensor | Variable) -> Layout:
         classes = self.function.attributes.get("layouts")
-        return "C" if classes is None else str(classes[position])
+        kind = "C" if classes is None else str(classes[position])
+        return parameter_layout(position, Tensor(type.dtype, type.dims), kind)
 
-    def _bind_sizes(self, position: int, type: Tensor, slot: int) -> None:
+    def _bind_sizes(self, position: int, type: Tensor | Variable, slot: int) -> None:
+        strides = {str(stride) for stride in self._parameter_layout(position, type).strides}
         for axis, dim in enumerate(type.dims):
-            if isinstance(dim, Expression) and dim.is_symbol:
-                name = str(dim)
-                if name not in self.sizes:
-                    self.sizes[name] = self._index_argument(slot + axis, name)
-            stride = slot + type.rank + axis
+            if isinstance(dim, Expression) and dim.is_symbol and not self.scopes.knows(str(dim)):
+                self._bind_argument(str(dim), slot + axis)
             name = stride_name(position, axis)
-            if dim != 1 and any(name == str(s) for s in self._parameter_strides(position, type)):
-                self.sizes[name] = self._index_argument(stride, name)
+            if dim != 1 and name in strides:
+                self._bind_argument(name, slot + len(type.dims) + axis)
 
-    def _parameter_strides(self, position: int, type: Tensor) -> tuple[Dim, ...]:
-        return parameter_layout(position, type, self._layout_class(position)).strides
+    def _bind_argument(self, name: str, slot: int) -> None:
+        self.scopes.bind(name, self.builder.make("argument", types=(Index(),), names=(name,), slot=slot))
 
-    def _index_argument(self, slot: int, name: str) -> Value:
-        return self.builder.make("argument", types=(Index(),), names=(name,), slot=slot)
+    # Numbers
 
-    # Values
-
-    def scalar(self, value: Value) -> Value:
-        """A number on the host: a scalar value, or the element of a 0-d array."""
-        if value in self.scalars:
-            return self.scalars[value]
+    def number(self, value: Value) -> Value:
+        """A number on the host: a scalar value, or the element of an array that has one."""
+        known = self.scopes.number(value)
+        if known is not None:
+            return known
         if value in self.number_views:
-            return self.scalar(self.number_views[value])
+            return self.number(self.number_views[value])
         assert all(dim == 1 for dim in dims_of(value.type)), str(value.type)
         read = self.builder.make("read", self.storage[value].buffer, self.dim(self.layouts[value].offset), lanes=0)
-        self.scalars[value] = read
+        self.scopes.set_number(value, read)
         return read
+
+    def set_number(self, value: Value, computed: Value) -> None:
+        """What the host has computed for a number of the tensor function."""
+        self.scopes.set_number(value, computed)
+
+    def is_number(self, value: Value) -> bool:
+        """Whether a value is nothing but a number: it, or what it repeats, lies in no memory."""
+        return value not in self.storage
 
     # Memory
 
@@ -170,19 +145,41 @@ class HostProgram:
         assert storage.bytes is not None
         self.builder.add("free", storage.buffer, storage.bytes)
 
-    def copy_into(self, source: Value, storage: Storage, layout: Layout) -> None:
-        """Copy the elements of ``source`` to ``layout`` in existing memory."""
-        assert isinstance(source.type, Tensor)
-        inner = Builder(loc=self.builder.loc)
+    def copy_into(self, source: Value, storage: Storage, layout: Layout, dims: tuple[Dim, ...] | None = None) -> None:
+        """Copy the elements of ``source`` to ``layout`` in existing memory; a number fills all of ``dims``."""
+        assert isinstance(source.type, Tensor | Scalar)
+        dims = dims_of(source.type) if dims is None else dims
+        if self.is_number(source) or not dims_of(source.type):
+            self._fill(source, storage, layout, dims)
+            return
         parameter = Value(source.type, source.name)
+        inner = Builder(loc=self.builder.loc)
         copied = inner.make("copy", parameter)
-        region = inner.region((parameter,), (copied,))
+        self._launch_into((source,), inner.region((parameter,), (copied,)), "copy", storage, layout)
+
+    def _fill(self, source: Value, storage: Storage, layout: Layout, dims: tuple[Dim, ...]) -> None:
+        number = self.number(source)
+        if all(dim == 1 for dim in dims):
+            self.builder.add("write", storage.buffer, self.dim(layout.offset), number)
+            return
+        parameter = Value(Scalar(storage.dtype), source.name)
+        inner = Builder(loc=self.builder.loc)
+        repeated = inner.make("broadcast", parameter, dims=dims, axes=())
+        filled = inner.make("copy", repeated)
+        self.set_number(parameter, number)
+        self._launch_into((parameter,), inner.region((parameter,), (filled,)), "fill", storage, layout)
+
+    def _launch_into(
+        self, operands: Sequence[Value], region: Region, name: str, storage: Storage, layout: Layout
+    ) -> None:
+        """Run a region with one result as a kernel that writes it to ``layout``."""
         outer = Builder(loc=self.builder.loc)
-        outer.add("fusion", source, types=(source.type,), regions=(region,))
+        outer.add("fusion", *operands, types=[value.type for value in region.yielded], regions=(region,))
         (op,) = outer.ops
-        name = f"copy_{len(self.kernels)}"
-        kernel = lower_nest(op, [self.layouts[source]], self.target, name=name, into={0: layout})
-        self.launch(kernel, (source,), (storage,))
+        layouts = [self.layouts.get(operand) for operand in operands]
+        name = self.kernel_name(f"{name}_{len(self.kernels)}")
+        kernel = lower_nest(op, layouts, self.target, name=name, into={0: layout})
+        self.launch(kernel, operands, (storage,))
 
     def contiguous_copy(self, value: Value) -> Storage:
         """The elements of ``value`` in C order, in memory that the caller frees."""
@@ -192,6 +189,13 @@ class HostProgram:
         return storage
 
     # Kernels
+
+    def kernel_name(self, base: str) -> str:
+        """A name that no other kernel of this program has."""
+        name, number = base, 0
+        while any(kernel.name == name for kernel in self.kernels):
+            name, number = f"{base}_{number}", number + 1
+        return name
 
     def launch(
         self,
@@ -210,7 +214,7 @@ class HostProgram:
                 assert storage is not None
                 arguments.append(storage.buffer)
             elif argument.kind == "scalar":
-                arguments.append(self.scalar(operands[argument.position]))
+                arguments.append(self.number(operands[argument.position]))
             elif argument.kind == "output":
                 arguments.append(outputs[argument.position].buffer)
             elif argument.kind == "size":
@@ -224,58 +228,3 @@ class HostProgram:
         self.builder.add("launch", *arguments, kernel=kernel.function.name)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)
-
-    # Results
-
-    def give_results(self) -> tuple[tuple[ResultPlace, ...], int]:
-        places: list[ResultPlace] = []
-        owners: dict[Storage, int] = {}
-        results = self.function.results
-        for value in results:
-            storage = self.storage.get(value)
-            if storage is not None and self._is_whole(value, storage) and storage not in owners:
-                owners[storage] = results.index(value)
-        bases: list[Storage] = []
-        slot = 0
-        for position, value in enumerate(results):
-            if not isinstance(value.type, Tensor):
-                type = value.type
-                assert isinstance(type, Scalar)
-                self.builder.add("result", self.scalar(value), slot=slot)
-                places.append(ResultPlace("scalar", slot, type.dtype, 0))
-                slot += 2 if type.dtype == C128 else 1
-                continue
-            storage = self.storage[value]
-            if storage.parameter >= 0:
-                place = ResultPlace("argument", slot, value.type.dtype, value.type.rank, storage.parameter)
-            elif owners.get(storage) == position:
-                place = ResultPlace("new", slot, value.type.dtype, value.type.rank)
-            else:
-                if storage not in owners:
-                    owners[storage] = len(results) + len(bases)
-                    bases.append(storage)
-                place = ResultPlace("result", slot, value.type.dtype, value.type.rank, owners[storage])
-            places.append(place)
-            slot = self._give_array(storage, self.layouts[value], value.type.dims, slot)
-        for storage in bases:
-            places.append(ResultPlace("new", slot, storage.dtype, len(storage.dims)))
-            slot = self._give_array(storage, storage.layout, storage.dims, slot)
-        return tuple(places), slot
-
-    def _is_whole(self, value: Value, storage: Storage) -> bool:
-        return storage.parameter < 0 and self.layouts[value] == storage.layout and value.type.dims == storage.dims  # type: ignore[union-attr]
-
-    def _give_array(self, storage: Storage, layout: Layout, dims: tuple[Dim, ...], slot: int) -> int:
-        buffer = storage.buffer
-        if layout.offset != 0:
-            buffer = self.builder.make("offset", buffer, self.dim(layout.offset))
-        for value in (buffer, *(self.dim(dim) for dim in dims), *(self.dim(stride) for stride in layout.strides)):
-            self.builder.add("result", value, slot=slot)
-            slot += 1
-        return slot
-
-
-def _divides_plainly(left: Dim, right: Dim) -> bool:
-    """Whether rounding down is rounding towards zero, and the divisor is no trap."""
-    bound = lower_bound(left)
-    return isinstance(right, int) and right > 0 and bound is not None and bound >= 0

@@ -1,0 +1,242 @@
+"""Loops and branches of the host program.
+
+What flows into a region or out of it flows as values of the host program: a number as itself, an array as the address
+of memory that is the loop's own, together with the sizes that its type binds there. So arrays swap by swapping
+addresses, and may change their size from turn to turn.
+
+A place that may show one of several variables flows as an address as well, with strides where not everything that
+arrives is a whole variable in C order; a place that always shows the same variable needs not flow at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.dims import Dim, Expression, product, symbol
+from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, dims_of
+from jitflow.passes.layout import Layout, contiguous
+from jitflow.passes.lower.program import Storage
+from jitflow.passes.lower.scopes import Scope
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.host import HostLowering
+
+__all__ = ["lower_control"]
+
+
+def lower_control(host: HostLowering, op: Op) -> None:
+    """Lower an ``if``, ``for`` or ``while``."""
+    {"if": _lower_if, "for": _lower_for, "while": _lower_while}[op.name](host, op)
+
+
+def _lower_if(host: HostLowering, op: Op) -> None:
+    condition = host.number(op.operands[0])
+    flow = _Flow(host, [op.results])
+    before = set(host.taken)
+    taken: list[set[Value]] = []
+    closed: list[tuple[list[Value], Scope]] = []
+    for region in op.regions:
+        host.taken = set(before)
+        host.scopes.enter(op.loc)
+        host.lower_ops(region)
+        handed_over = flow.send(region.yielded)
+        host.end_region()
+        closed.append((handed_over, host.scopes.leave()))
+        taken.append(host.taken - before)
+    host.taken = before.union(*taken)
+    regions = []
+    for (yielded, scope), own in zip(closed, taken, strict=True):
+        host.scopes.enter_again(scope)
+        for root in host.taken - before - own:
+            if host.is_open(host.lifetimes.home[root]):
+                host.give_back(root)
+        regions.append(host.scopes.leave().builder.region((), yielded))
+    results = host.builder.add("if", condition, types=flow.types(), regions=tuple(regions))
+    flow.receive(op.results, results)
+
+
+def _lower_for(host: HostLowering, op: Op) -> None:
+    start, stop, step = (host.number(operand) for operand in op.operands[:3])
+    (region,) = op.regions
+    position, *parameters = region.parameters
+    flow = _Flow(host, [parameters, op.results], bound=(position,))
+    initial = flow.send(op.operands[3:])
+    body = flow.body(region, parameters, position)
+    results = host.builder.add("for", start, stop, step, *initial, types=flow.types(), regions=(body,))
+    flow.receive(op.results, results)
+
+
+def _lower_while(host: HostLowering, op: Op) -> None:
+    test, turn = op.regions
+    flow = _Flow(host, [test.parameters, turn.parameters, op.results])
+    initial = flow.send(op.operands)
+    condition = flow.condition(test)
+    body = flow.body(turn, turn.parameters)
+    results = host.builder.add("while", *initial, types=flow.types(), regions=(condition, body))
+    flow.receive(op.results, results)
+
+
+class _Flow:
+    """What flows along the edges of one op: for each carried value the host's values that stand for it."""
+
+    def __init__(self, host: HostLowering, targets: Sequence[Sequence[Value]], bound: Sequence[Value] = ()) -> None:
+        """``targets`` are the lists of values that receive it: parameters of regions, results of the op."""
+        self.host = host
+        self.targets = targets
+        names = {str(value.type.dim) for value in bound if isinstance(value.type, Index)}
+        self.fresh: set[tuple[int, int]] = set()
+        """Which axes have a size that flows, since a receiver binds it: (position of the value, axis)."""
+        for values in targets:
+            for position, value in enumerate(values):
+                for axis, dim in enumerate(dims_of(value.type)):
+                    if _is_new(dim, names, host):
+                        self.fresh.add((position, axis))
+
+    # The values of the host program
+
+    def types(self) -> list[Type]:
+        """The types of what flows."""
+        return [type for position, value in enumerate(self.targets[0]) for type in self._types(position, value)]
+
+    def _types(self, position: int, value: Value) -> Iterator[Type]:
+        kind = value.type
+        if isinstance(kind, Scalar | Index):
+            yield kind if isinstance(kind, Scalar) else Index()
+            return
+        if not isinstance(kind, Tensor | Variable | Place):
+            raise CompilerBug(f"expected numbers and arrays to flow through regions, got {kind}")
+        if self._still(position):
+            return
+        yield Buffer(kind.dtype)
+        for axis in range(len(kind.dims)):
+            if (position, axis) in self.fresh:
+                yield Index()
+        if self._strided(position):
+            yield from [Index()] * len(kind.dims)
+
+    def _still(self, position: int) -> bool:
+        """Whether a place always shows one variable, all of it."""
+        return self._variable(position) is not None
+
+    def _variable(self, position: int) -> Value | None:
+        lifetimes = self.host.lifetimes
+        values = [values[position] for values in self.targets]
+        roots = frozenset().union(*map(lifetimes.roots, values))
+        if isinstance(values[0].type, Tensor) or len(roots) != 1 or not all(map(lifetimes.is_whole, values)):
+            return None
+        return next(iter(roots))
+
+    def _strided(self, position: int) -> bool:
+        """Whether the strides of a place flow with it."""
+        value = self.targets[0][position]
+        return not isinstance(value.type, Tensor) and not all(
+            self.host.lifetimes.is_plain(values[position]) for values in self.targets
+        )
+
+    # Sending and receiving
+
+    def send(self, values: Sequence[Value]) -> list[Value]:
+        """The host's values for what is sent along an edge. Arrays are handed over."""
+        return [part for position, value in enumerate(values) for part in self._send(position, value)]
+
+    def _send(self, position: int, value: Value) -> Iterator[Value]:
+        host = self.host
+        if isinstance(value.type, Scalar | Index):
+            yield host.number(value)
+            return
+        if self._still(position):
+            return
+        dims = dims_of(value.type)
+        if isinstance(value.type, Tensor):
+            yield host.take(value).buffer
+        else:
+            offset = host.layouts[value].offset
+            buffer = host.storage[value].buffer
+            yield buffer if offset == 0 else host.builder.make("offset", buffer, host.dim(offset))
+        for axis, dim in enumerate(dims):
+            if (position, axis) in self.fresh:
+                yield host.dim(dim)
+        if self._strided(position):
+            yield from (host.dim(stride) for stride in host.layouts[value].strides)
+
+    def parameters(self) -> list[Value]:
+        """New values for a region's parameters."""
+        return [Value(type) for type in self.types()]
+
+    def receive(self, values: Sequence[Value], parts: Sequence[Value], *, owned: bool = True) -> None:
+        """Give values of the tensor function what has arrived, in the innermost scope. ``owned``: with its memory."""
+        arriving = iter(parts)
+        for position, value in enumerate(values):
+            self._receive(position, value, arriving, owned)
+
+    def _receive(self, position: int, value: Value, parts: Iterator[Value], owned: bool) -> None:
+        host, kind = self.host, value.type
+        if isinstance(kind, Scalar | Index):
+            number = next(parts)
+            host.set_number(value, number)
+            if isinstance(kind, Index):
+                self._bind(kind.dim, number)
+            return
+        assert isinstance(kind, Tensor | Variable | Place)
+        variable = self._variable(position)
+        if variable is not None:
+            host.storage[value], host.layouts[value] = host.storage[variable], host.layouts[variable]
+            return
+        buffer = next(parts)
+        for axis, dim in enumerate(kind.dims):
+            if (position, axis) in self.fresh:
+                self._bind(dim, next(parts))
+        layout = contiguous(kind.dims, kind.dtype.itemsize)
+        if self._strided(position):
+            layout = Layout(0, tuple(self._new_stride(next(parts)) for _ in kind.dims))
+        nbytes = None
+        if owned and isinstance(kind, Tensor):
+            nbytes = host.dim(product(kind.dims) * kind.dtype.itemsize)
+        host.give(value, Storage(buffer, nbytes, -1, kind.dtype, kind.dims, layout))
+
+    def _bind(self, dim: Dim | None, value: Value) -> None:
+        if isinstance(dim, Expression) and dim.is_symbol and not self.host.scopes.knows(str(dim)):
+            self.host.scopes.bind(str(dim), value)
+
+    def _new_stride(self, value: Value) -> Dim:
+        name = self.host.new_size("stride")
+        self.host.scopes.bind(name, value)
+        return symbol(name)
+
+    # Regions of loops
+
+    def body(self, region: Region, parameters: Sequence[Value], position: Value | None = None) -> Region:
+        """The region of one turn."""
+        host = self.host
+        host.scopes.enter()
+        own: list[Value] = []
+        if position is not None:
+            own.append(Value(Index(), position.name))
+            host.set_number(position, own[0])
+            if isinstance(position.type, Index):
+                self._bind(position.type.dim, own[0])
+        arriving = self.parameters()
+        self.receive(parameters, arriving)
+        host.lower_ops(region)
+        yielded = self.send(region.yielded)
+        host.end_region()
+        return host.scopes.leave().builder.region([*own, *arriving], yielded)
+
+    def condition(self, region: Region) -> Region:
+        """The region that decides whether there is another turn; it owns nothing of what is carried."""
+        host = self.host
+        host.scopes.enter()
+        arriving = self.parameters()
+        self.receive(region.parameters, arriving, owned=False)
+        host.lower_ops(region)
+        proceed = host.number(region.yielded[0])
+        host.end_region()
+        return host.scopes.leave().builder.region(arriving, [proceed])
+
+
+def _is_new(dim: Dim, names: set[str], host: HostLowering) -> bool:
+    is_symbol = isinstance(dim, Expression) and dim.is_symbol
+    return is_symbol and str(dim) not in names and not host.scopes.knows(str(dim))

@@ -1,0 +1,118 @@
+"""Who owns memory, and until when.
+
+A region gives back what is at home in it (`lifetimes.py`) after its last use. Memory that goes on to live elsewhere is
+*taken*: a variable that starts as an array that nothing else uses takes that array's memory over, a loop takes over the
+memory of what it carries, and a region hands out what it yields. Where the memory cannot be taken, because something
+else shows it or it does not lie in C order, it is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import product
+from jitflow.ir.types import dims_of
+from jitflow.passes.layout import contiguous
+from jitflow.passes.lower.lifetimes import Lifetimes
+from jitflow.passes.lower.program import HostProgram, Storage
+from jitflow.passes.lower.target import Target
+
+__all__ = ["OwningProgram"]
+
+
+class OwningProgram(HostProgram):
+    """A host program that knows the region and the op at which it is."""
+
+    def __init__(self, function: Function, target: Target) -> None:
+        super().__init__(function, target)
+        self.lifetimes = Lifetimes(function)
+        self.taken: set[Value] = set()
+        """Roots whose memory belongs to something else now."""
+        self._path: list[tuple[Region, int]] = []
+        """The regions that are open, outermost first, and the number of the op that is being lowered in each."""
+
+    def lower_op(self, op: Op) -> None:
+        raise NotImplementedError
+
+    # Regions
+
+    def lower_ops(self, region: Region) -> None:
+        """Lower the ops of a region, which is then at its ``yield``, until `end_region`."""
+        ending = self.lifetimes.ending(region)
+        self._path.append((region, -1))
+        self._give_back(ending.get(-1, ()))
+        for number, op in enumerate(region.body):
+            self._path[-1] = (region, number)
+            self.builder.loc = op.loc
+            self.lower_op(op)
+            self._give_back(ending.get(number, ()))
+        self._path[-1] = (region, len(region.body))
+
+    def end_region(self) -> None:
+        """Give back what the region has yielded copies of."""
+        region, number = self._path[-1]
+        self._give_back(self.lifetimes.ending(region).get(number, ()))
+        self._path.pop()
+
+    def is_open(self, region: Region) -> bool:
+        """Whether a region is being lowered, or holds one that is."""
+        return any(region is other for other, _ in self._path)
+
+    def _give_back(self, roots: Iterable[Value]) -> None:
+        for root in roots:
+            if root not in self.taken:
+                self.give_back(root)
+
+    def give_back(self, root: Value) -> None:
+        """Free the memory of a root, if it is the program's."""
+        storage = self.storage.get(root)
+        if storage is not None and storage.bytes is not None:
+            self.free(storage)
+
+    def may_overlap(self, value: Value, place: Value) -> bool:
+        """Whether writing to a place could change what a value in memory shows."""
+        ours, theirs = self.lifetimes.roots(value), self.lifetimes.roots(place)
+        if not ours.isdisjoint(theirs):
+            return True
+        parameters = frozenset(self.function.parameters)
+        overlap = bool(self.function.attributes.get("overlap"))
+        return overlap and not ours.isdisjoint(parameters) and not theirs.isdisjoint(parameters)
+
+    # Taking
+
+    def take(self, value: Value) -> Storage:
+        """Memory in C order with the elements of ``value``, which belongs to the caller."""
+        root = self._takeable(value)
+        if root is None:
+            return self.contiguous_copy(value)
+        self.taken.add(root)
+        storage, dims = self.storage[value], dims_of(value.type)
+        layout = contiguous(dims, storage.dtype.itemsize)
+        return Storage(storage.buffer, storage.bytes, -1, storage.dtype, dims, layout)
+
+    def _takeable(self, value: Value) -> Value | None:
+        """The root whose memory ``value`` shows, if it is whole, in C order, and used by nothing but the present op."""
+        storage, roots = self.storage.get(value), self.lifetimes.roots(value)
+        if storage is None or storage.bytes is None or len(roots) != 1:
+            return None
+        (root,) = roots
+        dims = dims_of(value.type)
+        whole = contiguous(dims, storage.dtype.itemsize) == self.layouts[value]
+        if not whole or product(dims) != product(storage.dims) or root in self.taken:
+            return None
+        return root if self._ends_here(root) else None
+
+    def _ends_here(self, root: Value) -> bool:
+        """Whether the op that is being lowered is the only and last use of a root on the way that the program takes.
+
+        A root from outside may end in a branch, where the branch is its last use; the other branch gives it back.
+        """
+        home = self.lifetimes.home.get(root)
+        level = next((level for level, (region, _) in enumerate(self._path) if region is home), None)
+        if level is None:
+            return False
+        *around, (region, number) = self._path[level:]
+        if any(r.ops[n].name != "if" or self.lifetimes.last_use(root, r) != n for r, n in around):
+            return False
+        return self.lifetimes.last_use(root, region) == number and self.lifetimes.uses(root, region.ops[number]) == 1

@@ -1,0 +1,121 @@
+"""Scopes of a host program under construction: one for each open region, the outermost first.
+
+What a region computes is known in it and in the regions inside it, nowhere else. A size is computed in the outermost
+scope that knows what it is made of: an outer region's ops are still being collected while an inner one is open, so the
+arithmetic stands before the loop whose turns would all repeat it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from jitflow.ir.core import Builder, Value
+from jitflow.ir.dims import Call, Dim, Symbol, lower_bound, symbols
+from jitflow.ir.location import NOWHERE, Loc
+
+__all__ = ["Scope", "Scopes"]
+
+
+@dataclass(eq=False, slots=True)
+class Scope:
+    """The ops of a region so far, the sizes that it binds, and what it has computed."""
+
+    builder: Builder
+    sizes: dict[str, Value] = field(default_factory=dict)
+    dims: dict[Dim, Value] = field(default_factory=dict)
+    numbers: dict[Value, Value] = field(default_factory=dict)
+    """The host's value of each number of the tensor function."""
+
+
+class Scopes:
+    """The open regions, innermost last."""
+
+    def __init__(self, known: Scope | None = None) -> None:
+        """With ``known``, what that scope has computed is known here."""
+        first = Scope(Builder())
+        if known is not None:
+            first.sizes, first.dims = dict(known.sizes), dict(known.dims)
+        self.open = [first]
+
+    @property
+    def builder(self) -> Builder:
+        """Where ops of the innermost region go."""
+        return self.open[-1].builder
+
+    def enter(self, loc: Loc = NOWHERE) -> Scope:
+        """Open a region inside the innermost one."""
+        scope = Scope(Builder(loc=loc))
+        self.open.append(scope)
+        return scope
+
+    def enter_again(self, scope: Scope) -> None:
+        """Open a region once more, to add to it."""
+        self.open.append(scope)
+
+    def leave(self) -> Scope:
+        """Close the innermost region."""
+        return self.open.pop()
+
+    # Numbers
+
+    def number(self, value: Value) -> Value | None:
+        """What stands for a number, if an open scope has computed it."""
+        for scope in reversed(self.open):
+            if value in scope.numbers:
+                return scope.numbers[value]
+        return None
+
+    def set_number(self, value: Value, computed: Value) -> None:
+        self.open[-1].numbers[value] = computed
+
+    # Sizes
+
+    def knows(self, name: str) -> bool:
+        """Whether a size is bound in an open scope."""
+        return any(name in scope.sizes for scope in self.open)
+
+    def bind(self, name: str, value: Value) -> None:
+        """Give a size its value, in the innermost scope."""
+        self.open[-1].sizes[name] = value
+
+    def dim(self, dim: Dim) -> Value:
+        """A dim as an index value."""
+        scope = self.open[max((self._depth(name) for name in symbols(dim)), default=0)]
+        if dim not in scope.dims:
+            scope.dims[dim] = self._compute(dim, scope.builder)
+        return scope.dims[dim]
+
+    def _depth(self, name: str) -> int:
+        return next(depth for depth in reversed(range(len(self.open))) if name in self.open[depth].sizes)
+
+    def _size(self, name: str) -> Value:
+        return self.open[self._depth(name)].sizes[name]
+
+    def _compute(self, dim: Dim, builder: Builder) -> Value:
+        if isinstance(dim, int):
+            return builder.make("size", dim=dim)
+        total: Value | None = None
+        for monomial, coefficient in dim.terms:
+            term: Value | None = None if coefficient == 1 and monomial else self.dim(coefficient)
+            for atom in monomial:
+                factor = self._size(atom.name) if isinstance(atom, Symbol) else self._call(atom, builder)
+                term = factor if term is None else builder.make("multiply", term, factor)
+            assert term is not None
+            total = term if total is None else builder.make("add", total, term)
+        assert total is not None
+        return total
+
+    def _call(self, call: Call, builder: Builder) -> Value:
+        names = {"//": "floor_divide", "%": "remainder", "min": "minimum", "max": "maximum"}
+        if call.operator in ("//", "%") and _divides_plainly(*call.operands):
+            names = {"//": "divide_truncated", "%": "remainder_truncated"}
+        first, *rest = [self.dim(operand) for operand in call.operands]
+        for other in rest:
+            first = builder.make(names[call.operator], first, other)
+        return first
+
+
+def _divides_plainly(left: Dim, right: Dim) -> bool:
+    """Whether rounding down is rounding towards zero, and the divisor is no trap."""
+    bound = lower_bound(left)
+    return isinstance(right, int) and right > 0 and bound is not None and bound >= 0

@@ -1,0 +1,47 @@
+"""Variables and writes to them.
+
+A variable is memory, and every view of it a layout. A ``store`` copies its value to where the place lies, unless the
+kernel that computes the value has written it there (`in_place.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.types import Place, Scalar, Tensor, Variable
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.host import HostLowering
+
+__all__ = ["lower_store", "lower_variable"]
+
+
+def lower_variable(host: HostLowering, op: Op) -> None:
+    """New memory with the elements of the operand: the operand's own, where nothing else uses it."""
+    (value,) = op.operands
+    kind = op.result.type
+    assert isinstance(kind, Variable)
+    if isinstance(value.type, Tensor):
+        host.give(op.result, host.take(value))
+        return
+    storage = host.allocate(kind.dtype, kind.dims)
+    host.copy_into(value, storage, storage.layout)
+    host.give(op.result, storage)
+
+
+def lower_store(host: HostLowering, op: Op) -> None:
+    """Write a value to where a place lies; a number fills it."""
+    place, value = op.operands
+    kind = place.type
+    assert isinstance(kind, Variable | Place)
+    assert isinstance(value.type, Tensor | Scalar)
+    storage, layout = host.storage[place], host.layouts[place]
+    if host.is_number(value) or not host.may_overlap(value, place):
+        host.copy_into(value, storage, layout, kind.dims)
+        return
+    copied = host.contiguous_copy(value)
+    temporary = Value(value.type, value.name)
+    host.give(temporary, copied)
+    host.copy_into(temporary, storage, layout, kind.dims)
+    host.free(copied)
