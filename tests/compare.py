@@ -45,7 +45,7 @@ class Tolerance:
 EXACT = Tolerance("exact")
 ELEMENTARY = Tolerance("elementary", ulp=4)
 REDUCTION = Tolerance("reduction", ulp=4, epsilons=64)
-ITERATED = Tolerance("iterated", ulp=4, epsilons=1 << 20)
+ITERATED = Tolerance("iterated", ulp=4, epsilons=1 << 14)
 
 _ELEMENTARY = frozenset(
     [
