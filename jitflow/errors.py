@@ -81,6 +81,8 @@ class UserError(JitflowError):
     mend: str
     location: Location | None
     callers: Sequence[Location]
+    needs_number: bool = False
+    """Whether Python needed a number that only the running program knows: unrolling a loop may help."""
 
     def __init__(
         self,

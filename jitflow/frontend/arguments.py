@@ -41,6 +41,7 @@ class ArrayClass:
     layout: Layout
     fixed: bool = False
     """Whether the numbers in ``shape`` hold for every call, as a `Spec` says."""
+    writeable: bool = True
 
     @property
     def rank(self) -> int:
@@ -142,7 +143,7 @@ def array_class(array: Any, path: str) -> ArrayClass:
     dtype = None if array.dtype.kind in "OSUVMmT" and not _is_extension(array.dtype) else dtype_of(array.dtype)
     if dtype is None or not array.dtype.isnative:
         raise _dtype_error(array.dtype, path)
-    return ArrayClass(dtype, array.shape, layout_of(array))
+    return ArrayClass(dtype, array.shape, layout_of(array), writeable=array.flags.writeable)
 
 
 def number_class(number: Any, path: str) -> NumberClass:

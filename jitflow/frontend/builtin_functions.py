@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
+from jitflow.frontend.control.sources import traced_enumerate, traced_range, traced_reversed, traced_zip
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
 from jitflow.frontend.tracers.base import numpy_functions
@@ -168,6 +169,10 @@ def _errstate(**kinds: Any) -> Any:
 
 BUILTIN_FUNCTIONS: dict[str, Any] = {
     "len": traced_len,
+    "range": traced_range,
+    "enumerate": traced_enumerate,
+    "zip": traced_zip,
+    "reversed": traced_reversed,
     "max": partial(_extremum, "max"),
     "min": partial(_extremum, "min"),
     "type": _stand_in(type, _type),

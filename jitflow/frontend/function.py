@@ -24,6 +24,7 @@ from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
+from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import Decision, Trace, active_trace, recording
 from jitflow.ir.core import Function
 from jitflow.ir.location import Loc
@@ -70,10 +71,23 @@ def trace(
     """
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
-    state = Trace(function.__name__, bottom=sys._getframe())
+    place_sites: frozenset[Site] = frozenset()
+    while True:
+        state = Trace(function.__name__, sys._getframe(), place_sites)
+        try:
+            return _recorded(state, function, tuple(names), arguments, frozenset(static))
+        except Restart as restart:
+            if restart.site in place_sites:
+                raise CompilerBug(f"the place of {restart.site.name} is no place", pass_name="trace") from None
+            place_sites |= {restart.site}
+
+
+def _recorded(
+    state: Trace, function: FunctionType, names: tuple[str, ...], arguments: Sequence[Any], static: frozenset[str]
+) -> TracedFunction:
     with recording(state):
         try:
-            return _trace(state, function, tuple(names), arguments, frozenset(static))
+            return _trace(state, function, names, arguments, static)
         except UserError as error:
             raise _placed(error, error.__traceback__, function.__code__) from error.__cause__
         except CompilerBug:
@@ -101,9 +115,10 @@ def _trace(
     result = _call(recorded, taken)
     if state.refusals:
         raise state.refusals[0]
+    inputs.finish()
     collected = Results(recorder.origins)
     tree = collected.tree(result)
-    region = state.builder.region(state.parameters, collected.values)
+    region = state.root.close(state.parameters, collected.values)
     return TracedFunction(
         Function(_ir_name(function), region, state.facts),
         names,

@@ -6,14 +6,16 @@ an item or an attribute. Each read gets a register of the plan; reading the same
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from jitflow.frontend.arguments import ArrayClass, NumberClass, check_rank
-from jitflow.frontend.trace import Trace
+from jitflow.frontend.trace import Decision, Trace
 from jitflow.frontend.tracers import wrap
 from jitflow.ir.core import Fact, Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Index, Scalar, Tensor, Variable
 from jitflow.runtime.dtypes import slot_count
 from jitflow.runtime.plan import (
     Argument,
@@ -48,6 +50,7 @@ class Inputs:
         self._registers: dict[tuple[Any, ...], int] = {}
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
+        self._sizes: dict[Value, Dim | None] = {}
 
     def register(self, read: Read, path: str) -> int:
         """The register of a read. ``path`` is how the program spells it, for errors and `explain`."""
@@ -84,13 +87,39 @@ class Inputs:
         ones = tuple(dim == 1 for dim in dims)
         self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
         self.slots += 1 + 2 * kind.rank
-        return wrap(self._parameter(Tensor(kind.dtype, dims), path), owned=False)
+        value = self._parameter(Tensor(kind.dtype, dims), path)
+        if not kind.writeable:
+            self.trace.storage.protect(value)
+        return wrap(value, owned=False)
+
+    def finish(self) -> None:
+        """Ask for writeable arrays where the program writes."""
+        for leaf, parameter in zip(tuple(self.leaves), self.trace.parameters, strict=True):
+            if isinstance(leaf, ArrayLeaf) and isinstance(parameter.type, Variable):
+                self._replace_leaf(leaf, replace(leaf, writeable=True))
+
+    def _replace_leaf(self, old: ArrayLeaf, new: ArrayLeaf) -> None:
+        for kept in (self.leaves, self.checks):
+            kept[next(position for position, item in enumerate(kept) if item is old)] = new  # type: ignore[index]
 
     def number(self, register: int, kind: NumberClass) -> Any:
         """The tracer of a number that a register holds."""
         self._leaf(ScalarLeaf(register, kind.dtype.name, kind.kind, self.slots))
         self.slots += slot_count(kind.dtype.name)
         return wrap(self._parameter(Scalar(kind.dtype, kind.kind == "python"), self.path(register)))
+
+    def size(self, tracer: Any, number: int) -> Dim | None:
+        """The size that an integer argument is: named after it, and guarded not to be negative, as it is not now."""
+        value = tracer._value
+        if value not in self._sizes:
+            self._sizes[value] = None
+            if number >= 0:
+                self._sizes[value] = size = self.trace.size(value.name or "size", number, bound_by_call=True)
+                index = Value(Index(size), value.name)
+                self.trace.storage.replace_parameter(value, index, "cast", dtype=I64, weak=True)
+                fact = Fact(size, ">=", 0)
+                self.trace.decisions.append(Decision(fact, self.trace.here(), "an integer used as a size"))
+        return self._sizes[value]
 
     def pin(self, register: int, number: Any) -> None:
         """Guard that a number that became a parameter keeps its value, because Python needed the number itself."""

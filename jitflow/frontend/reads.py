@@ -175,6 +175,9 @@ class Recorder:
 
     def _number(self, thing: Any, register: int) -> Any:
         tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)))
+        if type(thing) is int and self.inputs.comes_from_argument(register):
+            assert isinstance(tracer, NumberTracer)
+            tracer.allow_size(partial(self.inputs.size, tracer, thing))
         if type(thing) in (bool, int) and not self.inputs.comes_from_argument(register):
             assert isinstance(tracer, NumberTracer)
             tracer.allow_pinning(thing, partial(self.inputs.pin, register, thing))

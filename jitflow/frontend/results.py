@@ -108,10 +108,12 @@ class Results:
 
     def _apart(self, result: Any) -> Value:
         """The value of a result, copied if it is an array of its own that shows another one's value."""
-        value = lift(result)
         trace = current_trace()
+        if isinstance(result, ArrayTracer) and trace.storage.is_variable(result._value):
+            return trace.storage.place(result._value)
+        value = lift(result)
         alone = result.owned if isinstance(result, ArrayTracer) else True
-        if isinstance(value.type, Tensor) and alone and (value in self.values or not trace.is_new_array(value)):
+        if isinstance(value.type, Tensor) and alone and (value in self.values or not trace.storage.is_new_array(value)):
             return trace.make("copy", value)
         return value
 

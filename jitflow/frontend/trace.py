@@ -8,7 +8,7 @@ another size for which it would have gone the other way compiles anew, and every
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -16,8 +16,10 @@ from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.locate import Locator
+from jitflow.frontend.scopes import Knowledge, Scope
+from jitflow.frontend.storage import Site, Storage
 from jitflow.ir.core import Builder, Fact, Region, TypeRuleError, Value
-from jitflow.ir.dims import Dim, Expression, evaluate, lower_bound, maximum, substitute, symbol, symbols
+from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
 
@@ -38,27 +40,22 @@ class Decision:
 class Trace:
     """The state of one tracing.
 
-    ``hints`` maps the names of sizes to the numbers that they have at this call. ``at_least`` maps them to a number
-    that the guards or the decisions establish as a lower bound. ``bottom`` is the frame that traces: the user's lines
-    are above it.
+    ``hints`` maps the names of sizes to the numbers that they have at this call. ``bottom`` is the frame that traces:
+    the user's lines are above it.
     """
 
-    def __init__(self, name: str = "function", bottom: FrameType | None = None) -> None:
+    def __init__(
+        self, name: str = "function", bottom: FrameType | None = None, place_sites: frozenset[Site] = frozenset()
+    ) -> None:
         self.name = name
-        self.builder = Builder()
+        self.scope = self.root = Scope()
         self.parameters: list[Value] = []
         self.hints: dict[str, int] = {}
-        self.at_least: dict[str, int] = {}
         self.decisions: list[Decision] = []
         self.refusals: list[UserError] = []
         """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
-        self._views: dict[Value, Value] = {}
-        self._shown: set[Value] = set()
-        self._shared: set[Value] = set()
-        self._held: set[Value] = set()
-        self._established: set[Fact] = set()
-        self._equal: dict[str, Dim] = {}
-        self._unbound: set[str] = set()
+        self.storage = Storage(self, place_sites)
+        self._unbound: dict[str, Scope] = {}
         self._locator = Locator()
         self._bottom = bottom
 
@@ -81,8 +78,7 @@ class Trace:
         except TypeRuleError as error:
             operation = f"{name}({', '.join(str(operand.type) for operand in operands)}) {attributes or ''}"
             raise CompilerBug(str(error), pass_name="trace", operation=operation, location=builder.loc) from error
-        if "view" in builder.table[name].traits:
-            self._views[results[0]] = operands[0]
+        self.storage.note(builder.ops[-1])
         return results
 
     def make(self, name: str, *operands: Value, **keywords: Any) -> Value:
@@ -94,40 +90,30 @@ class Trace:
         """A new parameter of the function."""
         value = Value(kind, name)
         self.parameters.append(value)
+        self.storage.note_parameter(value)
         return value
 
-    # -- who may write to an array ----------------------------------------------------------------
+    @property
+    def builder(self) -> Builder:
+        """What collects the ops of the region that is being recorded."""
+        return self.scope.builder
 
-    def show(self, value: Value) -> None:
-        """The program gets an array object that shows ``value``; a second one shares it, a view shares its source."""
-        if value in self._shown:
-            self._shared.add(value)
-        self._shown.add(value)
-        while value in self._views:
-            value = self._views[value]
-            self._shared.add(value)
+    @property
+    def knowledge(self) -> Knowledge:
+        """What is known about sizes in the region that is being recorded."""
+        return self.scope.knowledge
 
-    def hold(self, value: Value) -> None:
-        """An array object of the program holds ``value`` alone."""
-        self._held.add(self._root(value))
-
-    def is_held(self, value: Value) -> bool:
-        """Whether the elements of ``value`` are those of a parameter or of an array that the program holds alone."""
-        root = self._root(value)
-        return root in self._held or any(root is parameter for parameter in self.parameters)
-
-    def _root(self, value: Value) -> Value:
-        while value in self._views:
-            value = self._views[value]
-        return value
-
-    def is_shared(self, value: Value) -> bool:
-        """Whether more than one array object of the program shows elements of ``value``."""
-        return value in self._shared
-
-    def is_new_array(self, value: Value) -> bool:
-        """Whether an op made ``value`` in memory of its own: no parameter and no view."""
-        return value not in self._views and not any(value is parameter for parameter in self.parameters)
+    @contextmanager
+    def region(self, scope: Scope | None = None) -> Iterator[Scope]:
+        """Record into a region inside the current one: a new one, or ``scope`` once more."""
+        outer = self.scope
+        if scope is None:
+            scope = Scope(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer)
+        self.scope = scope
+        try:
+            yield scope
+        finally:
+            self.scope = outer
 
     # -- places and errors ------------------------------------------------------------------------
 
@@ -160,7 +146,7 @@ class Trace:
             count += 1
             unique = f"{name}{count}"
         if hint is None or not bound_by_call:
-            self._unbound.add(unique)
+            self._unbound[unique] = self.scope
         else:
             self.hints[unique] = hint
         return symbol(unique)
@@ -177,9 +163,9 @@ class Trace:
         above, below = left - right, right - left
         if isinstance(above, int):
             return above == 0 if relation == "==" else above >= 0
-        if _fact(left, relation, right) in self._established:
+        if _fact(left, relation, right) in self.knowledge.established:
             return True
-        if _fact(left, _NEGATIONS[relation], right) in self._established:
+        if _fact(left, _NEGATIONS[relation], right) in self.knowledge.established:
             return False
         if relation == "==":
             return False if self._at_least(above, 1) or self._at_least(below, 1) else None
@@ -207,6 +193,17 @@ class Trace:
         self.establish(fact)
         return holds
 
+    def is_visible_in(self, scope: Scope) -> Callable[[Dim], bool]:
+        """A test whether a dim's sizes are all bound where ``scope`` is, and not in a region that it does not see."""
+        around = set(scope.around())
+        return lambda dim: all(
+            name not in self._unbound or self._unbound[name] in around for name in symbols(dim)
+        )
+
+    def is_open(self, dim: Dim) -> bool:
+        """Whether the dim has a size in it that only the running program finds, so that no guard can test it."""
+        return any(name in self._unbound for name in symbols(dim))
+
     def fix(self, dim: Dim, why: str) -> int:
         """The number that ``dim`` is at this call, recorded as an equality."""
         if isinstance(dim, int):
@@ -219,32 +216,32 @@ class Trace:
         """The number that ``dim`` is at this call, without recording anything."""
         unbound = [name for name in symbols(dim) if name in self._unbound]
         if unbound:
-            raise self.locate(
-                UserRuntimeError(
-                    f"{why} needs a size that is known only when the compiled code runs",
-                    found=f"the size {dim}, which the program computes",
-                    mend="use the size in shapes and arithmetic only, or decide on a size of an argument",
-                )
+            error = UserRuntimeError(
+                f"{why} needs a size that is known only when the compiled code runs",
+                found=f"the size {dim}, which the program computes",
+                mend="use the size in shapes and arithmetic only, or decide on a size of an argument",
             )
+            error.needs_number = True
+            raise self.locate(error)
         return evaluate(dim, self.hints)
 
     def establish(self, fact: Fact) -> None:
         """Take a fact as given, because a guard tests it."""
         left, right = self.resolve(fact.left), self.resolve(fact.right)
-        self._established.add(_fact(left, fact.relation, right))
+        self.knowledge.established.add(_fact(left, fact.relation, right))
         if fact.relation == "==":
             for name, other in ((left, right), (right, left)):
                 if isinstance(name, Expression) and name.is_symbol and _name(name) not in set(symbols(other)):
-                    self._equal[_name(name)] = other
+                    self.knowledge.equal[_name(name)] = other
                     break
         if fact.relation == ">=":
-            self._raise_bound(left - right)
+            self.raise_bound(left - right)
         elif fact.relation == "<":
-            self._raise_bound(right - left - 1)
+            self.raise_bound(right - left - 1)
 
     def resolve(self, dim: Dim) -> Dim:
         """``dim`` with the sizes that are known to be equal to another one replaced by it."""
-        return substitute(dim, self._equal) if self._equal and isinstance(dim, Expression) else dim
+        return substitute(dim, self.knowledge.equal) if self.knowledge.equal and isinstance(dim, Expression) else dim
 
     def not_negative(self, dim: Dim) -> Dim:
         """``max(dim, 0)``, or ``dim`` itself where the facts say that it is not negative."""
@@ -256,18 +253,17 @@ class Trace:
         return tuple(decision.fact for decision in self.decisions)
 
     def _at_least(self, dim: Dim, number: int) -> bool:
-        bound = lower_bound(dim, self.at_least)
-        return bound is not None and bound >= number
+        return self.knowledge.never_below(dim, number)
 
-    def _raise_bound(self, dim: Dim) -> None:
+    def raise_bound(self, dim: Dim) -> None:
         """Learn from ``dim >= 0`` where it is a symbol less a number."""
         if not isinstance(dim, Expression):
             return
         constant = dict(dim.terms).get((), 0)
         base = dim - constant
         if isinstance(base, Expression) and base.is_symbol:
-            name = _name(base)
-            self.at_least[name] = max(self.at_least.get(name, 0), -constant)
+            at_least, name = self.knowledge.at_least, _name(base)
+            at_least[name] = max(at_least.get(name, 0), -constant)
 
 
 def _fact(left: Dim, relation: str, right: Dim) -> Fact:

@@ -205,6 +205,10 @@ class Builder:
         (result,) = self.add(name, *operands, **keywords)
         return result
 
+    def relocate_last(self, loc: Loc) -> None:
+        """Put the last op at another place of the source."""
+        self.ops[-1] = replace(self.ops[-1], loc=loc)
+
     def region(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """Close what was built so far with ``yield`` as a region, and start afresh."""
         self.add("yield", *yielded)

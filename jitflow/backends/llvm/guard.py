@@ -1,7 +1,7 @@
 """The guard of a specialisation: an LLVM function that tests the facts about sizes, before anything is allocated.
 
 ``i32 guard(ptr arguments)`` returns 1 if the sizes in the argument slots are ones that the code was compiled for. Each
-size symbol is bound where a parameter first has it as a dim; a dim that is a number, or a size again, is compared, and
+size symbol is bound where a parameter first has it as a dim, or by an integer that is a size; a dim that is a number, or a size again, is compared, and
 so are the facts of the function. Dims equal to 1 are the entry's business.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from jitflow.ir.core import Function
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbols
 from jitflow.ir.dtypes import C128
-from jitflow.ir.types import Scalar, Tensor, Variable
+from jitflow.ir.types import Index, Scalar, Tensor, Variable
 
 __all__ = ["guard_text"]
 
@@ -22,6 +22,8 @@ def guard_text(function: Function, name: str = "guard") -> str:
     writer = _GuardWriter()
     slot = 0
     for parameter in function.parameters:
+        if isinstance(parameter.type, Index) and parameter.type.dim is not None:
+            writer.bind(parameter.type.dim, slot)
         if isinstance(parameter.type, Tensor | Variable):
             for axis, dim in enumerate(parameter.type.dims):
                 writer.bind(dim, slot + 1 + axis)

@@ -17,7 +17,7 @@ from jitflow.errors import USER_ERRORS
 from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Fact, Value
-from jitflow.ir.dims import Dim, evaluate, product, symbols
+from jitflow.ir.dims import Dim, evaluate, minimum, product, symbols
 from jitflow.ir.types import Index
 
 __all__ = ["align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
@@ -127,9 +127,14 @@ def is_one(dim: Dim) -> bool:
     """
     if isinstance(dim, int):
         return dim == 1
-    if not bound_by_call(dim) or dim.is_symbol:
+    if not bound_by_call(dim):
         return False
     return current_trace().decide(dim, "==", 1, "broadcasting")
+
+
+def smaller(left: Dim, right: Dim) -> Dim:
+    """The smaller of two sizes."""
+    return minimum(left, right)
 
 
 def bound_by_call(dim: Dim) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError, UserZeroDivisionError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import (
     array_operand,
@@ -106,8 +106,8 @@ def arange(*bounds: Any, start: Any = None, stop: Any = None, step: Any = None, 
     first, pace = 0 if first is None else first, 1 if pace is None else pace
     if last is None:
         raise UserTypeError("arange() requires stop to be specified.")
-    kinds = [I64 if isinstance(item, tracers.SizeTracer) else dtype_of(np.asarray(item).dtype)
-             for item in (first, last, pace)]  # fmt: skip
+    first, last, pace = (tracers.as_size(pinned(item)) for item in (first, last, pace))
+    kinds = [_kind(item) for item in (first, last, pace)]
     found = dtype_argument(np.result_type(*(kind.numpy for kind in kinds if kind)))
     wanted = dtype_argument(dtype, I64 if found == BOOL else found)
     return new(_ramp(first, pace, _steps(first, last, pace), wanted))
@@ -115,6 +115,8 @@ def arange(*bounds: Any, start: Any = None, stop: Any = None, step: Any = None, 
 
 def _steps(first: Any, last: Any, pace: Any) -> Dim:
     """How many numbers a range has."""
+    if any(isinstance(item, tracers.ScalarTracer | tracers.ArrayTracer) for item in (first, last, pace)):
+        return _running_steps(first, last, pace)
     dims = [size_dim(item) for item in (first, last, pace)]
     if any(isinstance(item, tracers.Tracer) for item in (first, last, pace)):
         start, stop, step = dims
@@ -125,6 +127,23 @@ def _steps(first: Any, last: Any, pace: Any) -> Dim:
         span = current_trace().not_negative(stop - start if step > 0 else start - stop)
         return (span + (abs(step) - 1)) // abs(step)
     return len(numpy_says(np.arange, first, last, pace))
+
+
+def _kind(bound: Any) -> DType | None:
+    if isinstance(bound, tracers.SizeTracer):
+        return I64
+    if isinstance(bound, tracers.Tracer):
+        return values.dtype_of_value(tracers.lift(bound))
+    return dtype_of(np.asarray(bound).dtype)
+
+
+def _running_steps(first: Any, last: Any, pace: Any) -> Dim:
+    """The number of steps where only the running program knows the bounds: NumPy divides in f64 and rounds up."""
+    start, stop, step = (as_value(item, F64) for item in (first, last, pace))
+    count = emit("ceil", emit("divide", emit("subtract", stop, start), step))
+    finite = emit("less", emit("absolute", count), values.constant(2.0**62, F64))
+    values.check(finite, ValueError, "Maximum allowed size exceeded")
+    return runtime_sizes.bind(values.cast(emit("maximum", count, values.constant(0.0, F64)), I64), "count")
 
 
 def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:

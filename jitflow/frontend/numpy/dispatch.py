@@ -32,12 +32,14 @@ from jitflow.frontend.numpy import (
     reductions,
     shape,
     statistics,
+    storing,
     taking,
 )
 from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.trace import current_trace
 
-__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item"]
+__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
+           "set_item"]  # fmt: skip
 
 Handler = Callable[..., Any]
 
@@ -51,6 +53,7 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **joining.FUNCTIONS,
         **rearranging.FUNCTIONS,
         **taking.FUNCTIONS,
+        **storing.FUNCTIONS,
         **elementwise.FUNCTIONS,
         **differences.FUNCTIONS,
         **linear.FUNCTIONS,
@@ -95,6 +98,9 @@ def _misfit(handler: Handler, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
 @_located
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``ufunc(...)`` or ``ufunc.method(...)`` on tracers."""
+    if method == "at" and ufunc in (np.add, np.subtract):
+        array, indices, given = inputs
+        return storing.add_at(array, indices, given if ufunc is np.add else np.negative(given))
     if method == "__call__":
         special = FUNCTIONS.get(ufunc)
         return special(*inputs, **kwargs) if special else calling.call_ufunc(ufunc, *inputs, **kwargs)
@@ -124,6 +130,9 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
 
 get_item = _located(indexing.get_item)
 """``array[index]``."""
+
+set_item = _located(storing.set_item)
+"""``array[index] = value``."""
 
 METHODS: Mapping[str, Handler] = MappingProxyType(
     {name: _located(handler) for name, handler in methods.METHODS.items()}

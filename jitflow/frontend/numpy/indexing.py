@@ -16,14 +16,14 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
 from jitflow.frontend.numpy.operands import array_operand, new, operand, pinned, refuse, static_int, view
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
 
-__all__ = ["get_item", "slice_bounds"]
+__all__ = ["Lookup", "get_item", "lay_out", "looked_up", "slice_bounds", "sliced", "too_many_indices"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +51,31 @@ class Entry:
 def get_item(array: Any, index: Any) -> Any:
     """``array[index]``."""
     value = array_operand(array)
-    items = _expanded([_item(item) for item in (index if isinstance(index, tuple) else (index,))], values.rank(value))
+    items = lay_out(index if isinstance(index, tuple) else (index,), values.rank(value))
     looks = any(isinstance(item, Lookup) and values.rank(item.positions) for item in items)
     if not looks:
         return _basic(value, items, index)
-    basic, entries = _sliced(value, items, keep_positions=True)
-    return new(values.as_scalar(_look_up(basic, entries, _neighbours(items))))
+    moved, indices, before = looked_up(value, items)
+    return new(values.as_scalar(emit("gather", moved, *indices, axis=before)))
+
+
+def lay_out(items: Sequence[Any], rank: int) -> list[Any]:
+    """The items of an index, one for every axis: slices, None, `Position`, `Lookup`, and the mark of an ellipsis."""
+    return _expanded([_item(item) for item in items], rank)
+
+
+def looked_up(value: Value, items: Sequence[Any]) -> tuple[Value, list[Value], int]:
+    """The array with the looked-up axes side by side, a position for each of them, and where the first one stands."""
+    basic, entries = sliced(value, items, keep_positions=True)
+    return _look_up(basic, entries, _neighbours(items))
 
 
 def _basic(value: Value, items: Sequence[Any], index: Any) -> Any:
-    """No arrays in the index. A number that only the running program knows is a gather of rank 0."""
-    basic, entries = _sliced(value, items, keep_positions=False)
-    looked_up = False
-    for axis in reversed(range(len(entries))):
-        lookup = entries[axis].lookup
-        if isinstance(lookup, Lookup):
-            basic, looked_up = emit("gather", basic, lookup.positions, axis=axis), True
+    """No arrays in the index: a view, or a scalar."""
+    basic, _ = sliced(value, items, keep_positions=False)
     if not values.rank(basic) and not _has_ellipsis(index):
         return new(values.as_scalar(basic))
-    return (new if looked_up else view)(values.as_array(basic))
+    return view(values.as_array(basic))
 
 
 def _has_ellipsis(index: Any) -> bool:
@@ -84,6 +90,7 @@ def _item(item: Any) -> Any:
     """An item of an index as one of: slice, None, Ellipsis, `Position`, `Lookup`."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
+    item = tracers.as_size(item)
     if isinstance(item, tracers.SizeTracer):
         return Position(tracers.dim_of(item))
     if type(item) in (bool, np.bool_):
@@ -130,12 +137,16 @@ def _expanded(items: list[Any], rank: int) -> list[Any]:
         raise UserIndexError("an index can only have a single ellipsis ('...')")
     used = sum(item is not None and item is not Ellipsis for item in items)
     if used > rank:
-        raise UserIndexError(f"too many indices for array: array is {rank}-dimensional, but {used} were indexed")
+        raise too_many_indices(rank, used)
     if not ellipses:
         items, ellipses = [*items, Ellipsis], [len(items)]
     place = ellipses[0]
     mark = [Ellipsis] if place < len(items) - 1 else []
     return items[:place] + mark + [slice(None)] * (rank - used) + items[place + 1 :]
+
+
+def too_many_indices(rank: int, used: int) -> UserIndexError:
+    return UserIndexError(f"too many indices for array: array is {rank}-dimensional, but {used} were indexed")
 
 
 def _neighbours(items: Sequence[Any]) -> bool:
@@ -144,7 +155,7 @@ def _neighbours(items: Sequence[Any]) -> bool:
     return places[-1] - places[0] + 1 == len(places)
 
 
-def _sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Value, list[Entry]]:
+def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Value, list[Entry]]:
     """The array after its slices and new axes, with an entry for each of its axes.
 
     ``keep_positions``: numbers count among the looked-up axes, as they do for NumPy beside an array; else they are
@@ -168,6 +179,8 @@ def _sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[V
             entries.append(Entry(size))
         elif isinstance(item, Position) and not keep_positions:
             start, size = checked_position(item.dim, dims[axis], axis), 1
+        elif isinstance(item, Lookup) and not keep_positions:
+            start, size = runtime_sizes.position(item.positions, dims[axis], axis), 1
         else:
             entries.append(Entry(size, item))
         starts.append(start)
@@ -181,7 +194,7 @@ def _sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[V
 _MISMATCH = "shape mismatch: indexing arrays could not be broadcast together with shapes {shapes} "
 
 
-def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> Value:
+def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> tuple[Value, list[Value], int]:
     places = [axis for axis, entry in enumerate(entries) if entry.lookup]
     rest = [axis for axis in range(len(entries)) if axis not in places]
     before = places[0] if neighbours else 0
@@ -190,7 +203,7 @@ def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> Value:
     shapes = [values.dims(index) for index in indices]
     target = broadcasting.common_dims(shapes, _MISMATCH, IndexError)
     aligned = [broadcasting.broadcast_to(index, target) if values.rank(index) else index for index in indices]
-    return emit("gather", moved, *aligned, axis=before)
+    return moved, aligned, before
 
 
 def _as_positions(lookup: Lookup | Position | None, size: Dim, axis: int) -> Value:
@@ -207,6 +220,8 @@ def _as_positions(lookup: Lookup | Position | None, size: Dim, axis: int) -> Val
 def checked_position(position: Dim, size: Dim, axis: int) -> Dim:
     """A position counted from the front. Raises IndexError, now or at run time, if the axis is too short for it."""
     trace = current_trace()
+    if trace.is_open(position) and trace.known(position, ">=", 0) is None:
+        return runtime_sizes.position(values.size_value(position), size, axis)
     back = not trace.decide(position, ">=", 0, "an index")
     front = size + position if back else position
     needed = -position if back else position + 1
@@ -232,7 +247,7 @@ def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
     the size is 0 then.
     """
     step = 1 if item.step is None else _known_step(item.step)
-    start, stop = _bound(item.start), _bound(item.stop)
+    start, stop = _bound(item.start, size, step), _bound(item.stop, size, step)
     trace = current_trace()
 
     def from_end(bound: Dim) -> bool:
@@ -241,6 +256,8 @@ def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
     if step > 0:
         starts = [0] if start is None else [size + start, 0] if from_end(start) else [start]
         stops = [size] if stop is None else [size + stop] if from_end(stop) else [stop, size]
+        if stop is not None and trace.known(size, ">=", stop):
+            stops = stops[:1]
         span = minimum(*(last - first for last in stops for first in starts))
         first = maximum(*starts)
     else:
@@ -253,19 +270,22 @@ def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
     return first, count if stride == 1 else (count + (stride - 1)) // stride, step
 
 
-def _bound(bound: Any) -> Dim | None:
+def _bound(bound: Any, size: Dim, step: int) -> Dim | None:
     if bound is None:
         return None
-    bound = pinned(bound)
-    if isinstance(bound, tracers.ArrayTracer | tracers.ScalarTracer):
-        raise refuse(
-            "a slice whose bounds are computed at run time",
-            "use bounds made of shapes and constants, np.take with np.arange, or make the argument static",
-        )
+    bound = tracers.as_size(pinned(bound))
+    if runtime_sizes.is_running(bound):
+        return runtime_sizes.clamped(_integral(bound), size, backwards=step < 0)
     try:
         return tracers.dim_of(bound)
     except TypeError:
         raise UserTypeError("slice indices must be integers or None or have an __index__ method") from None
+
+
+def _integral(bound: Any) -> Any:
+    if not values.dtype_of_value(tracers.lift(bound)).is_integer:
+        raise UserTypeError("slice indices must be integers or None or have an __index__ method")
+    return bound
 
 
 def _known_step(step: Any) -> int:

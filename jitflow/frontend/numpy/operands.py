@@ -168,7 +168,7 @@ def new(value: Value) -> Any:
 
     What another array holds is copied; that costs nothing where the copy is only read.
     """
-    if values.rank(value) and current_trace().is_held(value):
+    if values.rank(value) and current_trace().storage.is_held(value):
         value = values.emit("copy", value)
     return tracers.wrap(value, owned=True)
 

@@ -36,9 +36,15 @@ class ArrayTracer(Tracer):
         return np.ndarray
 
     @property
+    def value(self) -> Value:
+        """What the array holds now. Raises `UserRuntimeError` if its trace is over."""
+        shown = super().value
+        return self._trace.storage.read(shown)
+
+    @property
     def type(self) -> Tensor:
         """The type of the IR value."""
-        found = self.value.type
+        found = super().value.type
         assert isinstance(found, Tensor)
         return found
 
@@ -85,14 +91,8 @@ class ArrayTracer(Tracer):
     def __getitem__(self, index: Any) -> Any:
         return numpy_functions().get_item(self, index)
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise located(
-            UserNotImplementedError(
-                "item assignment is not compiled yet",
-                found=self._describe(),
-                mend="build the result with np.where, np.concatenate or np.stack",
-            )
-        )
+    def __setitem__(self, index: Any, value: Any) -> None:
+        numpy_functions().set_item(self, index, value)
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -108,23 +108,20 @@ class ArrayTracer(Tracer):
             )
         )
 
-    def assign(self, value: Value, what: str = "writing to an array in place") -> ArrayTracer:
-        """Make the array be ``value``, of the same type, for everybody who holds it.
+    def assign(self, value: Value) -> ArrayTracer:
+        """Make the array be ``value``, of the same type, for everybody who shows its memory.
 
-        Raises `UserNotImplementedError` where others could see the old elements: an argument, a captured array, a
-        view, or an array of which a view exists.
+        An array that nobody else shows, made in the region that is being recorded, just becomes another value.
         """
-        if not self.owned or self._trace.is_shared(self.value):
-            raise located(
-                UserNotImplementedError(
-                    f"{what} is compiled only for arrays made in the function that have no views",
-                    found="an argument, a captured array or a view" if not self.owned else "an array that has views",
-                    mend="write x = x + y in place of x += y, and leave out= away",
-                )
-            )
-        if value.type != self.value.type:
+        if value.type != self._value.type:
             raise CompilerBug(f"expected a value of type {self._value.type} to assign, got {value.type}")
-        self._value = value
+        storage, shown = self._trace.storage, self._value
+        alone = self.owned and not storage.is_shared(shown) and storage.is_local(shown)
+        if alone and not storage.is_variable(shown) and not storage.is_held(value):
+            self._value = value
+            storage.hold(value)
+        else:
+            storage.write(shown, value)
         return self
 
 

@@ -171,7 +171,9 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     """The error for a tracer where Python needs the number itself."""
     if active_trace() is not tracer._trace:
         return escaped(tracer, tracer._trace)
-    return located(UserNotImplementedError(message, mend=mend))
+    error = located(UserNotImplementedError(message, mend=mend))
+    error.needs_number = True
+    return error
 
 
 @cache

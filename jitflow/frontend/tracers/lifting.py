@@ -31,11 +31,12 @@ def wrap(value: Value, *, owned: bool | None = None) -> Any:
     kind = value.type
     if isinstance(kind, Tensor):
         trace = current_trace()
+        storage = trace.storage
         if not owned:
-            trace.show(value)
+            storage.show(value)
         else:
-            trace.hold(value)
-        return ArrayTracer(value, trace, owned=trace.is_new_array(value) if owned is None else owned)
+            storage.hold(value)
+        return ArrayTracer(value, trace, owned=storage.is_new_array(value) if owned is None else owned)
     if isinstance(kind, Scalar):
         return NumberTracer(value) if kind.weak else ScalarTracer(value)
     if isinstance(kind, Index) and kind.dim is not None:
@@ -90,6 +91,8 @@ def type_of(operand: Any) -> Tensor | Scalar:
     """The type that `lift` would give, without recording a constant."""
     if isinstance(operand, SizeTracer):
         return Scalar(I64, True)
+    if isinstance(operand, ArrayTracer):
+        return operand.type
     if isinstance(operand, Tracer):
         type_ = operand.value.type
         assert isinstance(type_, Tensor | Scalar)

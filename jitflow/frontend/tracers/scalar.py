@@ -14,6 +14,7 @@ from jitflow.frontend.operators import define_operators
 from jitflow.frontend.trace import Trace, active_trace
 from jitflow.frontend.tracers.base import Tracer, located, numpy_functions, python_arithmetic, ufunc_binary, ufunc_unary
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.types import Scalar
 
 __all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary"]
@@ -22,6 +23,8 @@ _PINNABLE: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
     {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod}
 )
 """Operators on integers whose result Python may need as much as the operands."""
+
+_SIZED: Mapping[str, Callable[[Any, Any], Dim]] = _PINNABLE
 
 _PYTHON_TYPES: dict[str, type] = {"bool": bool, "i64": int, "f64": float, "c128": complex}
 
@@ -82,17 +85,26 @@ class NumberTracer(ScalarTracer):
     itself (an axis, a flag), it gets it, and a guard on its value is added. Arguments stay run-time values.
     """
 
-    __slots__ = ("_number", "_pin")
+    __slots__ = ("_number", "_pin", "_size")
     is_python_number = True
 
     def __init__(self, value: Value, trace: Trace | None = None) -> None:
         super().__init__(value, trace)
         self._number: Any = None
         self._pin: Callable[[], None] | None = None
+        self._size: Callable[[], Dim | None] | None = None
 
     def allow_pinning(self, number: Any, pin: Callable[[], None]) -> None:
         """``number`` is the value now; ``pin`` guards that it stays."""
         self._number, self._pin = number, pin
+
+    def allow_size(self, size: Callable[[], Dim | None]) -> None:
+        """``size`` gives the dim that this integer is, if an argument determines it."""
+        self._size = size
+
+    def as_dim(self) -> Dim | None:
+        """The dim that this integer is, None if it may be negative or only the running program knows it."""
+        return None if self._size is None or active_trace() is not self._trace else self._size()
 
     def pinned(self) -> Any:
         """The number itself, None if it may not be pinned."""
@@ -161,7 +173,8 @@ def is_weak(operand: Any) -> bool:
 def number_binary(name: str, left: Any, right: Any) -> Any:
     """A binary operator with a Python number: Python's among its likes, NumPy's with anything else."""
     if is_weak(left) and is_weak(right):
-        return _pinnable_too(name, python_arithmetic(name, left, right), left, right)
+        result = _pinnable_too(name, python_arithmetic(name, left, right), left, right)
+        return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
         return NotImplemented
     return ufunc_binary(name, left, right)
@@ -179,6 +192,28 @@ def _pinnable_too(name: str, result: Any, *operands: Any) -> Any:
         except ZeroDivisionError:
             return result
         result.allow_pinning(number, lambda: _pin_all(traced))
+    return result
+
+
+def _sized_too(name: str, result: Any, *operands: Any) -> Any:
+    """What is computed from integers that are sizes is a size, where the program uses it as one."""
+    function = _SIZED.get(name)
+    sized = [isinstance(operand, NumberTracer) and operand._size is not None for operand in operands]
+    if function is None or not any(sized) or not isinstance(result, NumberTracer) or result._size is not None:
+        return result
+
+    def size() -> Dim | None:
+        dims: list[Dim] = []
+        for operand in operands:
+            dim = operand.as_dim() if isinstance(operand, NumberTracer) else getattr(operand, "dim", operand)
+            if not isinstance(dim, int | Expression) or isinstance(dim, bool):
+                return None
+            dims.append(dim)
+        if name in ("floordiv", "mod") and not (isinstance(dims[1], int) and dims[1] > 0):
+            return None
+        return function(*dims)
+
+    result.allow_size(size)
     return result
 
 

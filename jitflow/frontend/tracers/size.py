@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any, SupportsIndex
 
-from jitflow.errors import UserNotImplementedError, UserTypeError, UserZeroDivisionError
+from jitflow.errors import UserTypeError, UserZeroDivisionError
 from jitflow.frontend.operators import define_operators
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.frontend.tracers.base import Tracer, escaped, located, python_arithmetic
-from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer, number_binary
+from jitflow.frontend.tracers.scalar import NumberTracer, number_binary
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Scalar
 
-__all__ = ["SizeTracer", "dim_of", "size_of"]
+__all__ = ["SizeTracer", "as_size", "dim_of", "size_of"]
 
 _LARGEST_POWER = 8
 _DECISION = "a decision on a size"
@@ -110,8 +111,19 @@ def size_of(dim: Dim) -> Any:
     return dim if isinstance(dim, int) else SizeTracer(dim)
 
 
+def as_size(number: Any) -> Any:
+    """An integer of the program as a size, if an argument determines it and it is not negative; else as it is."""
+    if isinstance(number, NumberTracer):
+        dim = number.as_dim()
+        return number if dim is None else size_of(dim)
+    return number
+
+
 def dim_of(size: Any) -> Dim:
-    """The dim that a size given by the program is. Raises `UserTypeError` for what is not an integer."""
+    """The dim that a size given by the program is. Raises `UserTypeError` for what is not an integer.
+
+    An integer that only the running program knows is bound as a new size; the code raises ValueError if it is negative.
+    """
     if isinstance(size, SizeTracer):
         return size._live()
     if isinstance(size, Expression):  # a dim already
@@ -120,19 +132,28 @@ def dim_of(size: Any) -> Dim:
         number = size.pinned()
         if isinstance(number, int):
             return int(number)
+        dim = size.as_dim()
+        if dim is not None:
+            return dim
     if isinstance(size, Tracer):
-        if isinstance(size, ScalarTracer) and not size._scalar.dtype.is_integer:
+        dtype = getattr(size.value.type, "dtype", None)
+        if dtype is None or not dtype.is_integer or getattr(size, "ndim", 0):
             raise located(UserTypeError(f"'{size.__class__.__name__}' object cannot be interpreted as an integer"))
-        raise located(
-            UserNotImplementedError(
-                "a size that is computed from traced values",
-                found=size._describe(),
-                mend="compute sizes from shapes, or name the argument in static=",
-            )
-        )
+        return _bound_size(size)
     if isinstance(size, SupportsIndex):
         return size.__index__()
     raise located(UserTypeError(f"'{type(size).__name__}' object cannot be interpreted as an integer"))
+
+
+def _bound_size(number: Tracer) -> Dim:
+    trace = current_trace()
+    value = trace.make("cast", number.value, dtype=I64)
+    zero = trace.make("constant", value=0, type=Scalar(I64))
+    enough = trace.make("greater_equal", value, zero)
+    trace.add("check", enough, error="ValueError", message="negative dimensions are not allowed")
+    size = trace.size("size")
+    trace.make("to_index", value, binds=str(size))
+    return size
 
 
 def size_value(dim: Dim) -> Value:
@@ -180,6 +201,8 @@ def size_unary(name: str, operand: SizeTracer) -> Any:
 
 def _divide(name: str, first: Dim, second: Dim) -> Any:
     trace = current_trace()
+    if trace.is_open(second) and trace.known(second, "==", 0) is None:
+        return NotImplemented  # a number, whose division is checked when it runs
     if trace.decide(second, "==", 0, "the division by a size"):
         words = "integer modulo by zero" if name == "mod" else "integer division or modulo by zero"
         raise located(UserZeroDivisionError(words))
@@ -191,6 +214,8 @@ def _divide(name: str, first: Dim, second: Dim) -> Any:
 
 
 def _compare(name: str, first: Dim, second: Dim) -> Any:
+    if _is_undecided(name, first, second):
+        return NotImplemented  # a comparison of numbers, made when the program runs
     decide = current_trace().decide
     if name == "eq":
         return decide(first, "==", second, _DECISION)
@@ -205,6 +230,16 @@ def _compare(name: str, first: Dim, second: Dim) -> Any:
     if name == "le":
         return decide(second, ">=", first, _DECISION)
     return NotImplemented
+
+
+def _is_undecided(name: str, first: Dim, second: Dim) -> bool:
+    trace = current_trace()
+    if name in ("gt", "le"):
+        first, second = second, first
+    relation = {"eq": "==", "ne": "!=", "lt": "<", "gt": "<", "ge": ">=", "le": ">="}.get(name)
+    if relation is None or not trace.is_open(first - second):
+        return False
+    return trace.known(first, relation, second) is None
 
 
 def _size_binary(name: str, left: Any, right: Any) -> Any:

@@ -114,6 +114,8 @@ def _slice(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
 
 def _broadcast(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     operand = np.asarray(operands[0])
+    if operand.shape == tuple(attributes["dims"]):  # the sizes have other names: what was writeable stays so
+        return operand
     shape = [1] * len(attributes["dims"])
     for axis, size in zip(attributes["axes"], operand.shape, strict=True):
         shape[axis] = size

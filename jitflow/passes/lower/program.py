@@ -81,6 +81,8 @@ class HostProgram:
             else:
                 value = self.builder.make("argument", types=(type,), names=names, slot=slot)
                 self.scopes.set_number(parameter, value)
+                if isinstance(type, Index) and type.dim is not None:
+                    self.scopes.bind(str(type.dim), value)
                 slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
 
     def take_array(self, position: int, parameter: Value, buffer: Value) -> None:

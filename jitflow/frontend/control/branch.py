@@ -1,0 +1,244 @@
+"""Branches: ``if``, conditional expressions, ``and`` and ``or`` on decisions that the running program makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import (
+    UserError,
+    UserIndexError,
+    UserNotImplementedError,
+    UserOverflowError,
+    UserValueError,
+    UserZeroDivisionError,
+)
+from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
+from jitflow.frontend.control.logic import EndOfPath, fail, truth
+from jitflow.frontend.control.merge import Leaves, MaybeUnbound, Slot, agreeing, common_kind, flatten, result_of
+from jitflow.frontend.numpy import values
+from jitflow.frontend.scopes import Scope
+from jitflow.frontend.storage import Site
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Value
+from jitflow.ir.types import Tensor, Type
+
+__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "or_", "outside_type", "trace_path"]
+
+_RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
+"""What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
+
+
+@dataclass(eq=False)
+class Path:
+    """One traced path: its ops, whether it ends by raising, and what its locals are then."""
+
+    scope: Scope
+    ended: bool
+    result: Any
+    locals: dict[str, Any]
+
+
+def trace_path(run: Callable[[], Any], read: Callable[[], dict[str, Any]], scope: Scope | None = None) -> Path:
+    """Trace one path into a region."""
+    trace = current_trace()
+    refusals = len(trace.refusals)
+    with trace.region(scope) as inside:
+        ended, result = False, None
+        try:
+            result = run()
+        except EndOfPath:
+            ended = True
+        except _RAISED_BY_PROGRAMS as error:
+            if isinstance(error, UserNotImplementedError) or len(trace.refusals) > refusals:
+                raise
+            ended = True
+            _raise_later(error)
+    return Path(inside, ended, result, read())
+
+
+def _raise_later(error: UserError) -> None:
+    kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
+    builder = current_trace().builder
+    try:
+        fail(kind, error.message)
+    except EndOfPath:
+        if error.location is not None:
+            builder.relocate_last(error.location)
+
+
+def if_(
+    test: Any,
+    then: Callable[[], None],
+    orelse: Callable[[], None],
+    state: Sequence[str],
+    temporaries: Sequence[str],
+) -> None:
+    """``if test: ... else: ...``, whose blocks are ``then`` and ``orelse``."""
+    answer = truth(test)
+    if isinstance(answer, bool):
+        (then if answer else orelse)()
+        return
+    key = (then.__code__.co_filename, then.__code__.co_firstlineno)
+    decide(answer, then, orelse, Cells(then, orelse), state, temporaries, key)
+
+
+def decide(
+    answer: Value,
+    then: Callable[[], None],
+    orelse: Callable[[], None],
+    cells: Cells,
+    state: Sequence[str],
+    temporaries: Sequence[str],
+    key: tuple[str, int],
+) -> None:
+    """Trace both blocks, and merge the locals that they leave. ``key`` says where the statement stands."""
+    names = (*state, *temporaries)
+    before, containers = cells.read(names), Containers(cells)
+    paths = []
+    for run in (then, orelse):
+        cells.write(before)
+        paths.append(trace_path(run, lambda: cells.read(names)))
+        if containers.changed():
+            containers.restore()
+            raise located(
+                UserNotImplementedError(
+                    "a list or dict that changes on a decision that only the running program makes",
+                    mend="decide on the elements: use np.where, or an array that is written to",
+                )
+            )
+    merged = _join(answer, paths, state, key)
+    cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
+    if all(path.ended for path in paths):
+        raise EndOfPath
+
+
+def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """``then() if test else orelse()``."""
+    answer = truth(test)
+    if isinstance(answer, bool):
+        return then() if answer else orelse()
+    paths = [trace_path(run, dict) for run in (then, orelse)]
+    for path in paths:
+        path.locals = {"the value": path.result}
+    key = (then.__code__.co_filename, then.__code__.co_firstlineno)
+    found = _join(answer, paths, ("the value",), key)["the value"]
+    if all(path.ended for path in paths):
+        raise EndOfPath
+    return found
+
+
+def and_(left: Any, right: Callable[[], Any]) -> Any:
+    """``left and right()``."""
+    return choose(left, right, lambda: left)
+
+
+def or_(left: Any, right: Callable[[], Any]) -> Any:
+    """``left or right()``."""
+    return choose(left, lambda: left, right)
+
+
+def bound(read: Callable[[], Any], name: str) -> Any:
+    """A local that may be unbound. Raises UnboundLocalError as Python does, now or when the program runs."""
+    message = f"cannot access local variable '{name}' where it is not associated with a value"
+    try:
+        thing = read()
+    except NameError:
+        raise UnboundLocalError(message) from None
+    if isinstance(thing, MaybeUnbound):
+        current_trace().add("check", thing.condition, error="UnboundLocalError", message=message)
+        return thing.thing
+    return thing
+
+
+# -- joining ------------------------------------------------------------------------------------------------
+
+
+def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tuple[str, int]) -> dict[str, Any]:
+    """Append the ``if`` op, and return what the locals are behind it."""
+    trace = current_trace()
+    home = trace.scope
+    yielded: list[list[Value]] = [[] for _ in paths]
+    slots: list[Slot] = []
+    finish: dict[str, Callable[[Sequence[Any]], Any]] = {}
+
+    def merge(name: str, things: list[Any]) -> Callable[[Sequence[Any]], Any]:
+        """Decide on one leaf; returns what makes the program's object of the results."""
+        live = [thing for path, thing in zip(paths, things, strict=True) if not path.ended]
+        if not live:
+            return lambda results: UNBOUND
+        if len(live) == len(paths) and agreeing(live):
+            return lambda results: live[0]
+        if len(live) < len(paths) and _is_visible(live[0]):
+            return lambda results: live[0]
+        flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
+        kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
+                           lambda: trace.size("size"))  # fmt: skip
+        site = Site(*key, name)
+        slot = Slot(name, kind, site, as_place=site in trace.storage.place_sites and isinstance(kind, Tensor))
+        for number, (path, thing) in enumerate(zip(paths, things, strict=True)):
+            yielded[number].append(slot.incoming(UNBOUND if path.ended else thing, path.scope, home))
+        slots.append(slot)
+        position = len(slots) - 1
+        if all(flags):
+            return lambda results: results[position]
+        holds = condition if flags[0] else values.emit("logical_not", condition)
+        return lambda results: MaybeUnbound(results[position], holds)
+
+    for name in names:
+        things = [_resolved(path.locals.get(name, UNBOUND)) for path in paths]
+        finish[name] = _by_leaves(name, things, paths, merge)
+    regions = tuple(
+        path.scope.close((), items) for path, items in zip(paths, yielded, strict=True)
+    )  # fmt: skip
+    types = [outside_type(slot.type) for slot in slots]
+    found = trace.add("if", condition, types=types, regions=regions, names=[_hint(slot.name) for slot in slots])
+    results = []
+    for slot, value in zip(slots, found, strict=True):
+        if isinstance(value.type, Tensor):
+            slot.kind = value.type
+        results.append(result_of(slot, value))
+    return {name: make(results) for name, make in finish.items()}
+
+
+def _by_leaves(
+    name: str,
+    things: list[Any],
+    paths: Sequence[Path],
+    merge: Callable[[str, list[Any]], Callable[[Sequence[Any]], Any]],
+) -> Callable[[Sequence[Any]], Any]:
+    """Merge a local, tuples and the like item by item if they have one shape on all paths."""
+    leaves: list[Leaves] = [flatten(thing) for thing in things]
+    live = [leaf for leaf, path in zip(leaves, paths, strict=True) if not path.ended and not leaf.is_unbound]
+    shapes = {repr(leaf.shape) for leaf in live}
+    if not live or live[0].shape is None or len(shapes) != 1 or len(live) < len(paths):
+        return merge(name, things)
+    makers = [
+        merge(f"{name}[{number}]", [leaf.items[number] for leaf in leaves]) for number in range(len(live[0].items))
+    ]
+    return lambda results: live[0].rebuild([make(results) for make in makers])
+
+
+def _resolved(thing: Any) -> Any:
+    return thing.thing if isinstance(thing, MaybeUnbound) else thing
+
+
+def _is_visible(thing: Any) -> bool:
+    """Whether what a path left may be used behind the branch as it is: the other paths never come here."""
+    return not any(isinstance(leaf, tracers.Tracer) for leaf in flatten(thing).items) and thing is not UNBOUND
+
+
+def outside_type(kind: Type) -> Type:
+    """A type whose sizes are known outside of the region: new names for those that are not."""
+    trace = current_trace()
+    if not isinstance(kind, Tensor):
+        return kind
+    visible = trace.is_visible_in(trace.scope)
+    return Tensor(kind.dtype, tuple(dim if visible(dim) else trace.size("size") for dim in kind.dims))
+
+
+def _hint(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name).strip("_")

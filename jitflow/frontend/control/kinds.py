@@ -1,0 +1,123 @@
+"""What a local may be where paths of a program meet: one type for numbers and arrays of several.
+
+Python numbers stay Python numbers among themselves; with anything else NumPy's promotion decides, as if the value of
+one path met the value of the other in an operation. A number that meets an array becomes an array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.python_numbers import as_weak
+from jitflow.frontend.trace import Trace, current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
+from jitflow.ir.types import Scalar, Tensor
+
+__all__ = ["Kind", "converted", "join", "kind_of", "placeholder", "renamed"]
+
+Kind = Scalar | Tensor
+_WEAK_ORDER = (BOOL, I64, F64, C128)
+_EXAMPLES: dict[DType, Any] = {BOOL: True, I64: 0, F64: 0.0, C128: 0j}
+
+
+def kind_of(thing: Any) -> Kind | None:
+    """The type of a number or array of the program, or of a type itself; None for everything else."""
+    if isinstance(thing, Scalar | Tensor):
+        return thing
+    if isinstance(thing, tracers.Tracer) or type(thing) in (bool, int, float, complex, np.ndarray):
+        return tracers.type_of(thing)
+    return tracers.type_of(thing) if isinstance(thing, np.generic) else None
+
+
+def join(first: Kind, second: Kind, fresh: Callable[[], Dim]) -> Kind:
+    """The type of a local that is of one type or the other. ``fresh`` makes a size for those that differ.
+
+    Raises `UserTypeError` where there is none: arrays of different ranks.
+    """
+    if first == second:
+        return first
+    if isinstance(first, Scalar) and isinstance(second, Scalar):
+        return _join_numbers(first, second)
+    dims = [kind.dims for kind in (first, second) if isinstance(kind, Tensor)]
+    dtype = _promoted(first, second)
+    if len(dims) == 1:
+        return Tensor(dtype, dims[0]) if dims[0] else Scalar(dtype)
+    if len(dims[0]) != len(dims[1]):
+        raise UserTypeError(
+            f"an array of {len(dims[0])} axes on one path and of {len(dims[1])} axes on another",
+            found=f"{first} and {second}",
+            mend="use two names, or give both arrays the same number of axes",
+        )
+    return Tensor(dtype, tuple(one if _are_one(one, other) else fresh() for one, other in zip(*dims, strict=True)))
+
+
+def _are_one(one: Dim, other: Dim) -> bool:
+    """Whether two sizes are equal: provably, or by the arguments of this call, which the guard then tests."""
+    if one == other:
+        return True
+    trace = current_trace()
+    known = trace.known(one, "==", other)
+    if known is not None:
+        return known
+    if trace.is_open(one) or trace.is_open(other) or trace.number_of(one, "") != trace.number_of(other, ""):
+        return False
+    return trace.decide(one, "==", other, "arrays that take each other's place")
+
+
+def _join_numbers(first: Scalar, second: Scalar) -> Scalar:
+    if first.weak and second.weak:
+        return Scalar(max(first.dtype, second.dtype, key=_WEAK_ORDER.index), True)
+    return Scalar(_promoted(first, second))
+
+
+def _promoted(*kinds: Kind) -> DType:
+    samples = [_EXAMPLES[kind.dtype] if isinstance(kind, Scalar) and kind.weak else kind.dtype.numpy for kind in kinds]
+    found = dtype_of(np.result_type(*samples))
+    assert found is not None
+    return found
+
+
+def converted(thing: Any, kind: Kind) -> Value:
+    """The value of a number or array as one of type ``kind``; sizes that ``kind`` leaves open stay what they are."""
+    value = tracers.lift(thing)
+    if isinstance(kind, Scalar):
+        return as_weak(value, kind.dtype) if kind.weak else values.cast(values.as_scalar(value), kind.dtype)
+    value = values.cast(value, kind.dtype)
+    if isinstance(value.type, Scalar):
+        return values.fill(value, kind.dims)
+    if not values.rank(value):
+        return broadcasting.broadcast_to(values.as_scalar(value), kind.dims)
+    return renamed(value, kind)
+
+
+def renamed(value: Value, kind: Tensor) -> Value:
+    """A value or place with the sizes of ``kind`` where they are other names of its own."""
+    trace = current_trace()
+    dims = tuple(
+        wanted if trace.known(dim, "==", wanted) else dim
+        for dim, wanted in zip(values.dims(value), kind.dims, strict=True)
+    )
+    if dims == values.dims(value):
+        return value
+    return values.emit("broadcast", value, dims=dims, axes=tuple(range(len(dims))), assumed=True)
+
+
+def placeholder(trace: Trace, kind: Kind) -> Value:
+    """Some value of a type, for a path on which the local is not bound: nobody reads it."""
+    number = trace.make("constant", value=_EXAMPLES[_own(kind.dtype)], type=Scalar(kind.dtype))
+    if isinstance(kind, Scalar):
+        return as_weak(number, kind.dtype) if kind.weak else number
+    known = tuple(0 if trace.is_open(dim) else dim for dim in kind.dims)
+    return values.fill(number, known)
+
+
+def _own(dtype: DType) -> DType:
+    return {"b": BOOL, "i": I64, "u": I64, "f": F64, "c": C128}[dtype.kind]

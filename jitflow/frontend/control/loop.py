@@ -1,0 +1,437 @@
+"""Loops: rolled into a region where that can be, and unrolled where the body needs to know its turn.
+
+A rolled loop's body is traced until it is stable. What a turn hands to the next is carried: numbers that the body
+assigns from the start, arrays and others once the body has left another object in a local than it found. A local that
+stays the same array is not carried, however often it is written to. A turn that makes variables of memory from outside
+is traced again, because its first reads came too early (`jitflow.frontend.storage`).
+
+Python's lists may not change in a rolled body, and its positions are no numbers there. A loop whose number of turns is
+known is unrolled then, as is one of few turns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.control.branch import Path, decide, outside_type, trace_path
+from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
+from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.merge import Leaves, MaybeUnbound, Slot, agreeing, common_kind, flatten, result_of
+from jitflow.frontend.control.sources import Source, as_source
+from jitflow.frontend.numpy import values
+from jitflow.frontend.scopes import Scope
+from jitflow.frontend.storage import Site
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Index, Scalar, Tensor
+
+__all__ = ["for_", "while_"]
+
+FEW_TURNS = 4
+"""A loop of so many turns is unrolled, so that they fuse."""
+MOST_TURNS = 2048
+"""A loop that cannot be rolled is unrolled up to so many turns."""
+_ATTEMPTS = 12
+
+Body = Callable[..., None]
+Test = Callable[[], Any]
+
+
+class NeedsUnrolling(Exception):
+    """The body cannot be rolled, for the reason given."""
+
+
+def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
+    """``for target in iterable: ...``; ``test`` says before each turn whether to go on, if a turn may end the loop."""
+    cells = Cells(body, test)
+    loop = _Loop(cells, state, temporaries, (body.__code__.co_filename, body.__code__.co_firstlineno))
+    source = as_source(iterable)
+    if source is None:
+        _unrolled(loop, iter(iterable), body, test)
+        return
+    count = source.count
+    if isinstance(count, int) and count <= FEW_TURNS:
+        _unrolled(loop, map(source.item, range(count)), body, test)
+        return
+    try:
+        loop.roll(lambda position: body(source.item(position)), test, source)
+    except _CannotRoll as problem:
+        if not isinstance(count, int) or count > MOST_TURNS:
+            raise problem.error from None
+        _unrolled(loop, map(source.item, range(count)), body, test)
+
+
+def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[str]) -> None:
+    """``while test(): ...``."""
+    cells = Cells(body, test)
+    loop = _Loop(cells, state, temporaries, (body.__code__.co_filename, body.__code__.co_firstlineno))
+    with current_trace().region():
+        never = truth(test()) is False
+    if never:
+        return
+    try:
+        loop.roll(lambda position: body(), test, None)
+    except _CannotRoll as problem:
+        for _ in range(MOST_TURNS):
+            answer = truth(test())
+            if not isinstance(answer, bool):
+                raise problem.error from None
+            if not answer:
+                return
+            body()
+        raise problem.error from None
+
+
+def _unrolled(loop: _Loop, items: Any, body: Body, test: Test | None) -> None:
+    for item in items:
+        answer = True if test is None else truth(test())
+        if answer is False:
+            break
+        if answer is True:
+            body(item)
+        else:
+            assert isinstance(answer, Value)
+            decide(answer, lambda item=item: body(item), lambda: None, loop.cells, loop.state, loop.temporaries,
+                   loop.key)  # fmt: skip
+
+
+class _CannotRoll(Exception):
+    """Rolling failed; ``error`` is what the user is told if unrolling is out of the question."""
+
+    def __init__(self, error: UserError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(eq=False)
+class _Local:
+    """A local of a loop's body: what it was on entry, taken apart, and which of its parts are carried."""
+
+    name: str
+    entry: Any
+    leaves: Leaves
+    slots: list[Slot | None]
+    open_axes: list[set[int]]
+    """For each part the axes whose size may change from turn to turn."""
+
+    def slot(self, number: int) -> Slot | None:
+        return self.slots[number]
+
+
+@dataclass(eq=False)
+class _Turn:
+    """One traced turn: its path, its parameters, and the condition's region if there is one."""
+
+    path: Path
+    parameters: list[Value]
+    condition: Scope | None = None
+    condition_parameters: list[Value] = field(default_factory=list)
+    proceed: Value | None = None
+
+
+class _Loop:
+    def __init__(
+        self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]
+    ) -> None:
+        self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
+
+    def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> None:
+        """Trace the loop into a ``for``, or a ``while`` if there is a test. Raises `_CannotRoll`, everything undone."""
+        trace = current_trace()
+        names = (*self.state, *self.temporaries)
+        entry, containers, refusals = self.cells.read(names), Containers(self.cells), len(trace.refusals)
+        locals_ = [self._local(name, entry[name]) for name in self.state]
+        problem: UserError | None = None
+        for _ in range(_ATTEMPTS):
+            self.cells.write(entry)
+            variables = set(trace.storage.variables)
+            try:
+                turn = self._turn(run, test, source, locals_)
+                if containers.changed():
+                    raise NeedsUnrolling("a list or dict changes in the loop")
+                stable = self._learn(locals_, turn.path)
+            except NeedsUnrolling as reason:
+                problem = located(
+                    UserNotImplementedError(
+                        f"a loop that cannot be one native loop: {reason}",
+                        mend="write to an array that is made before the loop, or loop over a range of a known number "
+                        "of turns",
+                    )
+                )
+            except UserError as error:
+                if not error.needs_number:
+                    raise
+                problem = error
+            if problem is not None:
+                self.cells.write(entry)
+                containers.restore()
+                del trace.refusals[refusals:]
+                raise _CannotRoll(problem)
+            outside = {root for root in trace.storage.variables if root not in variables and self._is_outer(root)}
+            if stable and not outside:
+                self.cells.write(entry)
+                self._finish(turn, locals_, source, test is not None)
+                return
+        raise _CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
+
+    # -- one turn ------------------------------------------------------------------------------------
+
+    def _local(self, name: str, thing: Any) -> _Local:
+        entry = thing.thing if isinstance(thing, MaybeUnbound) else thing
+        leaves = flatten(entry)
+        local = _Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items])
+        for number, item in enumerate(leaves.items):
+            if item is not UNBOUND and not isinstance(item, tracers.ArrayTracer):
+                kind = _number_kind(item)
+                if kind is not None:
+                    local.slots[number] = self._slot(local, number, kind)
+        return local
+
+    def _slot(self, local: _Local, number: int, kind: Scalar | Tensor) -> Slot:
+        name = local.name if local.leaves.shape is None else f"{local.name}[{number}]"
+        site = Site(*self.key, name)
+        as_place = isinstance(kind, Tensor) and site in current_trace().storage.place_sites
+        shared = isinstance(local.leaves.items[number], tracers.ArrayTracer)
+        return Slot(name, kind, site, as_place, shared)
+
+    def _turn(
+        self, run: Callable[[Any], None], test: Test | None, source: Source | None, locals_: list[_Local]
+    ) -> _Turn:
+        trace = current_trace()
+        condition: Scope | None = None
+        condition_parameters: list[Value] = []
+        proceed: Value | None = None
+        if test is not None:
+            with trace.region() as condition:
+                condition_parameters, position = self._enter(locals_, source, counted=source is not None)
+                proceed = self._proceed(test, position, source)
+        self.cells.write({local.name: local.entry for local in locals_})
+        with trace.region() as scope:
+            parameters, position = self._enter(locals_, source, counted=source is not None)
+            if source is not None:
+                _know_position(position, source)
+        path = trace_path(lambda: run(position), lambda: self.cells.read(self.state), scope)
+        return _Turn(path, parameters, condition, condition_parameters, proceed)
+
+    def _enter(
+        self, locals_: list[_Local], source: Source | None, *, counted: bool
+    ) -> tuple[list[Value], Any]:
+        """Make a region's parameters, and bind the locals that are carried to them."""
+        trace = current_trace()
+        parameters: list[Value] = []
+        position: Any = None
+        if counted:
+            size = trace.size(_position_name(self.temporaries, self.state))
+            parameters.append(Value(Index(size), str(size)))
+            position = tracers.size_of(size)
+        for local in locals_:
+            items = list(local.leaves.items)
+            for number, slot in enumerate(local.slots):
+                if slot is not None:
+                    inside = self._opened(slot, local.open_axes[number])
+                    parameter = Value(inside.type, _word(slot.name))
+                    parameters.append(parameter)
+                    items[number] = result_of(inside, parameter)
+            if any(slot is not None for slot in local.slots):
+                self.cells.set(local.name, local.leaves.rebuild(items))
+        return parameters, position
+
+    def _opened(self, slot: Slot, axes: set[int]) -> Slot:
+        """The slot as a parameter of a region: the sizes that may change have names of the region's own."""
+        if not axes:
+            return slot
+        assert isinstance(slot.kind, Tensor)
+        trace = current_trace()
+        dims = tuple(trace.size("size") if axis in axes else dim for axis, dim in enumerate(slot.kind.dims))
+        return Slot(slot.name, Tensor(slot.kind.dtype, dims), slot.site, slot.as_place, slot.shared)
+
+    def _proceed(self, test: Test, position: Any, source: Source | None) -> Value:
+        if source is None:
+            answer = truth(test())
+            return _bool_value(answer)
+        trace = current_trace()
+        inside = trace.make("less", values.size(tracers.dim_of(position)), values.size(source.count))
+        return trace.make("logical_and", inside, _bool_value(truth(test())))
+
+    # -- what is carried -----------------------------------------------------------------------------
+
+    def _learn(self, locals_: list[_Local], path: Path) -> bool:
+        """Compare what a turn left with what it found; whether nothing new was learnt."""
+        if path.ended:
+            return True
+        stable = True
+        for local in locals_:
+            thing = path.locals[local.name]
+            left = flatten(thing.thing if isinstance(thing, MaybeUnbound) else thing)
+            if repr(left.shape) != repr(local.leaves.shape):
+                if local.entry is not UNBOUND:
+                    raise NeedsUnrolling(f"{local.name} becomes a structure of another shape")
+                count = len(left.items)
+                local.leaves = Leaves((UNBOUND,) * count, left.shape, left.rebuild)
+                local.slots, local.open_axes = [None] * count, [set() for _ in range(count)]
+            for number, item in enumerate(left.items):
+                stable &= self._learn_part(local, number, item)
+        return stable
+
+    def _learn_part(self, local: _Local, number: int, left: Any) -> bool:
+        slot, entry = local.slots[number], local.leaves.items[number]
+        if slot is None and (left is UNBOUND or agreeing([entry, left])):
+            return True
+        if left is UNBOUND:
+            return True
+        trace, opened = current_trace(), local.open_axes[number]
+        before = entry if slot is None else slot.kind
+        fresh: list[Dim] = []
+
+        def new_size() -> Dim:
+            fresh.append(trace.size("size"))
+            return fresh[-1]
+
+        name = local.name if slot is None else slot.name
+        kind = common_kind(name, [before, left], new_size)
+        if isinstance(kind, Tensor):
+            visible = trace.is_visible_in(trace.scope)
+            changed = {axis for axis, dim in enumerate(kind.dims) if dim in fresh or not visible(dim)} - opened
+            opened |= changed
+            if slot is not None and not changed and _same_but(kind, slot.kind, opened):
+                return True
+        elif slot is not None and kind == slot.kind:
+            return True
+        local.slots[number] = self._slot(local, number, kind)
+        return False
+
+    def _is_outer(self, root: Value) -> bool:
+        return current_trace().storage.homes.get(root) in set(current_trace().scope.around())
+
+    # -- the op --------------------------------------------------------------------------------------
+
+    def _finish(self, turn: _Turn, locals_: list[_Local], source: Source | None, tested: bool) -> None:
+        """Append the op, and bind the locals to its results."""
+        trace = current_trace()
+        home, path = trace.scope, turn.path
+        initial: list[Value] = []
+        yielded: list[Value] = []
+        slots: list[Slot] = []
+        counted = source is not None
+        for local in locals_:
+            thing = path.locals.get(local.name, UNBOUND)
+            left = flatten(thing.thing if isinstance(thing, MaybeUnbound) else thing)
+            for number, slot in enumerate(local.slots):
+                if slot is None:
+                    continue
+                initial.append(slot.incoming(local.leaves.items[number], home))
+                item = UNBOUND if path.ended or left.shape != local.leaves.shape else left.items[number]
+                yielded.append(slot.incoming(item, path.scope, home))
+                slots.append(slot)
+        types = [outside_type(self._outer_kind(local, number)) for local in locals_
+                 for number, slot in enumerate(local.slots) if slot is not None]  # fmt: skip
+        hints = [_word(slot.name) for slot in slots]
+        found: Sequence[Value]
+        if tested:
+            found = self._add_while(turn, initial, yielded, types, hints, counted)
+        else:
+            assert source is not None
+            region = path.scope.close(turn.parameters, yielded)
+            bounds = [values.size(0), values.size(source.count), values.size(1)]
+            found = trace.add("for", *bounds, *initial, types=types, regions=(region,), names=hints)
+        results = iter(zip(slots, found, strict=True))
+        self.cells.write(dict.fromkeys(self.temporaries, UNBOUND))
+        ran = self._ran(source)
+        for local in locals_:
+            items = list(local.leaves.items)
+            unbound = False
+            for number, slot in enumerate(local.slots):
+                if slot is not None:
+                    slot, value = next(results)
+                    unbound |= items[number] is UNBOUND
+                    outside = slot
+                    if isinstance(value.type, Tensor):
+                        outside = Slot(slot.name, value.type, slot.site, slot.as_place, slot.shared)
+                    items[number] = result_of(outside, value)
+            if any(slot is not None for slot in local.slots):
+                thing = local.leaves.rebuild(items)
+                self.cells.set(local.name, MaybeUnbound(thing, ran) if unbound and ran is not None else thing)
+
+    def _add_while(
+        self, turn: _Turn, initial: list[Value], yielded: list[Value], types: list[Any], hints: list[str],
+        counted: bool,
+    ) -> Sequence[Value]:  # fmt: skip
+        trace = current_trace()
+        assert turn.condition is not None
+        assert turn.proceed is not None
+        if counted:
+            initial = [values.size(0), *initial]
+            types = [Index(), *types]
+            hints = ["position", *hints]
+            with trace.region(turn.path.scope):
+                position = turn.parameters[0].type
+                assert isinstance(position, Index)
+                assert position.dim is not None
+                yielded = [values.size(position.dim + 1), *yielded]
+        regions = (
+            turn.condition.close(turn.condition_parameters, [turn.proceed]),
+            turn.path.scope.close(turn.parameters, yielded),
+        )
+        found = trace.add("while", *initial, types=types, regions=regions, names=hints)
+        return found[1:] if counted else found
+
+    def _outer_kind(self, local: _Local, number: int) -> Any:
+        slot = local.slots[number]
+        assert slot is not None
+        if isinstance(slot.kind, Tensor) and local.open_axes[number]:
+            trace = current_trace()
+            return Tensor(
+                slot.kind.dtype,
+                tuple(trace.size("size") if axis in local.open_axes[number] else dim
+                      for axis, dim in enumerate(slot.kind.dims)),
+            )  # fmt: skip
+        return slot.type
+
+    def _ran(self, source: Source | None) -> Value | None:
+        """Whether there was a turn; None where that is known, or nobody can tell."""
+        if source is None or current_trace().known(source.count, ">=", 1):
+            return None
+        return values.emit("greater_equal", values.size(source.count), values.size(1))
+
+
+def _know_position(position: Any, source: Source) -> None:
+    """Inside the body there is an item, and the position is that of one."""
+    trace = current_trace()
+    dim = tracers.dim_of(position)
+    trace.knowledge.at_most[str(dim)] = source.span - 1
+    trace.raise_bound(source.span - 1)
+
+
+def _number_kind(thing: Any) -> Scalar | None:
+    if isinstance(thing, tracers.SizeTracer | tracers.ScalarTracer) or type(thing) in (bool, int, float, complex):
+        kind = tracers.type_of(thing)
+        assert isinstance(kind, Scalar)
+        return kind
+    return None
+
+
+def _same_but(kind: Tensor, other: Any, axes: set[int]) -> bool:
+    return isinstance(other, Tensor) and kind.dtype == other.dtype and all(
+        axis in axes or one == two for axis, (one, two) in enumerate(zip(kind.dims, other.dims, strict=True))
+    )  # fmt: skip
+
+
+def _bool_value(answer: bool | Value) -> Value:
+    if isinstance(answer, Value):
+        return values.emit("cast", answer, dtype=BOOL) if values.is_weak(answer) else answer
+    return values.constant(answer, BOOL)
+
+
+def _position_name(temporaries: Sequence[str], state: Sequence[str]) -> str:
+    return next((name for name in temporaries if name.isidentifier() and len(name) <= 2), "i")
+
+
+def _word(name: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in name).strip("_")

@@ -1,0 +1,191 @@
+"""What a loop runs over: ranges, arrays, and ``zip``, ``enumerate`` and ``reversed`` of them.
+
+A source knows how many items it has and gives the item at a position, which may be the position of a rolled loop. It
+can also be iterated by Python itself, which takes its length as a number.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.operands import pinned
+from jitflow.frontend.numpy.runtime_sizes import bind, integer
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dtypes import I64
+
+__all__ = ["Source", "as_source", "traced_enumerate", "traced_range", "traced_reversed", "traced_zip"]
+
+
+class Source:
+    """``count`` items; ``span`` is the dim that the count is where there is an item at all."""
+
+    count: Dim
+    span: Dim
+
+    def item(self, position: Any) -> Any:
+        """The item at a position: an int or a size below the count."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return current_trace().fix(self.count, "the length of a range")
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self.item(position) for position in range(len(self))])
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.item(position)
+
+
+class Range(Source):
+    """``range(start, stop, step)`` of sizes and numbers."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.step = start, step
+        known = [tracers.dim_of(item) if _is_size(item) else None for item in (start, stop, step)]
+        first, last, pace = known
+        if pace is None:
+            raise located(
+                UserTypeError("the step of a range is known only when the program runs", mend="make it static")
+            )
+        if pace == 0:
+            raise located(UserValueError("range() arg 3 must not be zero"))
+        trace = current_trace()
+        if not isinstance(pace, int):
+            nonzero = values.emit("not_equal", values.size(pace), values.size(0))
+            values.check(nonzero, ValueError, "range() arg 3 must not be zero")
+        forward = not isinstance(pace, int) or pace > 0
+        if first is not None and last is not None:
+            span = last - first if forward else first - last
+        else:
+            one, other = (integer(item) for item in (start, stop))
+            number = values.emit("subtract", other, one) if forward else values.emit("subtract", one, other)
+            span = bind(values.emit("maximum", number, values.constant(0, I64)), "count")
+        self.count, self.span = trace.not_negative(span), span
+        if pace not in (1, -1):
+            width = pace if forward else -pace
+            self.count = self.span = (self.count + (width - 1)) // width
+
+    def item(self, position: Any) -> Any:
+        return self.start + position * self.step if not _is_one(self.step) else self.start + position
+
+
+class Items(Source):
+    """The items of an array, along its first axis."""
+
+    def __init__(self, array: Any) -> None:
+        if not array.ndim:
+            raise located(UserTypeError("iteration over a 0-d array"))
+        self.array = array
+        self.count = self.span = current_trace().resolve(array.type.dims[0])
+
+    def item(self, position: Any) -> Any:
+        return self.array[position]
+
+
+class Sequenced(Source):
+    """The items of a list or tuple, which need the number of the position."""
+
+    def __init__(self, items: Sequence[Any]) -> None:
+        self.items = items
+        self.count = self.span = len(items)
+
+    def item(self, position: Any) -> Any:
+        return self.items[position]
+
+
+class Enumerated(Source):
+    def __init__(self, source: Source, start: Any) -> None:
+        self.source, self.start = source, start
+        self.count, self.span = source.count, source.span
+
+    def item(self, position: Any) -> Any:
+        return self.start + position, self.source.item(position)
+
+
+class Zipped(Source):
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self.sources = sources
+        self.count = minimum(*(source.count for source in sources))
+        self.span = sources[0].span if len({source.count for source in sources}) == 1 else self.count
+
+    def item(self, position: Any) -> Any:
+        return tuple(source.item(position) for source in self.sources)
+
+
+class Reversed(Source):
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.count, self.span = source.count, source.span
+
+    def item(self, position: Any) -> Any:
+        return self.source.item(tracers.size_of(self.span - 1) - position)
+
+
+def as_source(thing: Any) -> Source | None:
+    """The source that a loop over ``thing`` has, None if Python iterates it: lists, dicts, generators."""
+    if isinstance(thing, Source):
+        return thing
+    if type(thing) is range:
+        return Range(thing.start, thing.stop, thing.step)
+    return Items(thing) if isinstance(thing, tracers.ArrayTracer) else None
+
+
+def _needed(thing: Any) -> Source | None:
+    source = as_source(thing)
+    return Sequenced(thing) if source is None and isinstance(thing, list | tuple) else source
+
+
+def _is_size(item: Any) -> bool:
+    return isinstance(item, int) and (not isinstance(item, tracers.Tracer) or isinstance(item, tracers.SizeTracer))
+
+
+def _is_one(step: Any) -> bool:
+    return not isinstance(step, tracers.Tracer) and step == 1
+
+
+# -- Python's functions -------------------------------------------------------------------------------------
+
+
+def traced_range(*bounds: Any) -> Any:
+    """`range`."""
+    sizes = [tracers.as_size(pinned(bound)) for bound in bounds]
+    for size in sizes:
+        if not isinstance(size, int) and not _is_integer(size):
+            kind = size.__class__.__name__
+            raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
+    if not any(isinstance(size, tracers.Tracer) for size in sizes):
+        return builtins.range(*sizes)
+    start, stop, step = (0, *sizes, 1) if len(sizes) == 1 else (*sizes, 1)[:3]
+    return Range(start, stop, step)
+
+
+def _is_integer(size: Any) -> bool:
+    return isinstance(size, tracers.Tracer) and bool(values.dtype_of_value(tracers.lift(size)).is_integer)
+
+
+def traced_enumerate(iterable: Any, start: Any = 0) -> Any:
+    """`enumerate`."""
+    source = as_source(iterable)
+    return builtins.enumerate(iterable, start) if source is None else Enumerated(source, start)
+
+
+def traced_zip(*iterables: Any, strict: bool = False) -> Any:
+    """`zip`."""
+    if not any(as_source(iterable) is not None for iterable in iterables):
+        return builtins.zip(*iterables, strict=strict)
+    sources = [_needed(iterable) for iterable in iterables]
+    found = [source for source in sources if source is not None]
+    return Zipped(found) if len(found) == len(sources) else builtins.zip(*iterables, strict=strict)
+
+
+def traced_reversed(sequence: Any) -> Any:
+    """`reversed`."""
+    source = as_source(sequence)
+    return builtins.reversed(sequence) if source is None else Reversed(source)

@@ -1,0 +1,181 @@
+"""Writing to arrays: ``array[index] = value`` and its kin.
+
+The basic part of an index gives a view, as in reading, and the view a *place* in the array's memory
+(`jitflow.frontend.storage`). Without arrays in the index that place is stored to; with integer arrays the values are
+scattered over it; with a mask every element of the place is written, most of them with what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, indexing, values
+from jitflow.frontend.numpy.operands import Operand, as_value, operand, refuse
+from jitflow.frontend.numpy.promotion import convert
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL
+
+__all__ = ["FUNCTIONS", "set_item"]
+
+
+def set_item(array: Any, index: Any, value: Any) -> None:
+    """``array[index] = value``."""
+    given = operand(value)
+    items = index if isinstance(index, tuple) else (index,)
+    mask = _mask_of(items, array)
+    if mask is not None:
+        _store_under_mask(array, mask, given)
+        return
+    laid_out = indexing.lay_out(items, array.ndim)
+    if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
+        view, _ = indexing.sliced(_shown(array), laid_out, keep_positions=False)
+        # What ``x[i] += y`` ends with: the view has been written to in place already.
+        if not (isinstance(value, tracers.ArrayTracer) and current_trace().storage.same_view(view, value._value)):
+            _store(view, given)
+        return
+    moved, indices, before = indexing.looked_up(_shown(array), laid_out)
+    _scatter(moved, indices, before, given)
+
+
+def _shown(array: Any) -> Value:
+    """The value whose views are views of the array's memory."""
+    if not isinstance(array, tracers.ArrayTracer):
+        raise UserTypeError(f"'{array.__class__.__name__}' object does not support item assignment")
+    return array.value
+
+
+def _store(view: Value, given: Operand) -> None:
+    """Make the elements that ``view`` shows be what is given, broadcast to it."""
+    current_trace().storage.write(view, _fitting(given, view))
+
+
+def _fitting(given: Operand, view: Value) -> Value:
+    """What is given, in the dtype and with the dims of ``view``, or of rank 0."""
+    dtype, target = values.dtype_of_value(view), values.dims(view)
+    value = values.as_scalar(convert(given, dtype))
+    source = values.dims(value)
+    if not source:
+        return value
+    while len(source) > len(target) and source[0] == 1:  # NumPy drops leading axes of size 1
+        value, source = values.reshape(value, source[1:]), source[1:]
+    message = (
+        f"could not broadcast input array from shape {broadcasting.shape_text(source)} "
+        f"into shape {broadcasting.shape_text(target)}"
+    )
+    if len(source) > len(target):
+        raise UserValueError(message)
+    for dim, wanted in zip(source[::-1], target[::-1], strict=False):
+        if dim != wanted and not broadcasting.is_one(dim):
+            if isinstance(wanted, int) and wanted == 1:
+                raise UserValueError(message)
+            broadcasting.require_equal(wanted, dim, message)
+    return broadcasting.broadcast_to(value, target)
+
+
+# -- masks ----------------------------------------------------------------------------------------------
+
+
+def _mask_of(items: Sequence[Any], array: Any) -> Value | None:
+    """The mask, if the index is one."""
+    if len(items) != 1 or isinstance(items[0], slice) or items[0] is None or items[0] is Ellipsis:
+        return None
+    (item,) = items
+    if not isinstance(item, tracers.Tracer | np.ndarray | list):
+        return None
+    mask = as_value(item)
+    if values.dtype_of_value(mask) != BOOL or not values.rank(mask):
+        return None
+    if values.rank(mask) > array.ndim:
+        raise indexing.too_many_indices(array.ndim, values.rank(mask))
+    message = "boolean index did not match indexed array along axis {axis}; size of axis is {{}} but size of "
+    message += "corresponding boolean axis is {{}}"
+    for axis, (dim, size) in enumerate(zip(values.dims(mask), array.type.dims, strict=False)):
+        found = [values.size(size), values.size(dim)]
+        broadcasting.require_equal_sizes(size, dim, message.format(axis=axis), found, IndexError)
+    return mask
+
+
+def _store_under_mask(array: Any, mask: Value, given: Operand) -> None:
+    shown = _shown(array)
+    dtype, dims = values.dtype_of_value(shown), values.dims(shown)
+    value = values.as_scalar(convert(given, dtype))
+    source, rest = values.dims(value), dims[values.rank(mask) :]
+    if len(source) > len(rest) and not (len(source) == 1 and source[0] == 1):
+        raise refuse(
+            "an array of as many elements as the mask selects, assigned under the mask,",
+            "compute it for every element and use np.where(mask, ..., x), or assign a number",
+        )
+    if source and len(source) > len(rest):
+        value = values.as_scalar(values.reshape(value, ()))
+    wide = broadcasting.broadcast_to(value, dims)
+    flags = values.broadcast_in(mask, dims, range(values.rank(mask)))
+    current_trace().storage.write(shown, values.emit("select", flags, wide, shown))
+
+
+# -- integer arrays ---------------------------------------------------------------------------------------
+
+
+def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Operand, combine: str = "set") -> None:
+    target = values.dims(moved)[:before] + values.dims(indices[0]) + values.dims(moved)[before + len(indices) :]
+    dtype = values.dtype_of_value(moved)
+    value = values.as_scalar(convert(given, dtype))
+    if values.rank(value):
+        value = _spread(value, target)
+    trace = current_trace()
+    place = trace.storage.place(moved)
+    trace.add("scatter", place, *indices, value, axis=before, combine=combine)
+
+
+def _spread(value: Value, target: tuple[Any, ...]) -> Value:
+    source = values.dims(value)
+    message = (
+        f"shape mismatch: value array of shape {broadcasting.shape_text(source)} could not be broadcast to "
+        f"indexing result of shape {broadcasting.shape_text(target)}"
+    )
+    while len(source) > len(target) and source[0] == 1:
+        value, source = values.reshape(value, source[1:]), source[1:]
+    if len(source) > len(target):
+        raise UserValueError(message)
+    for dim, wanted in zip(source[::-1], target[::-1], strict=False):
+        if dim != wanted and not broadcasting.is_one(dim):
+            broadcasting.require_equal(wanted, dim, message)
+    return broadcasting.broadcast_to(value, target)
+
+
+def add_at(a: Any, indices: Any, b: Any) -> None:
+    """``np.add.at``: repeated positions add up."""
+    items = indices if isinstance(indices, tuple) else (indices,)
+    laid_out = indexing.lay_out(items, a.ndim)
+    if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
+        a[indices] = a[indices] + b
+        return
+    moved, found, before = indexing.looked_up(_shown(a), laid_out)
+    _scatter(moved, found, before, operand(b), "add")
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """``np.fill_diagonal`` of a matrix."""
+    if a.ndim != 2 or wrap:
+        raise refuse("fill_diagonal of more than two axes, or with wrap=True", "assign with integer arrays")
+    rows, columns = a.type.dims
+    size = broadcasting.smaller(rows, columns)
+    diagonal = values.emit("diagonal", _shown(a), axes=(0, 1), offset=0, size=size)
+    _store(diagonal, operand(val))
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """``np.put`` on an array whose elements lie in C order."""
+    if mode != "raise":
+        raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
+    flat = tracers.wrap(values.reshape(_shown(a), (broadcasting.total_size(_shown(a)),)), owned=False)
+    set_item(flat, ind, v)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType({np.fill_diagonal: fill_diagonal, np.put: put})

@@ -1,0 +1,227 @@
+"""Who shows what: the arrays of a program, what they are views of, and which of them are variables.
+
+An array object of the program is a tracer; its value is an SSA value or a view of one, and the value at the end of that
+chain, the *root*, stands for the memory. A root starts as a plain value. When the program first writes to memory that
+others may see (`place`), the root becomes a *variable*: an op ``variable`` is put where the root was made, and from then
+on each array that shows it is read by ``load`` and written by ``store`` at its *place*, the same chain of views on the
+variable. A parameter that becomes a variable is an argument that the program mutates.
+
+What was read before the first write stays an SSA value, which is right everywhere but in a loop, where the first write
+comes before the second turn's reads: a loop whose body makes variables of what it found outside is traced anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from jitflow.errors import UserValueError
+from jitflow.ir.core import Op, Value
+from jitflow.ir.types import Scalar, Tensor, Variable
+
+if TYPE_CHECKING:
+    from jitflow.frontend.scopes import Scope
+    from jitflow.frontend.trace import Trace
+
+__all__ = ["Restart", "Site", "Storage"]
+
+_ZEROS: dict[str, Any] = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0j}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A local of a branch or loop that merges arrays: the file, the first line and the name."""
+
+    file: str
+    line: int
+    name: str
+
+
+class Restart(BaseException):
+    """The trace has to start anew: an array that was merged as a value at ``site`` is written to later."""
+
+    def __init__(self, site: Site) -> None:
+        super().__init__(site)
+        self.site = site
+
+
+class Merged(Protocol):
+    """What an array that came out of a merge knows of it."""
+
+    @property
+    def site(self) -> Site: ...
+    @property
+    def shared(self) -> bool: ...
+
+
+class Storage:
+    """The memory of one trace's arrays. ``place_sites`` are those at which arrays merge as places."""
+
+    def __init__(self, trace: Trace, place_sites: frozenset[Site] = frozenset()) -> None:
+        self._trace = trace
+        self.place_sites = place_sites
+        self.merged: dict[Value, Merged] = {}
+        """Arrays that came out of a branch or loop."""
+        self._views: dict[Value, Op | Value] = {}
+        """A view op's result to the op; a load's result to the value that the array had in its place."""
+        self._shown: set[Value] = set()
+        self._shared: set[Value] = set()
+        self._held: set[Value] = set()
+        self._arguments: set[Value] = set()
+        self._protected: set[Value] = set()
+        self._adopted: set[Value] = set()
+        self.homes: dict[Value, Scope] = {}
+        """The region in which an array was made."""
+        self.variables: dict[Value, Value] = {}
+        """From roots to the variable or place that they became."""
+
+    def note_parameter(self, value: Value) -> None:
+        """The caller passes ``value``."""
+        self._arguments.add(value)
+        self.homes[value] = self._trace.root
+
+    def protect(self, value: Value) -> None:
+        """The array that the caller passes as ``value`` cannot be written to."""
+        self._protected.add(value)
+
+    def note(self, op: Op) -> None:
+        """An op was recorded."""
+        for result in op.results:
+            if isinstance(result.type, Tensor):
+                self.homes[result] = self._trace.scope
+        if "view" in op.definition.traits and isinstance(op.operands[0].type, Tensor):
+            self._views[op.results[0]] = op
+
+    # -- what shows what ---------------------------------------------------------------------------
+
+    def root(self, value: Value) -> Value:
+        """The value that stands for the memory that ``value`` shows."""
+        while value in self._views:
+            value = self._shown_by(value)
+        return value
+
+    def _shown_by(self, value: Value) -> Value:
+        source = self._views[value]
+        return source.operands[0] if isinstance(source, Op) else source
+
+    def show(self, value: Value) -> None:
+        """The program gets an array object that shows ``value``; a second one shares it, a view shares its source."""
+        if value in self._shown:
+            self._shared.add(value)
+        self._shown.add(value)
+        while value in self._views:
+            value = self._shown_by(value)
+            self._shared.add(value)
+
+    def hold(self, value: Value) -> None:
+        """An array object of the program holds ``value`` alone."""
+        self._held.add(self.root(value))
+
+    def is_held(self, value: Value) -> bool:
+        """Whether the elements of ``value`` are those of a parameter or of an array that the program holds alone."""
+        root = self.root(value)
+        return root in self._held or self.is_parameter(root)
+
+    def is_shared(self, value: Value) -> bool:
+        """Whether more than one array object of the program shows elements of ``value``."""
+        return value in self._shared
+
+    def is_parameter(self, value: Value) -> bool:
+        """Whether the caller passed it."""
+        return value in self._arguments
+
+    def is_new_array(self, value: Value) -> bool:
+        """Whether an op made ``value`` in memory of its own: no parameter and no view."""
+        return value not in self._views and not self.is_parameter(value)
+
+    def is_local(self, value: Value) -> bool:
+        """Whether the region that is being recorded made the memory that ``value`` shows."""
+        return self.homes.get(self.root(value)) is self._trace.scope
+
+    # -- variables ---------------------------------------------------------------------------------
+
+    def is_variable(self, value: Value) -> bool:
+        """Whether the memory that ``value`` shows is written to."""
+        return self.root(value) in self.variables
+
+    def read(self, value: Value) -> Value:
+        """What ``value`` shows now."""
+        if not self.variables or self.root(value) not in self.variables:
+            return value
+        loaded = self._trace.make("load", self.place(value))
+        self._views[loaded] = value
+        return loaded
+
+    def write(self, value: Value, stored: Value) -> None:
+        """Make what ``value`` shows be ``stored``: an array of its dims, or a number for all elements."""
+        self._trace.add("store", self.place(value), stored)
+
+    def place(self, value: Value) -> Value:
+        """The place that ``value`` shows; its root becomes a variable if it is none."""
+        if value in self.variables:
+            return self.variables[value]
+        source = self._views.get(value)
+        if source is None:
+            return self._make_variable(value)
+        if isinstance(source, Value):
+            return self.place(source)
+        inner = self.place(source.operands[0])
+        return self._trace.make(source.name, inner, **source.attributes)
+
+    def is_fresh(self, value: Value, scope: Scope) -> bool:
+        """Whether the memory was made in a region, for one array object."""
+        root = self.root(value)
+        known = root in self.merged or root in self._adopted
+        return self.homes.get(root) is scope and not self.is_shared(root) and not known
+
+    def memory(self, kind: Tensor) -> Value:
+        """New memory, without contents that anybody may read."""
+        trace = self._trace
+        number = trace.make("constant", value=_ZEROS[kind.dtype.kind], type=Scalar(kind.dtype))
+        return trace.make("variable", trace.make("broadcast", number, dims=kind.dims, axes=()))
+
+    def made_here(self, value: Value) -> None:
+        """The region that is being recorded has ``value`` as a parameter or result."""
+        self.homes[value] = self._trace.scope
+
+    def adopt(self, value: Value, place: Value) -> None:
+        """``value`` stands for an array whose memory is ``place``, one of several variables."""
+        self.variables[value] = place
+        self.homes[value] = self._trace.scope
+        self._adopted.add(value)
+
+    def replace_parameter(self, old: Value, new: Value, name: str, **attributes: Any) -> None:
+        """Make ``new`` the parameter; what the program knows as ``old`` is op ``name`` of it when the call begins."""
+        parameters = self._trace.parameters
+        parameters[next(index for index, value in enumerate(parameters) if value is old)] = new
+        self._trace.root.insert(new, name, new, results=(old,), **attributes)
+
+    def same_view(self, first: Value, second: Value) -> bool:
+        """Whether two values show the same elements of the same memory, by the same views."""
+        while first is not second:
+            one, other = self._views.get(first), self._views.get(second)
+            if isinstance(one, Value):
+                first = one
+            elif isinstance(other, Value):
+                second = other
+            elif one is None or other is None or one.name != other.name or one.attributes != other.attributes:
+                return False
+            else:
+                first, second = one.operands[0], other.operands[0]
+        return True
+
+    def _make_variable(self, root: Value) -> Value:
+        assert isinstance(root.type, Tensor)
+        variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
+        home = self.homes[root]
+        merged = self.merged.get(root)
+        if merged is not None and merged.shared:
+            raise Restart(merged.site)
+        if root in self._protected:
+            raise UserValueError("assignment destination is read-only")
+        if self.is_parameter(root):
+            self.replace_parameter(root, variable, "load")
+        else:
+            home.insert(root, "variable", root, results=(variable,))
+        self.variables[root] = variable
+        return variable
