@@ -15,7 +15,7 @@ from jitflow.frontend.kinds import refuse_function_kind
 from jitflow.frontend.results import Computed, Group
 from jitflow.ir.dims import Dim, Expression, evaluate
 from jitflow.ir.interpreter import interpret
-from jitflow.ir.types import dims_of
+from jitflow.ir.types import Index, dims_of
 from jitflow.ir.verifier import verify
 from jitflow.runtime import plan as p
 from jitflow.runtime.entry_python import Binding
@@ -79,8 +79,10 @@ def _match(traced: TracedFunction, flat: tuple[Any, ...]) -> Binding | None:
         return None
     sizes: dict[str, int] = {}
     for leaf, parameter in zip(traced.leaves, traced.function.parameters, strict=True):
-        shape = getattr(binding.register(leaf.register), "shape", ())
-        for dim, size in zip(dims_of(parameter.type), shape, strict=False):
+        given = binding.register(leaf.register)
+        if isinstance(parameter.type, Index) and parameter.type.dim is not None:
+            sizes[str(parameter.type.dim)] = given
+        for dim, size in zip(dims_of(parameter.type), getattr(given, "shape", ()), strict=False):
             if isinstance(dim, Expression) and dim.is_symbol and str(dim) not in sizes:
                 sizes[str(dim)] = size
             elif _number(dim, sizes) != size:

@@ -124,7 +124,9 @@ def _broadcast(operands: Sequence[Any], attributes: Attributes, types: Sequence[
 
 def _diagonal(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     first, second = attributes["axes"]
-    return np.diagonal(operands[0], attributes["offset"], first, second)
+    diagonal = np.diagonal(operands[0], attributes["offset"], first, second)
+    diagonal.flags.writeable = np.asarray(operands[0]).flags.writeable  # NumPy's own promise to come
+    return diagonal
 
 
 def _constant(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:

@@ -91,7 +91,7 @@ def trace_program(program: Program, arguments: tuple[Any, ...]) -> tuple[Functio
         given = [_parameter(trace, argument, f"x{place}") for place, argument in enumerate(arguments)]
         structure = _flattened(program(*given), leaves)
         yielded = [tracers.lift(leaf) for leaf in leaves]
-    region = trace.builder.region(trace.parameters, yielded)
+    region = trace.root.close(trace.parameters, yielded)
     return Function("program", region, trace.facts), lambda results: _restored(structure, results)
 
 

@@ -22,12 +22,9 @@ def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
     [
         f(lambda x: np.where(x > 0), "np.where with one argument", "three-argument form"),
         f(lambda x: x[x > 0], "boolean mask", "np.where"),
-        f(lambda x, n: x[:n], "bounds are computed at run time", "static", X, N),
-        f(lambda x, n: x.reshape(n, -1), "a size that is computed from traced values", "static=", X, N),
         f(lambda x: np.sort(x), "numpy.sort", "other NumPy functions"),
         f(lambda x: np.linalg.inv(x), "numpy.linalg.inv", "other NumPy functions"),
         f(lambda x: np.median(x), "numpy.median", "other NumPy functions"),
-        f(lambda x: np.add.at(x, 0, 1), "add.at", "reduce, accumulate and outer"),
         f(lambda x: np.subtract.reduce(x), "subtract.reduce", "sum, prod, max, min"),
         f(lambda x: np.hypot.accumulate(x), "hypot.accumulate", "cumsum"),
         f(lambda x: np.argmax(x), "argmax of complex numbers", "np.abs", X + 1j),
@@ -72,7 +69,7 @@ def test_arguments_that_a_function_lacks():
 
 
 def test_writing_where_others_see():
-    for program in (lambda x: np.add(x, 1, out=x), lambda x: np.add(x, 1, out=np.zeros((3, 4)))):
-        with pytest.raises(UserNotImplementedError) as caught:
-            run(program, (X,))
-        assert "out=" in caught.value.mend
+    array = np.zeros((3, 4))
+    with pytest.raises(UserNotImplementedError) as caught:
+        run(lambda x: np.add(x, 1, out=array), (X,))
+    assert "out=" in caught.value.mend

@@ -1,0 +1,119 @@
+"""Writing to arrays, compared with NumPy: results, views and the arguments themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.compare import assert_same
+from tests.frontend.interpreted import interpreted
+
+
+def item(x, k):
+    x[k] = 3.5
+    return x[k]
+
+
+def rows(x, k):
+    x[k] = x[0] + 1
+    x[:k] *= 2
+    x[-1, ::2] = 7
+
+
+def through_views(x, k):
+    view = x.T[1:]
+    view[0] += 10
+    other = view[:, k]
+    other[...] = -1
+    return view, other
+
+
+def local(x, k):
+    y = np.zeros(5)
+    y[k] = 1
+    z = y[::-1]
+    z += 2
+    y[1:3] = z[:2]
+    return y, z
+
+
+def masks(x, k):
+    x[x > 0.5] = 0
+    x[x[:, 0] == 0] = -1
+    y = x.copy()
+    y[y < 0] = 1
+    return y
+
+
+def integer_arrays(x, k):
+    positions = np.array([2, 0, 2])
+    x[positions, 1] = np.array([1.0, 2.0, 3.0])
+    x[:, [0, 2]] = 9
+    total = np.zeros(4)
+    np.add.at(total, np.array([1, 1, 3]), 1.5)
+    return total
+
+
+def functions(x, k):
+    np.copyto(x, 2.0, where=x > 0.5)
+    np.add(x, 1, out=x)
+    np.fill_diagonal(x, 0)
+    x.fill(3) if x.shape[0] == 7 else None
+    y = np.empty(3)
+    np.put(y, [0, 1, 2], [5, 6, 7])
+    return y
+
+
+def overlapping(x, k):
+    x[1:] = x[:-1]
+    x[:, :-1] += x[:, 1:]
+
+
+def repeated(x, k):
+    y = x
+    y += 1
+    x -= 0.5
+    return y
+
+
+def broadcast_values(x, k):
+    x[...] = np.arange(4.0)
+    x[1:3] = np.ones((1, 1, 4)) * 2
+    x[0] = [1, 2, 3, 4]
+
+
+PROGRAMS = [item, rows, through_views, local, masks, integer_arrays, functions, overlapping, repeated, broadcast_values]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("k", [0, 2, -1])
+def test_writes(program: Any, k: int):
+    function = interpreted(program)
+    for shape in ((4, 4), (4, 4)):
+        given = np.random.default_rng(1).random(shape)
+        expected_x, found_x = given.copy(), given.copy()
+        expected, found = program(expected_x, k), function(found_x, k)
+        assert_same(found_x, expected_x)
+        if expected is not None:
+            assert_same(found, expected)
+
+
+def test_a_read_only_argument():
+    x = np.zeros(3)
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="assignment destination is read-only"):
+        interpreted(item)(x, 0)
+
+
+@pytest.mark.parametrize(
+    ("write", "error"),
+    [
+        (lambda x: x.__setitem__(9, 1), "index 9 is out of bounds for axis 0 with size 4"),
+        (lambda x: x.__setitem__(slice(0, 2), np.zeros(3)), "could not broadcast input array"),
+        (lambda x: x.__setitem__((0, 0, 0), 1), "too many indices"),
+    ],
+)
+def test_mistakes(write: Any, error: str):
+    with pytest.raises((IndexError, ValueError), match=error):
+        interpreted(lambda x: write(x))(np.zeros((4, 4)))
