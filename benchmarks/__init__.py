@@ -10,4 +10,7 @@
 - `measure.py`: interleaved rounds, comparison with NumPy, first calls;
 - `report.py`: the table, the JSON file and the picture;
 - `harness.py`: ties them together.
+
+The gallery of whole programs has a benchmark of its own, `python -m benchmarks.programs` in a checkout: `gallery.py`
+loads the programs, `program_session.py` runs them in a peer's process, `programs.py` measures and reports.
 """

@@ -10,9 +10,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .workload import Workload
-
-__all__ = ["Measurement", "Runner", "disagreement", "measure_first_calls", "measure_workload"]
+__all__ = [
+    "Closeness",
+    "Measurement",
+    "Runner",
+    "disagreement",
+    "measure_first_calls",
+    "measure_rounds",
+    "measure_workload",
+]
 
 OPENING_ROUNDS = 3
 """In the first rounds everybody takes part."""
@@ -41,6 +47,18 @@ class Measurement:
         return bool(self.samples) and not self.error
 
 
+class Closeness(Protocol):
+    """What says how far results may lie from NumPy's: a workload, for one."""
+
+    @property
+    def relative_tolerance(self) -> float:
+        """Largest accepted difference, relative to the largest magnitude of the result."""
+
+    @property
+    def mismatches(self) -> float:
+        """Accepted fraction of elements beyond it."""
+
+
 class Runner(Protocol):
     """Something that runs workloads for one peer; `worker.Worker` does so in a process of its own."""
 
@@ -56,11 +74,21 @@ def measure_workload(
 ) -> dict[str, Measurement]:
     """Return the measurements of the peers that have a form of the workload.
 
-    Rounds go on for `budget` seconds. Every round gives each peer one turn, so that a change in the machine's speed
-    meets them all.
+    `budget` is that of the rounds.
     """
     measurements = measure_first_calls(name, runners, small=small)
     taking_part = [peer for peer, measurement in measurements.items() if not measurement.error]
+    measure_rounds(measurements, taking_part, runners, budget=budget)
+    return measurements
+
+
+def measure_rounds(
+    measurements: Mapping[str, Measurement], taking_part: list[str], runners: Mapping[str, Runner], *, budget: float
+) -> None:
+    """Add samples to the measurements of the peers that take part, for `budget` seconds.
+
+    Every round gives each peer one turn, so that a change in the machine's speed meets them all.
+    """
     deadline = time.perf_counter() + budget
     for round_number in range(MAXIMUM_ROUNDS):
         if round_number >= MINIMUM_ROUNDS and time.perf_counter() > deadline:
@@ -74,7 +102,6 @@ def measure_workload(
             except RuntimeError as error:
                 measurement.error = str(error)
                 taking_part = [other for other in taking_part if other != peer]
-    return measurements
 
 
 def measure_first_calls(name: str, runners: Mapping[str, Runner], *, small: bool) -> dict[str, Measurement]:
@@ -94,22 +121,22 @@ def _rotated(peers: list[str], round_number: int) -> list[str]:
     return peers[shift:] + peers[:shift]
 
 
-def disagreement(workload: Workload, results: Any, expected: Any) -> str:
-    """Return how `results` differ from NumPy's beyond the workload's tolerance, or an empty string."""
+def disagreement(closeness: Closeness, results: Any, expected: Any) -> str:
+    """Return how `results` differ from NumPy's beyond the tolerance, or an empty string."""
     found, wanted = _as_tuple(results), _as_tuple(expected)
     if len(found) != len(wanted):
         return f"expected {len(wanted)} results, got {len(found)}"
     for position, (result, expectation) in enumerate(zip(found, wanted, strict=True)):
         want = np.asarray(expectation)
-        # numba makes a Python float of every real scalar
-        got = np.asarray(result, want.dtype if type(result) is float else None)
+        # numba makes a Python number of every scalar
+        got = np.asarray(result, want.dtype if type(result) in (float, int, bool, complex) else None)
         if got.shape != want.shape or got.dtype != want.dtype:
             return f"result {position}: expected {want.dtype}{want.shape}, got {got.dtype}{got.shape}"
         wide = np.result_type(want.dtype, np.float64)
         magnitude = float(np.max(np.abs(want.astype(wide)), initial=0.0))
         difference = np.abs(got.astype(wide) - want.astype(wide))
-        beyond = np.count_nonzero(~(difference <= workload.relative_tolerance * magnitude))
-        if beyond > workload.mismatches * want.size:
+        beyond = np.count_nonzero(~(difference <= closeness.relative_tolerance * magnitude))
+        if beyond > closeness.mismatches * want.size:
             worst = float(np.max(difference)) / (magnitude or 1.0)
             return f"result {position}: {beyond} of {want.size} elements differ, by up to {worst:.1e}"
     return ""

@@ -11,7 +11,7 @@ import multiprocessing
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import Any
@@ -87,8 +87,11 @@ class Session:
 class Worker:
     """The parent's side of the process, with the methods of a session."""
 
-    def __init__(self, peer: str, *, keep_memory: bool = False) -> None:
+    def __init__(
+        self, peer: str, *, keep_memory: bool = False, make_session: Callable[[str], Any] | None = None
+    ) -> None:
         self.peer = peer
+        self._make_session = make_session or _fusion_session
         self._variables = {**ONE_THREAD, **(KEEP_MEMORY if keep_memory else {})}
         self._start()
 
@@ -121,15 +124,25 @@ class Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self.peer), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, self.peer, self._make_session), daemon=True)
         with _environment(self._variables):
             self._process.start()
         theirs.close()
         self._ask("warm_up")
 
-    def _ask(self, question: str, *arguments: Any) -> Any:
+    def ask(self, question: str, *arguments: Any, limit: float | None = None) -> Any:
+        """Call a method of the session. Raises RuntimeError if the process ends, or is ended after `limit` seconds."""
+        if not self._process.is_alive():
+            self._start()
+        return self._ask(question, *arguments, limit=limit)
+
+    def _ask(self, question: str, *arguments: Any, limit: float | None = None) -> Any:
         try:
             self._connection.send((question, arguments))
+            if not self._connection.poll(limit):
+                self._process.kill()
+                self._process.join()
+                raise RuntimeError(f"no answer within {limit:g} s")
             return self._connection.recv()
         except (EOFError, OSError):
             self._process.join(timeout=5)
@@ -148,12 +161,16 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _serve(connection: Connection, peer: str) -> None:
+def _fusion_session(peer: str) -> Session:
+    return Session(PEERS[peer])
+
+
+def _serve(connection: Connection, peer: str, make_session: Callable[[str], Any]) -> None:
     """Answer questions until the parent closes the connection."""
     pin_to_one_core()
     warnings.simplefilter("ignore")
     gc.disable()
-    session = Session(PEERS[peer])
+    session = make_session(peer)
     while True:
         try:
             question, arguments = connection.recv()

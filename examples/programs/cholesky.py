@@ -22,7 +22,7 @@ def cholesky(A):
 
 
 def example(size="small", seed=0):
-    n = 10 if size == "small" else 200
+    n = 10 if size == "small" else 260
     B = np.random.default_rng(seed).normal(0.0, 1.0, (n, n))
     return (B @ B.T + n * np.eye(n),)
 
