@@ -51,6 +51,7 @@ class Effects:
 
     def __init__(self, scope: Function | Region | None = None) -> None:
         self.sets: dict[Value, PlaceSet] = {}
+        self._known: dict[Op, frozenset[Access]] = {}
         self.visible: set[Value] | None = None
         """Storage that outlives the scope; None if nobody knows which does."""
         if scope is None:
@@ -73,6 +74,12 @@ class Effects:
 
     def of(self, op: Op) -> frozenset[Access]:
         """Everything that an op does to the world outside it."""
+        known = self._known.get(op)
+        if known is None:
+            known = self._known[op] = self._find(op)
+        return known
+
+    def _find(self, op: Op) -> frozenset[Access]:
         accesses: set[Access] = set()
         for effect in op.own_effects:
             if effect.kind in ("reads", "writes"):

@@ -22,14 +22,16 @@ matrix products and concatenations.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from types import MappingProxyType
 
-from jitflow.ir.core import Function, Op, Region, Value, clone_op, walk
-from jitflow.ir.ops import OPS
-from jitflow.ir.types import Tensor, dims_of
+from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.effects import Effects
+from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.axes import Axes, Axis, is_axis_view
+from jitflow.passes.fused_region import Group, fusion_op, scheduled, without_unused
+from jitflow.passes.order import bound_sizes, find_order, is_free, named_sizes, reads_of
 
 __all__ = ["fuse"]
 
@@ -39,70 +41,62 @@ _LARGEST_GROUP = 160
 
 def fuse(function: Function) -> Function:
     """Group the ops of a tensor function into ``fusion`` ops; ``decisions`` in its attributes says what and why."""
-    return _Fusion(function).run()
+    stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
+        op.regions or op.name == "variable" for op in function.region.body
+    )
+    program = _Program(Effects(function) if stateful else None)
+    region = _Fusion(function.region, program, {}, frozenset()).run()
+    attributes = MappingProxyType({**function.attributes, "decisions": tuple(program.decisions)})
+    return replace(function, region=region, attributes=attributes)
 
 
-class _Group:
-    """Ops that become one kernel, or one op that cannot be fused."""
+@dataclass(slots=True)
+class _Program:
+    """What the regions of a function share. ``effects`` is None if it has neither storage nor regions."""
 
-    __slots__ = ("number", "ops", "reduced")
-
-    def __init__(self, number: int, op: Op) -> None:
-        self.number = number
-        self.ops = [op]
-        self.reduced: frozenset[Axis] | None = None
+    effects: Effects | None
+    decisions: list[str] = field(default_factory=list)
+    kernels: int = 0
 
 
 class _Fusion:
-    def __init__(self, function: Function) -> None:
-        self.function = function
-        self.producer: dict[Value, Op] = {
-            result: op for op in function.region.body for result in op.results
-        }  # fmt: skip
-        self.group_of: dict[Op, _Group] = {}
-        self.decisions: list[str] = []
-        self.position = {op: number for number, op in enumerate(function.region.body)}
+    """One region. ``outer`` knows the free ops and the loads around it by their results."""
+
+    def __init__(self, region: Region, program: _Program, outer: dict[Value, Op], sizes: frozenset[str]) -> None:
+        self.region = region
+        self.program = program
+        self.decisions = program.decisions
+        self.producer: dict[Value, Op] = {**outer, **{result: op for op in region.body for result in op.results}}
+        self.sizes = sizes.union(*(named_sizes(parameter.type) for parameter in region.parameters))
+        self.group_of: dict[Op, Group] = {}
+        self.needed: dict[Op, Sequence[Op]] = {}
+        self.position = {op: number for number, op in enumerate(region.body)}
         self.readers: dict[Value, list[Op]] = {}
         """For each value the ops that read it, directly or through free ops."""
-        for op in function.region.body:
-            if not _is_free(op):
-                for value in _reads(op):
+        for op in region.body:
+            if not is_free(op):
+                for value in reads_of(op):
                     for source in self._sources(value):
                         self.readers.setdefault(source, []).append(op)
-        self.checked_before = self._find_checks()
-        self.returned = {source for result in function.region.yielded for source in self._sources(result)}
+        self.before = find_order(region.body, program.effects, self.producer, _is_fusable, self.sizes)
+        self.returned = {source for result in region.yielded for source in self._sources(result)}
 
-    def run(self) -> Function:
+    def run(self) -> Region:
+        """The region with its groups as ``fusion`` ops, and the regions inside it treated in the same way."""
         needs_kernel = self._ops_for_kernels()
-        for number, op in enumerate(self.function.region.body):
-            if not _is_free(op):
-                self.group_of[op] = _Group(number, op)
+        for op in self.region.body:
+            if not is_free(op):
+                self.group_of[op] = Group(op)
         for op in needs_kernel:
             for operand in op.operands:
                 self._try_join(operand, op, needs_kernel)
         self._join_siblings(needs_kernel)
-        return self._rebuild(needs_kernel)
-
-    def _find_checks(self) -> dict[Op, Op]:
-        """For each op the last check before it: no op overtakes a check, since kernels trust what was checked.
-
-        An index out of range, which a kernel finds itself, is no such check.
-        """
-        last: Op | None = None
-        table: dict[Op, Op] = {}
-        for op in self.function.region.body:
-            if _is_free(op):
-                continue
-            if last is not None:
-                table[op] = last
-            if op.own_effects and not _is_fusable(op):
-                last = op
-        return table
+        return self._written(needs_kernel)
 
     def _ops_for_kernels(self) -> dict[Op, None]:
         """Fusable ops in order, without scalar arithmetic that depends on no array: the host does that."""
         chosen: dict[Op, None] = {}
-        for op in self.function.region.body:
+        for op in self.region.body:
             if not _is_fusable(op):
                 continue
             reads_array = "reduction" in op.definition.traits or op.name == "gather"
@@ -148,7 +142,7 @@ class _Fusion:
                         view = self.producer[view.operands[0]]
         return axes
 
-    def _why_not(self, upper: _Group, lower: _Group) -> str:
+    def _why_not(self, upper: Group, lower: Group) -> str:
         if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
             return f"the kernel would hold more than {_LARGEST_GROUP} ops"
         if any(self.group_of[producer] in (upper, lower) for op in lower.ops for producer in self._stored_sources(op)):
@@ -160,13 +154,13 @@ class _Fusion:
         return ""
 
     def _stored_sources(self, op: Op) -> Iterator[Op]:
-        """The ops whose results ``op`` must find in memory: behind slices and gathers."""
+        """The ops of this region whose results ``op`` must find in memory: behind slices and gathers."""
         for operand in op.operands:
             source, stored = self.producer.get(operand), _is_gather_source(op, operand)
-            while source is not None and _is_free(source):
+            while source is not None and is_free(source):
                 stored = stored or not is_axis_view(source)
                 source = self.producer.get(source.operands[0]) if source.operands else None
-            if stored and source is not None:
+            if stored and source is not None and source in self.group_of:
                 yield source
 
     def _is_nest(self, ops: Sequence[Op]) -> bool:
@@ -201,9 +195,9 @@ class _Fusion:
                 return False
         return True
 
-    def _makes_cycle(self, upper: _Group, lower: _Group) -> bool:
+    def _makes_cycle(self, upper: Group, lower: Group) -> bool:
         """Whether ``lower`` needs a group that needs ``upper``, other than directly."""
-        seen: set[_Group] = set()
+        seen: set[Group] = set()
         frontier = [group for group in self._needs(lower) if group is not upper]
         while frontier:
             group = frontier.pop()
@@ -214,22 +208,35 @@ class _Fusion:
                 frontier.extend(self._needs(group))
         return False
 
-    def _needs(self, group: _Group) -> Iterator[_Group]:
-        """The groups whose results a group reads, through views, and the checks that it must not overtake."""
+    def _needs(self, group: Group) -> Iterator[Group]:
+        """The groups that a group must follow: for what it reads, through views, and for order's sake."""
         for op in group.ops:
-            check = self.checked_before.get(op)
-            if check is not None and self.group_of[check] is not group:
-                yield self.group_of[check]
-            for operand in _reads(op):
-                source = self.producer.get(operand)
-                while source is not None and _is_free(source):
-                    source = self.producer.get(source.operands[0]) if source.operands else None
-                if source is not None and self.group_of[source] is not group:
-                    yield self.group_of[source]
+            for earlier in self._needed(op):
+                needed = self.group_of[earlier]
+                if needed is not group:
+                    yield needed
 
-    def _merge(self, upper: _Group, lower: _Group) -> None:
+    def _needed(self, op: Op) -> Sequence[Op]:
+        """The ops of this region that an op must follow."""
+        known = self.needed.get(op)
+        if known is None:
+            needed = dict.fromkeys(self.before.get(op, ()))
+            for operand in reads_of(op):
+                source = self._computed(operand)
+                if source is not None and source is not op:
+                    needed[source] = None
+            known = self.needed[op] = tuple(needed)
+        return known
+
+    def _computed(self, value: Value) -> Op | None:
+        """The op of this region that computes what ``value`` shows."""
+        source = self.producer.get(value)
+        while source is not None and is_free(source):
+            source = self.producer.get(source.operands[0]) if source.operands else None
+        return source if source in self.group_of else None
+
+    def _merge(self, upper: Group, lower: Group) -> None:
         upper.ops = sorted(upper.ops + lower.ops, key=self.position.__getitem__)
-        upper.number = max(upper.number, lower.number)
         for op in lower.ops:
             self.group_of[op] = upper
 
@@ -254,71 +261,42 @@ class _Fusion:
                 ):
                     self._merge(upper, lower)
 
-    # Writing the fused function
+    # Writing the fused region
 
-    def _rebuild(self, fusable: dict[Op, None]) -> Function:
-        ordered: list[Op] = []
-        emitted: set[_Group] = set()
-        number = 0
+    def _written(self, fusable: dict[Op, None]) -> Region:
+        writes = any(op.name in ("store", "scatter") for op in self.region.body)
 
-        def emit(group: _Group) -> None:
-            nonlocal number
-            if group in emitted:
-                return
-            emitted.add(group)
-            for needed in self._needs(group):
-                emit(needed)
-            if group.ops[0] not in fusable:
-                ordered.extend(group.ops)
-                return
-            fused = self._fusion_op(group, number)
-            number += 1
-            ordered.append(fused)
+        def write(group: Group) -> Op:
+            first = group.ops[0]
+            return self._fusion_op(group) if first in fusable else self._inside(first)
 
-        for op in self.function.region.body:
-            if _is_free(op):
-                ordered.append(op)
-            else:
-                emit(self.group_of[op])
-        ordered = _in_order(ordered)
-        ordered = _without_unused(ordered, self.function.region.yielded)
-        fused_function = self.function.with_ops([*ordered, self.function.region.ops[-1]])
-        attributes = MappingProxyType({**self.function.attributes, "decisions": tuple(self.decisions)})
-        return replace(fused_function, attributes=attributes)
+        def may_wait(group: Group) -> bool:
+            return writes and group.ops[0] in fusable and not any(op.own_effects for op in group.ops)
 
-    def _fusion_op(self, group: _Group, number: int) -> Op:
+        ordered = scheduled(self.region.body, self.group_of, self._needs, write, may_wait)
+        kept = without_unused(ordered, self.region.yielded)
+        return Region(self.region.parameters, (*kept, self.region.ops[-1]))
+
+    def _inside(self, op: Op) -> Op:
+        """An op that is no kernel, with its regions fused."""
+        if not op.regions:
+            return op
+        known = {
+            value: producer for value, producer in self.producer.items() if is_free(producer) or producer.name == "load"
+        }
+        sizes = self.sizes.union(*(bound_sizes(other) for other in self.region.body))
+        regions = tuple(_Fusion(region, self.program, known, sizes).run() for region in op.regions)
+        return replace(op, regions=regions)
+
+    def _fusion_op(self, group: Group) -> Op:
         members = set(group.ops)
-        inside: dict[Value, Value] = {}
-        operands: list[Value] = []
-        body: list[Op] = []
-
-        def bring(value: Value) -> None:
-            """Make ``value`` available in the region: as a parameter, or by copying free ops."""
-            if value in inside:
-                return
-            op = self.producer.get(value)
-            if op is not None and _is_free(op):
-                for operand in op.operands:
-                    bring(operand)
-                body.append(clone_op(op, inside))
-            else:
-                inside[value] = Value(value.type, value.name)
-                operands.append(value)
-
-        for op in group.ops:
-            for operand in op.operands:
-                bring(operand)
-            body.append(clone_op(op, inside))
         wanted = [result for op in group.ops for result in op.results if self._is_read_outside(result, members)]
-        parameters = tuple(inside[operand] for operand in operands)
-        body.append(Op(OPS["yield"], tuple(inside[value] for value in wanted), ()))
+        name = f"kernel_{self.program.kernels}"
+        self.program.kernels += 1
         if len(group.ops) > 1:
             names = ", ".join(f"{op.name} ({op.loc})" if op.loc.line else op.name for op in group.ops)
-            self.decisions.append(f"kernel_{number} holds {len(group.ops)} ops: {names}")
-        return Op(
-            OPS["fusion"], tuple(operands), tuple(wanted), MappingProxyType({"kernel": f"kernel_{number}"}),
-            (Region(parameters, tuple(body)),), group.ops[-1].loc,
-        )  # fmt: skip
+            self.decisions.append(f"{name} holds {len(group.ops)} ops: {names}")
+        return fusion_op(group, wanted, self.producer, name)
 
     def _is_read_outside(self, value: Value, members: set[Op]) -> bool:
         return value in self.returned or any(reader not in members for reader in self.readers.get(value, ()))
@@ -326,7 +304,7 @@ class _Fusion:
     def _sources(self, value: Value) -> Iterator[Value]:
         yield value
         op = self.producer.get(value)
-        while op is not None and _is_free(op) and op.operands:
+        while op is not None and is_free(op) and op.operands:
             value = op.operands[0]
             yield value
             op = self.producer.get(value)
@@ -347,49 +325,3 @@ def _is_fusable(op: Op) -> bool:
 
 def _is_gather_source(op: Op, value: Value) -> bool:
     return op.name == "gather" and value is op.operands[0]
-
-
-def _reads(op: Op) -> Iterator[Value]:
-    """The operands of an op and of the ops in its regions."""
-    yield from op.operands
-    for region in op.regions:
-        for inner in walk(region):
-            yield from inner.operands
-
-
-def _is_free(op: Op) -> bool:
-    """Views and numbers: nothing to compute, so every kernel that reads through them gets a copy."""
-    if op.name == "constant":
-        return not isinstance(op.result.type, Tensor)
-    return "view" in op.definition.traits or op.name == "size"
-
-
-def _in_order(ops: list[Op]) -> list[Op]:
-    """The ops sorted so that each follows what it reads, otherwise as they were."""
-    producer = {result: op for op in ops for result in op.results}
-    ordered: dict[Op, None] = {}
-
-    def place(op: Op) -> None:
-        if op not in ordered:
-            for operand in op.operands:
-                if operand in producer:
-                    place(producer[operand])
-            ordered[op] = None
-
-    for op in ops:
-        place(op)
-    return list(ordered)
-
-
-def _without_unused(ops: list[Op], results: tuple[Value, ...]) -> list[Op]:
-    """The ops without free ones that nothing outside of kernels reads any more."""
-    needed = set(results)
-    kept: list[Op] = []
-    for op in reversed(ops):
-        if not _is_free(op) or any(result in needed for result in op.results):
-            kept.append(op)
-            needed.update(op.operands)
-            for region in op.regions:
-                needed.update(operand for inner in walk(region) for operand in inner.operands)
-    kept.reverse()
-    return kept

@@ -1,9 +1,11 @@
 """Puts a ``copy`` where an array must lie in memory in a way in which it does not.
 
 Three places need one: a result that is a view of a number (``np.ones(n)``), an operand of a library call that is, and
-a reshape of memory that has gaps, for which NumPy copies too. Relies on the layout classes of the parameters, which
-stand in the function's attribute ``layouts``; computed arrays are taken to be in C order (`lower` keeps them so where
-they are reshaped). Everything else about layouts is decided in `lower`.
+a reshape of memory that has gaps, for which NumPy copies too. At the edges of a region there is a fourth: tensors that
+flow into it or out of it lie in C order from the start of their memory on, so that one layout serves every turn and
+both branches. Relies on the layout classes of the parameters, which stand in the function's attribute ``layouts``;
+computed arrays are taken to be in C order (`lower` keeps them so where they are reshaped). Everything else about
+layouts is decided in `lower`.
 
     %0: f32[n, m] = broadcast 1.0          %0: f32[n, m] = broadcast 1.0
     yield %0                         ->    %1: f32[n, m] = copy %0
@@ -12,8 +14,11 @@ they are reshaped). Everything else about layouts is decided in `lower`.
 
 from __future__ import annotations
 
-from jitflow.ir.core import Builder, Function, Op, Value, clone_op
-from jitflow.ir.types import Tensor
+from dataclasses import replace
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op
+from jitflow.ir.dims import symbol
+from jitflow.ir.types import Place, Tensor, Variable
 from jitflow.passes.axes import is_axis_view
 from jitflow.passes.layout import Layout, contiguous, parameter_layout, view_layout
 
@@ -29,11 +34,15 @@ class _Materializing:
     def __init__(self, function: Function) -> None:
         self.function = function
         kinds = function.attributes.get("layouts", ("C",) * len(function.parameters))
-        self.layouts: dict[Value, Layout] = {
-            parameter: parameter_layout(position, parameter.type, kind)
-            for position, (parameter, kind) in enumerate(zip(function.parameters, kinds, strict=True))
-            if isinstance(parameter.type, Tensor)
-        }
+        self.layouts: dict[Value, Layout] = {}
+        for position, (parameter, kind) in enumerate(zip(function.parameters, kinds, strict=True)):
+            if isinstance(parameter.type, Tensor):
+                self.layouts[parameter] = parameter_layout(position, parameter.type, kind)
+            elif isinstance(parameter.type, Variable):
+                array = Tensor(parameter.type.dtype, parameter.type.dims)
+                self.layouts[parameter] = parameter_layout(position, array, kind)
+            else:
+                self._note_flowing(parameter)
         self.of_number: set[Value] = set()
         self.renamed: dict[Value, Value] = {}
         self.builder = Builder()
@@ -47,37 +56,79 @@ class _Materializing:
         return self.function.with_ops(self.builder.ops)
 
     def _visit(self, op: Op) -> None:
+        self.builder.loc = op.loc
         operands = [self.renamed.get(operand, operand) for operand in op.operands]
         if "view" in op.definition.traits:
-            self.builder.loc = op.loc
-            if op.name == "reshape" and operands[0] in self.layouts and self._has_gaps(op, operands[0]):
+            if op.name == "reshape" and isinstance(operands[0].type, Tensor) and self._has_gaps(op, operands[0]):
                 operands = [self._copy(operands[0])]
+        elif op.regions:
+            self._visit_regions(op, operands)
+            return
         elif not op.definition.traits & {"elementwise", "reduction"}:
-            self.builder.loc = op.loc
             operands = [self._in_memory(operand) for operand in operands]
         changed = any(new is not old for new, old in zip(operands, op.operands, strict=True))
         new = clone_op(op, self.renamed, operands=operands) if changed else op
         self.builder.ops.append(new)
         self._note(new)
 
+    def _visit_regions(self, op: Op, operands: list[Value]) -> None:
+        operands = [self._at_edge(operand) for operand in operands]
+        regions = tuple(map(self._region, op.regions))
+        self.builder.ops.append(replace(op, operands=tuple(operands), regions=regions))
+        for result in op.results:
+            self._note_flowing(result)
+
+    def _region(self, region: Region) -> Region:
+        outer, self.builder = self.builder, Builder()
+        for parameter in region.parameters:
+            self._note_flowing(parameter)
+        for op in region.body:
+            self._visit(op)
+        yielded = [self._at_edge(self.renamed.get(value, value)) for value in region.yielded]
+        inner, self.builder = self.builder.region(region.parameters, yielded), outer
+        return inner
+
+    def _at_edge(self, value: Value) -> Value:
+        """The value as it flows into a region or out of it."""
+        if not isinstance(value.type, Tensor) or not value.type.rank:
+            return value
+        expected = contiguous(value.type.dims, value.type.dtype.itemsize)
+        return value if self.layouts.get(value) == expected else self._copy(value)
+
+    def _note_flowing(self, value: Value) -> None:
+        """A parameter or result of a region; only the running program knows how a place lies."""
+        kind = value.type
+        if isinstance(kind, Tensor):
+            self.layouts[value] = contiguous(kind.dims, kind.dtype.itemsize)
+        elif isinstance(kind, Place):
+            strides = tuple(symbol(f"$stride_{axis}") for axis in range(len(kind.dims)))
+            self.layouts[value] = Layout(symbol("$offset"), strides)
+
     def _note(self, op: Op) -> None:
         for result in op.results:
-            if not isinstance(result.type, Tensor):
+            kind = result.type
+            if not isinstance(kind, Tensor | Variable | Place):
                 continue
-            if "view" not in op.definition.traits:
-                self.layouts[result] = contiguous(result.type.dims, result.type.dtype.itemsize)
+            if op.name == "load":
+                if op.operands[0] in self.layouts:
+                    self.layouts[result] = self.layouts[op.operands[0]]
+            elif "view" not in op.definition.traits:
+                self.layouts[result] = contiguous(kind.dims, kind.dtype.itemsize)
             elif op.operands[0] in self.layouts:
-                layout = view_layout(op, self.layouts[op.operands[0]], result.type.dtype.itemsize)
-                assert layout is not None
-                self.layouts[result] = layout
-            else:
+                layout = view_layout(op, self.layouts[op.operands[0]], kind.dtype.itemsize)
+                if layout is not None:
+                    self.layouts[result] = layout
+            elif isinstance(kind, Tensor) and (
+                op.operands[0] in self.of_number or not isinstance(op.operands[0].type, Tensor)
+            ):
                 self.of_number.add(result)
 
     def _has_gaps(self, op: Op, operand: Value) -> bool:
         assert isinstance(operand.type, Tensor)
-        if is_axis_view(op):
+        if operand in self.of_number or is_axis_view(op):
             return False
-        return view_layout(op, self.layouts[operand], operand.type.dtype.itemsize) is None
+        layout = self.layouts.get(operand)
+        return layout is None or view_layout(op, layout, operand.type.dtype.itemsize) is None
 
     def _in_memory(self, value: Value) -> Value:
         return self._copy(value) if value in self.of_number else value

@@ -24,6 +24,7 @@ from jitflow.passes.fold import fold
 from jitflow.passes.fuse import fuse
 from jitflow.passes.materialize import materialize
 from jitflow.passes.simplify import simplify
+from jitflow.passes.snapshot import snapshot
 
 __all__ = ["FUSION_PIPELINE", "PASSES", "TENSOR_PIPELINE", "Step", "run_passes"]
 
@@ -35,6 +36,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "cse": cse,
     "dce": dce,
     "contract": contract,
+    "snapshot": snapshot,
     "materialize": materialize,
     "fuse": fuse,
 }
@@ -43,7 +45,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-FUSION_PIPELINE = ("contract", "materialize", "fuse")
+FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse")
 """What groups a tensor function into kernels."""
 
 

@@ -1,0 +1,152 @@
+"""Puts a ``copy`` behind each ``load`` whose value is still needed after its memory has been written to.
+
+In the tensor layer a load is a snapshot. In memory it is to cost nothing: a layout of the variable's elements, read by
+whoever reads the value. After this pass both are the same: between a load and everything that reads its value, directly
+or through views, nothing writes to what it shows. So it is a copy that is needed where
+
+- an op reads the value behind a write to its memory. A region counts by the writes inside it, and what stands in a loop
+  stands behind every write in that loop, but for loads of the same turn;
+- a store or scatter writes to the memory that it reads itself, other than to the very place that was loaded;
+- the value is carried into a region, yielded by one or returned, since the array at the other end of the edge has a
+  life of its own. A local variable that nothing else shows may be handed out as it is, once.
+
+A number is read where it is cast to a scalar; one that is needed later is cast at the load. Relies on
+`jitflow.ir.effects`; `fuse` keeps the order in which values are read and memory is written.
+
+    %0: f64[n] = load %v                       %0: f64[n] = load %v
+    store %v, %x                        ->     %1: f64[n] = copy %0
+    %2: f64[n] = add %0, %x                    store %v, %x
+                                               %2: f64[n] = add %1, %x
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
+from jitflow.ir.effects import ANYTHING, Effects
+from jitflow.ir.types import Place, Tensor, Variable
+
+__all__ = ["snapshot"]
+
+_SILENT = ("print", "send", "receive")
+"""Ops that are ordered with everything, yet write to no variable."""
+
+
+def snapshot(function: Function) -> Function:
+    """The function with copies of the loads whose values outlive what they show."""
+    if not any(op.name == "load" for op in walk(function.region)):
+        return function
+    late = _Search(function).run()
+    return replace(function, region=_copied(function.region, late, {})) if late else function
+
+
+class _Search:
+    """Goes over the ops in order and knows of each load whether its memory has been written to since."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.effects = Effects(function)
+        self.shown: dict[Value, Op] = {}
+        """From values to the load whose elements they show."""
+        self.late: set[Op] = set()
+
+    def run(self) -> set[Op]:
+        """The loads whose values are needed after a write."""
+        self._results(self._ops(self.function.region, set(), {}))
+        return self.late
+
+    def _ops(self, region: Region, stale: set[Op], outer: dict[Op, None]) -> set[Op]:
+        """Look at a region that begins with the loads ``stale`` overwritten; return those that are at its end."""
+        loads = dict(outer)
+        for op in region.body:
+            if op.name == "load":
+                self.shown[op.result] = op
+                loads[op] = None
+                continue
+            if "view" in op.definition.traits:
+                if op.operands[0] in self.shown:
+                    self.shown[op.result] = self.shown[op.operands[0]]
+                continue
+            self._read(op, stale)
+            if op.regions:
+                stale = self._inside(op, stale, loads)
+            elif self._writes(op):
+                stale = stale | {load for load in loads if self.effects.conflict(load, op)}
+        if region is not self.function.region:
+            self.late.update(self.shown[value] for value in region.yielded if value in self.shown)
+        return stale
+
+    def _read(self, op: Op, stale: set[Op]) -> None:
+        """The op reads its operands here."""
+        for value in op.operands:
+            load = self.shown.get(value)
+            if load is None or load in self.late:
+                continue
+            if load in stale or op.regions or self._overwrites(op, load):
+                self.late.add(load)
+
+    def _overwrites(self, op: Op, load: Op) -> bool:
+        """Whether the op writes to elements other than the one it reads at that moment."""
+        if not _has_elements(load) or not self._writes(op):
+            return False
+        same = op.name == "store" and op.operands[0] is load.operands[0] and op.operands[1] is load.result
+        return not same and self.effects.conflict(load, op)
+
+    def _writes(self, op: Op) -> bool:
+        return any(effect.kind in ("writes", "external") for effect in op.own_effects) and op.name not in _SILENT
+
+    def _inside(self, op: Op, stale: set[Op], loads: dict[Op, None]) -> set[Op]:
+        """Look into the regions of an op; the loads that are overwritten behind it."""
+        if op.name == "if":
+            return set().union(*(self._ops(region, stale, loads) for region in op.regions))
+        if any(self._writes(inner) for region in op.regions for inner in walk(region)):
+            stale = stale | {load for load in loads if self.effects.conflict(load, op)}
+        for region in op.regions:
+            self._ops(region, stale, loads)
+        return stale
+
+    def _results(self, stale: set[Op]) -> None:
+        """Of the loads that are returned, those of local variables that nobody else shows may go as they are."""
+        made = {op.result for op in self.function.region.body if op.name == "variable"}
+        for value in self.function.results:
+            if isinstance(value.type, Variable | Place):
+                shown = self.effects.places(value)
+                made = set() if ANYTHING in shown else made - shown
+        owner: dict[Value, Op] = {}
+        for value in self.function.results:
+            load = self.shown.get(value)
+            if load is None:
+                continue
+            places = self.effects.places(load.operands[0])
+            (variable,) = places if len(places) == 1 else (ANYTHING,)
+            if load in stale or variable not in made or owner.setdefault(variable, load) is not load:
+                self.late.add(load)
+
+
+def _has_elements(load: Op) -> bool:
+    assert isinstance(load.result.type, Tensor)
+    return load.result.type.rank > 0
+
+
+def _copied(region: Region, late: set[Op], values: dict[Value, Value]) -> Region:
+    """The region with a copy behind each of the loads ``late``, which everybody reads instead."""
+    builder = Builder()
+    for op in region.ops:
+        if any(operand in values for operand in op.operands):
+            op = replace(op, operands=tuple(values.get(operand, operand) for operand in op.operands))
+        if op.regions:
+            op = replace(op, regions=tuple(_copied(inner, late, values) for inner in op.regions))
+        builder.ops.append(op)
+        if op in late:
+            builder.loc = op.loc
+            values[op.result] = _copy(builder, op)
+    return Region(region.parameters, tuple(builder.ops))
+
+
+def _copy(builder: Builder, load: Op) -> Value:
+    assert isinstance(load.result.type, Tensor)
+    if _has_elements(load):
+        return builder.make("copy", load.result)
+    number = builder.make("cast", load.result, dtype=load.result.type.dtype)
+    return builder.make("broadcast", number, dims=(), axes=())
