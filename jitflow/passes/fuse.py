@@ -42,7 +42,7 @@ _LARGEST_GROUP = 160
 def fuse(function: Function) -> Function:
     """Group the ops of a tensor function into ``fusion`` ops; ``decisions`` in its attributes says what and why."""
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
-        op.regions or op.name == "variable" for op in function.region.body
+        op.regions or op.name in ("variable", "load", "store", "scatter") for op in function.region.body
     )
     program = _Program(Effects(function) if stateful else None)
     region = _Fusion(function.region, program, {}, frozenset()).run()
@@ -279,7 +279,7 @@ class _Fusion:
 
     def _inside(self, op: Op) -> Op:
         """An op that is no kernel, with its regions fused."""
-        if not op.regions:
+        if not op.regions or op.name == "fusion":
             return op
         known = {
             value: producer for value, producer in self.producer.items() if is_free(producer) or producer.name == "load"
