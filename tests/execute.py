@@ -28,11 +28,13 @@ __all__ = ["Compiled", "compile_ir", "layouts_of"]
 class Compiled:
     """A tensor function that can be called with arrays and scalars."""
 
-    def __init__(self, function: Function, layouts: Sequence[str] | None = None) -> None:
+    def __init__(
+        self, function: Function, layouts: Sequence[str] | None = None, pipeline: Sequence[str] = FUSION_PIPELINE
+    ) -> None:
         parameters = function.parameters
         layouts = layouts or ["C"] * len(parameters)
         attributes = MappingProxyType({**function.attributes, "layouts": tuple(layouts)})
-        self.fused = run_passes(replace(function, attributes=attributes), FUSION_PIPELINE)
+        self.fused = run_passes(replace(function, attributes=attributes), pipeline)
         self.lowered: Lowered = lower(self.fused)
         self.expanded = expand(self.lowered.host)
         self.executable = compile_program(self.expanded)
