@@ -68,7 +68,7 @@ def launching(inner: Function) -> Function:
         for parameter in inner.parameters:
             values.append(kit.make("argument", slot=slot, types=[parameter.type]))
             slot += 2 if str(parameter.type) == "c128" else 1
-        kit.add("launch", *values, kernel=inner.name)
+        kit.add("launch", *values, types=(), kernel=inner.name)
 
     return host(build, inner)
 

@@ -132,7 +132,7 @@ def test_a_check_fails_inside_nested_loops_of_a_kernel():
         freed = kit.make("alloc", kit.constant(50), dtype=I32)
         kit.add("result", kept, slot=0)
         kit.add("free", freed, kit.constant(50))
-        kit.add("launch", source, count, kernel="kernel")
+        kit.add("launch", source, count, types=(), kernel="kernel")
 
     executable = compile_program(host(build, inner))
     numbers = np.zeros((6, 10), np.int32)

@@ -135,7 +135,7 @@ def test_several_kernels():
         target = kit.make("argument", slot=0, types=[Buffer(I32)])
         for number, name in enumerate(["first", "second"]):
             shifted = kit.make("offset", target, kit.constant(4 * number))
-            kit.add("launch", shifted, kit.constant(number + 5, Scalar(I32)), kernel=name)
+            kit.add("launch", shifted, kit.constant(number + 5, Scalar(I32)), types=(), kernel=name)
 
     kernels = [kernel([Buffer(I32), Scalar(I32)], fill, name) for name in ("first", "second")]
     result = np.zeros(2, np.int32)
@@ -204,7 +204,7 @@ def test_every_library_symbol_has_an_address():
 
 def test_mistakes_are_compiler_bugs():
     with pytest.raises(CompilerBug, match="expected a kernel of this program, got 'missing'"):
-        compile_program(host(lambda kit: kit.add("launch", kernel="missing")))
+        compile_program(host(lambda kit: kit.add("launch", types=(), kernel="missing")))
     with pytest.raises(CompilerBug, match="expected one of"):
         compile_program(host(lambda kit: kit.add("library", symbol="missing")))
     with pytest.raises(CompilerBug, match="ddot: expected 6 operands, got 0"):

@@ -95,12 +95,16 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
         raise CompilerBug(
             f"launch: expected a kernel of this program, got {op.attributes['kernel']!r}", location=op.loc
         )
-    arguments = ", ".join([*(out.typed(operand) for operand in op.operands), "ptr %error"])
+    types = [register_type(result.type) for result in op.results]
+    places = [out.stack(text) for text in types]
+    arguments = ", ".join(
+        [*(out.typed(operand) for operand in op.operands), *(f"ptr {place}" for place in places), "ptr %error"]
+    )
     status = out.let(f'call i32 @"{kernel.name}"({arguments})')
     if can_fail(kernel):
         passed = out.let(f"icmp eq i32 {status}, 0")
         out.fail_unless(passed, lambda: out.leave(status))
-    return ()
+    return [out.let(f"load {text}, ptr {place}") for text, place in zip(types, places, strict=True)]
 
 
 def _library(out: Emitter, op: Op) -> Sequence[str]:

@@ -32,8 +32,6 @@ class ModuleText:
 
     def __init__(self, program: Function, symbols: Sequence[str], *, fast_math: bool) -> None:
         self.kernels: dict[str, Function] = {kernel.name: kernel for kernel in program.functions}
-        self.scalar_kernels = tuple(kernel.name for kernel in program.functions if kernel.attributes.get("scalar"))
-        """Kernels that are the user's own scalar loops, which LLVM's loop passes may improve."""
         self.symbols: list[str] = list(symbols)
         self.sites: list[Op] = []
         self.fast_flags = FAST_MATH if fast_math else ""

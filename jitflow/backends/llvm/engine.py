@@ -19,11 +19,12 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from jitflow.backends.llvm.module import Work
+
 __all__ = ["ENGINE", "Engine"]
 
-CODEGEN_LEVEL = 1
-"""Of kernels. Level 2 gives the same code for straight vector code; nothing between 1 and 0 exists, and 0 spills
-everything."""
+_LEVELS: dict[Work, int] = {"calls": 0, "vectors": 1, "loops": 2}
+"""Levels of code generation. For straight vector code, level 2 gives what level 1 gives; level 0 spills everything."""
 
 
 LINKER_SERVES = 128
@@ -37,6 +38,7 @@ class Engine:
         self.lock = threading.RLock()
         self._linked = 0
         self._current_linker: Any = None
+        self._machines: dict[Work, Any] = {}
 
     @cached_property
     def _target(self) -> Any:
@@ -54,28 +56,24 @@ class Engine:
             cpu=llvm.get_host_cpu_name(), features=self.features.flatten(), opt=level, reloc="pic", codemodel="small"
         )
 
-    @cached_property
-    def machine(self) -> Any:
-        """The target machine for kernels, which keeps what it learns about a set of function attributes."""
-        return self._make_machine(CODEGEN_LEVEL)
-
-    @cached_property
-    def quick_machine(self) -> Any:
-        """The target machine for code that is only calls and stores: a third of the time, and as good."""
-        return self._make_machine(0)
+    def machine(self, work: Work) -> Any:
+        """The target machine for a kind of module, which keeps what it learns about a set of function attributes."""
+        if work not in self._machines:
+            self._machines[work] = self._make_machine(_LEVELS[work])
+        return self._machines[work]
 
     def _linker(self) -> Any:
         """The linker for the next library; one that has served long enough goes with the last of its libraries."""
         self._linked += 1
         if self._linked % LINKER_SERVES == 1:
-            self._current_linker = llvm.create_lljit_compiler(self._make_machine(CODEGEN_LEVEL))
+            self._current_linker = llvm.create_lljit_compiler(self._make_machine(_LEVELS["vectors"]))
         return self._current_linker
 
     @cached_property
     def header(self) -> str:
         """The lines of a module that name the target."""
         with self.lock:
-            layout = self.machine.target_data
+            layout = self.machine("vectors").target_data
             return f'target datalayout = "{layout}"\ntarget triple = "{llvm.get_process_triple()}"'
 
     @cached_property
@@ -88,23 +86,23 @@ class Engine:
         """Text to a module in a context of its own. Raises RuntimeError where LLVM refuses it."""
         return llvm.parse_assembly(text, llvm.create_context())
 
-    def optimise(self, module: Any, scalar_functions: tuple[str, ...] = ()) -> None:
-        """Run the short pipeline on a module, and LLVM's own on functions that are scalar loops of the user's."""
-        if not scalar_functions:
+    def optimise(self, module: Any, work: Work) -> None:
+        """Run LLVM's own passes on a module of scalar loops; the others are as they should be."""
+        if work != "loops":
             return
         options = llvm.create_pipeline_tuning_options(speed_level=2)
-        builder = llvm.create_pass_builder(self.machine, options)
-        passes = builder.getFunctionPassManager()
-        for name in scalar_functions:
-            passes.run(module.get_function(name), builder)
+        options.loop_vectorization = options.slp_vectorization = True
+        options.loop_interleaving = options.loop_unrolling = True
+        builder = llvm.create_pass_builder(self.machine(work), options)
+        builder.getModulePassManager().run(module, builder)
 
-    def generate(self, module: Any, *, quick: bool = False) -> bytes:
+    def generate(self, module: Any, work: Work) -> bytes:
         """Object code of a module."""
-        return bytes((self.quick_machine if quick else self.machine).emit_object(module))
+        return bytes(self.machine(work).emit_object(module))
 
-    def assembly(self, module: Any, *, quick: bool = False) -> str:
+    def assembly(self, module: Any, work: Work) -> str:
         """The assembly text of a module."""
-        return str((self.quick_machine if quick else self.machine).emit_assembly(module))
+        return str(self.machine(work).emit_assembly(module))
 
     def link(self, codes: Sequence[bytes], names: tuple[str, ...]) -> Linked:
         """Put object code into memory, as one library. It stays there as long as the result lives."""

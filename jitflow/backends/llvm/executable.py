@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.backends.llvm.engine import ENGINE, Linked
-from jitflow.backends.llvm.module import RUN, ProgramText, emit_program
+from jitflow.backends.llvm.module import RUN, ProgramText, Work, emit_program
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op
 
@@ -19,7 +19,7 @@ __all__ = ["Executable", "compile_program"]
 class Executable:
     """One native program. Its code is freed with this object, so whoever may still call it keeps it.
 
-    ``text``: the program in LLVM's language, the module of the kernels before that of the host program.
+    ``text``: the program in LLVM's language, the modules of the kernels before that of the host program.
     ``object_code``: what a cache would store, by module; it holds no address.
     ``symbols``: names of the library functions whose addresses the context must hold from slot 2 on.
     ``sites``: the ops that can fail, by the site index in error slot 1.
@@ -29,7 +29,7 @@ class Executable:
     def __init__(
         self, program: ProgramText, object_code: Sequence[bytes], linked: Linked, times: Mapping[str, float]
     ) -> None:
-        self.text = f"{program.kernels}\n{program.host}" if program.kernels else program.host
+        self.text = program.text
         self.object_code = tuple(object_code)
         self.symbols = tuple(program.collected.symbols)
         self.sites: tuple[Op, ...] = tuple(program.collected.sites)
@@ -45,7 +45,7 @@ class Executable:
         """The machine code as assembly text, generated anew."""
         with ENGINE.lock:
             return "\n".join(
-                ENGINE.assembly(module, quick=quick) for module, quick in _optimised_modules(self._program, _Clock())
+                ENGINE.assembly(module, work) for module, work in _optimised_modules(self._program, _Clock())
             )
 
 
@@ -68,23 +68,22 @@ def compile_program(
         clock.restart()
         try:
             modules = _optimised_modules(program, clock)
-            codes = [ENGINE.generate(module, quick=quick) for module, quick in modules]
+            codes = [ENGINE.generate(module, work) for module, work in modules]
             clock.stop("generate")
             linked = ENGINE.link(codes, names)
             clock.stop("link")
         except RuntimeError as error:
-            text = program.kernels + program.host
-            raise CompilerBug(f"LLVM refused the module: {error}", pass_name="llvm", surrounding=text) from error
+            message = f"LLVM refused the module: {error}"
+            raise CompilerBug(message, pass_name="llvm", surrounding=program.text) from error
     return Executable(program, codes, linked, clock.times)
 
 
-def _optimised_modules(program: ProgramText, clock: _Clock) -> list[tuple[Any, bool]]:
-    """The modules, each with whether quick code generation is good enough for it."""
-    texts = [(program.kernels, False), (program.host, True)]
-    modules = [(ENGINE.parse(text), quick) for text, quick in texts if text]
+def _optimised_modules(program: ProgramText, clock: _Clock) -> list[tuple[Any, Work]]:
+    """The modules, each with what it is."""
+    modules = [(ENGINE.parse(module.text), module.work) for module in program.modules]
     clock.stop("parse")
-    if program.kernels:
-        ENGINE.optimise(modules[0][0], program.collected.scalar_kernels)
+    for module, work in modules:
+        ENGINE.optimise(module, work)
     clock.stop("optimise")
     return modules
 

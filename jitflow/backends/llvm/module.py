@@ -1,13 +1,15 @@
 """From a host program with its kernels to LLVM's language, as text.
 
 The host program becomes `run`, the only function that is visible from outside; each kernel a hidden function that takes
-its operands by value and a pointer to the error slots, and returns a status, 0 for success.
+its operands by value, an address for each number that it gives, and a pointer to the error slots, and returns a status,
+0 for success.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from jitflow.backends.llvm.emitter import Emitter, ModuleText
 from jitflow.backends.llvm.ledger import Ledger
@@ -17,23 +19,42 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, walk
 from jitflow.ir.types import Buffer
 
-__all__ = ["RUN", "ProgramText", "emit_program"]
+__all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 
 RUN = "run"
 _SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #0"
 
 
+Work = Literal["calls", "vectors", "loops"]
+"""What a module is, which decides what LLVM should do with it.
+
+``calls`` are straight lines of calls and stores, which run as fast without any optimisation; ``vectors`` are explicit
+vector code, which wants good code generation and no passes; ``loops`` are scalar loops, for which LLVM has its passes.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleCode:
+    """A module in LLVM's language."""
+
+    work: Work
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramText:
-    """A program in LLVM's language, in two modules that are linked together.
+    """A program in LLVM's language, in modules that are linked together, and what was collected with it.
 
-    ``kernels`` are worth optimised code generation; it is empty if there are none. ``host`` is `run`, its ledger and
-    the text that came with the program: straight lines of calls and stores, which run as fast without.
+    The last one holds `run`, its ledger and the text that came with the program.
     """
 
-    kernels: str
-    host: str
+    modules: tuple[ModuleCode, ...]
     collected: ModuleText
+
+    @property
+    def text(self) -> str:
+        """All modules, one after the other."""
+        return "\n".join(module.text for module in self.modules)
 
 
 def emit_program(
@@ -48,12 +69,20 @@ def emit_program(
         raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
     module = ModuleText(program, extra_symbols, fast_math=fast_math)
     frame = (header, f"attributes #0 = {{ {attributes} }}", _METADATA)
-    functions = [_kernel(module, kernel) for kernel in program.functions]
-    kernels = _assemble(module.take_declarations(), functions, *frame) if functions else ""
+    parts: list[ModuleCode] = []
+
+    def add(work: Work, functions: Iterable[str]) -> None:
+        texts = list(functions)
+        if texts:
+            parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
+
+    scalar = [kernel for kernel in program.functions if kernel.attributes.get("scalar")]
+    add("vectors", (_kernel(module, kernel) for kernel in program.functions if kernel not in scalar))
+    add("loops", (_kernel(module, kernel) for kernel in scalar))
     for kernel in program.functions:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
-    run = _host(module, program)
-    return ProgramText(kernels, _assemble(module.take_declarations(), [run, extra_text], *frame), module)
+    add("loops" if program.attributes.get("loops") else "calls", [_host(module, program), extra_text])
+    return ProgramText(tuple(parts), module)
 
 
 def _assemble(
@@ -77,7 +106,10 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
         parameters.append(f"{register_type(parameter.type)}{promise} {name}")
     out.lines.append("  br label %enter")
     out.begin("enter")
-    out.emit_region(kernel.region)
+    results = out.emit_region(kernel.region)
+    for number, (value, operand) in enumerate(zip(kernel.results, results, strict=True)):
+        out.do(f"store {register_type(value.type)} {operand}, ptr %r{number}")
+        parameters.append(f"ptr noalias %r{number}")
     if any(op.attributes.get("streaming") for op in walk(kernel.region)):
         # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
         out.do("fence seq_cst")
@@ -86,7 +118,8 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
 
 
 def _parameter_types(kernel: Function) -> list[str]:
-    return [*(register_type(parameter.type) for parameter in kernel.parameters), "ptr"]
+    types = [register_type(parameter.type) for parameter in kernel.parameters]
+    return [*types, *("ptr" for _ in kernel.results), "ptr"]
 
 
 def _host(module: ModuleText, program: Function) -> str:

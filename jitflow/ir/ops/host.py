@@ -30,8 +30,8 @@ HOST_OPS = [
           (Effect("allocates"), Effect("check")), frozenset(), ("dtype", "device")),
     OpDef("free", "buffer, bytes: gives memory back", "host", 2, _nothing,
           lambda operands, attributes, types: (), (Effect("writes", 0),)),
-    OpDef("launch", "runs the kernel ``kernel`` on the operands; fails where a check in it fails", "host", None,
-          _nothing, None, _EXTERNAL, frozenset(), ("kernel",)),
+    OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "
+          "fails", "host", None, None, None, _EXTERNAL, frozenset(), ("kernel",)),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),
     OpDef("offset", "buffer, bytes: the same memory from that many bytes on", "host", 2,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.core import Attributes, Function, Op, Region, Value, walk
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
 from jitflow.passes.layout import view_layout
@@ -18,6 +18,7 @@ from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
 from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.library import lower_matmul
+from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage, is_array
 from jitflow.passes.lower.results import ResultPlace, give_results
@@ -68,9 +69,16 @@ class HostLowering(OwningProgram):
         self.builder.add("yield")
         host = Function(
             self.function.name, Region((), tuple(self.builder.ops)), (), "host",
-            MappingProxyType({}), tuple(self.kernels),
+            self._attributes(), tuple(self.kernels),
         )  # fmt: skip
+        if not self.target.distributed:
+            host = outline(host, overlap=bool(self.function.attributes.get("overlap")))
         return Lowered(host, places, slots)
+
+    def _attributes(self) -> Attributes:
+        """``loops`` says that the user's own loops are in it, which are worth LLVM's passes."""
+        has_loops = any(op.name in ("for", "while") for op in walk(self.function.region))
+        return MappingProxyType({"loops": True} if has_loops else {})
 
     def _body(self) -> tuple[tuple[ResultPlace, ...], int]:
         """Everything between the arguments and the end."""

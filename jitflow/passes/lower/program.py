@@ -227,6 +227,6 @@ class HostProgram:
                 scratch.append((buffer, nbytes))
                 arguments.append(buffer)
         self.kernels.append(kernel.function)
-        self.builder.add("launch", *arguments, kernel=kernel.function.name)
+        self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)

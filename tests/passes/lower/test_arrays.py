@@ -38,7 +38,8 @@ func @rotate(%x: f64[n], %turns: int) {{
   %t: index[t] = to_index %turns {{binds="t"}}
   %y: f64[n] = multiply %x, %two
   %z: f64[n] = add %y, %x
-  %a: f64[n], %b: f64[n], %c: f64[n] = for %zero, %t, %one, %x, %y, %z (%i: index[i], %u: f64[n], %v: f64[n], %w: f64[n]) {{
+  %a: f64[n], %b: f64[n], %c: f64[n] = for %zero, %t, %one, %x, %y, %z (
+      %i: index[i], %u: f64[n], %v: f64[n], %w: f64[n]) {{
     yield %w, %u, %v
   }}
   %both: f64[n] = add %z, %y
@@ -283,7 +284,8 @@ func @frame(%x: var i32[n, m], %k: i32) {{
 
 
 def test_numbers_fill_places_and_places_are_results():
-    for array in (np.zeros((4, 5), np.int32), np.zeros((5, 4), np.int32, order="F"), np.zeros((6, 14), np.int32)[::2, ::3]):
+    zeros = np.zeros((6, 14), np.int32)
+    for array in (zeros, np.asfortranarray(zeros), zeros[::2, ::3]):
         check(FILL, (array, np.int32(3)))
 
 
