@@ -5,18 +5,16 @@ Written arguments are compared as well as results, and so is what memory a resul
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Function, Op, Region
+from jitflow.ir.core import Function
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Place, Variable
 from jitflow.ir.verifier import verify
-from jitflow.passes.fuse import fuse
 from jitflow.runtime.pool import memory_stats
 from tests.execute import Compiled, layouts_of
 
@@ -29,25 +27,10 @@ def compiled(text: str, *arguments: Any) -> Compiled:
     """The program for the layout classes of these arguments, its kernels made region by region."""
     function = parse(text)
     verify(function)
-    made = Compiled(_fused_inside(function), layouts_of(arguments), ["fuse"])
+    made = Compiled(function, layouts_of(arguments))
     verify(made.lowered.host)
     verify(made.expanded)
     return made
-
-
-def _fused_inside(function: Function) -> Function:
-    """The kernels of every region inside, each region on its own."""
-    return replace(function, region=_with_regions(function.region))
-
-
-def _with_regions(region: Region) -> Region:
-    ops = []
-    for op in region.ops:
-        if op.regions and op.name != "fusion":
-            inner = tuple(fuse(Function("region", _with_regions(r))).region for r in op.regions)
-            op = Op(op.definition, op.operands, op.results, op.attributes, inner, op.loc)
-        ops.append(op)
-    return Region(region.parameters, tuple(ops))
 
 
 def check(text: str, *calls: tuple[Any, ...], exact: bool = True) -> Compiled:
