@@ -24,6 +24,7 @@ from jitflow.ir.types import Type
 from jitflow.ir.verifier import verify
 from jitflow.passes.pipeline import run_passes
 from tests.compare import assert_all_same, tolerance_of
+from tests.execute import Compiled
 from tests.passes.stateful_programs import stateful_program
 from tests.special_numbers import arguments_for
 
@@ -112,6 +113,29 @@ def test_passes_keep_the_meaning_of_many_programs(block: int) -> None:
             except Exception as error:
                 error.add_note(f"seed {seed}, {pipeline}:\n{stateful_program(seed)}")
                 raise
+
+
+def _compiled_agrees(seed: int) -> None:
+    function, random = stateful_program(seed), np.random.default_rng(seed)
+    code = Compiled(function)
+    for _ in range(2):
+        arguments = arguments_for(function, random, smallest=3)
+        copies = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
+        expected, actual = interpret(function, *arguments), code(*copies)
+        assert_all_same(actual, expected, tolerance_of(function))
+        assert_all_same(copies, arguments)
+
+
+def test_compiled_programs_agree() -> None:
+    for seed in range(20, 36):
+        _compiled_agrees(seed)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("block", range(40))
+def test_many_compiled_programs_agree(block: int) -> None:
+    for seed in range(1000 + 20 * block, 1020 + 20 * block):
+        _compiled_agrees(seed)
 
 
 def test_without_snapshot_the_memory_shows() -> None:

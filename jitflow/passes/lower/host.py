@@ -152,7 +152,7 @@ class HostLowering(OwningProgram):
     def arithmetic(self, op: Op) -> None:
         """Arithmetic on numbers and checks: the host program does it itself."""
         operands = [self.number(operand) for operand in op.operands]
-        types = [result.type for result in op.results]
+        types = [Scalar(type.dtype) if isinstance(type, Tensor) else type for type in (r.type for r in op.results)]
         name = "cast" if op.name == "copy" else op.name
         attributes = dict(op.attributes)
         if op.name == "copy":
