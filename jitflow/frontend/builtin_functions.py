@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
+from jitflow.frontend import conversions
 from jitflow.frontend.control.sources import traced_enumerate, traced_range, traced_reversed, traced_zip
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
@@ -36,6 +37,9 @@ def traced_len(thing: Any) -> Any:
 
 def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    if len(args) == 1 and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
+        array = args[0]
+        return conversions.fold(array[1:], array[0], lambda best, other: _extremum(name, best, other))
     items = list(args[0]) if len(args) == 1 else list(args)
     if not any(isinstance(item, Tracer) for item in items) or keywords.get("key") is not None:
         return getattr(builtins, name)(*args, **keywords)
@@ -124,7 +128,10 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
         def __hash__(cls) -> int:
             return hash(kind)
 
-    return StandIn(kind.__name__, (kind,), {"__slots__": (), "__module__": kind.__module__})
+    members: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__}
+    if kind in (bool, int, float, complex):
+        members["dtype"] = np.dtype(kind)  # NumPy asks a class that it does not know for it
+    return StandIn(kind.__name__, () if kind is bool else (kind,), members)
 
 
 def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
@@ -169,12 +176,19 @@ def _errstate(**kinds: Any) -> Any:
 
 BUILTIN_FUNCTIONS: dict[str, Any] = {
     "len": traced_len,
+    "sum": conversions.sum_,
+    "any": conversions.any_,
+    "all": conversions.all_,
     "range": traced_range,
     "enumerate": traced_enumerate,
     "zip": traced_zip,
     "reversed": traced_reversed,
     "max": partial(_extremum, "max"),
     "min": partial(_extremum, "min"),
+    "int": _stand_in(int, conversions.int_),
+    "float": _stand_in(float, conversions.float_),
+    "complex": _stand_in(complex, conversions.complex_),
+    "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
     "super": _stand_in(super, _super),
 }

@@ -53,18 +53,6 @@ def decides_by_chaining(x):
     return 0 < x < 1
 
 
-def converts_to_float(x):
-    return float(x.sum())
-
-
-def converts_to_int(n):
-    return int(n)
-
-
-def takes_an_item(x):
-    return x.sum().item()
-
-
 def indexes_a_list(x, n):
     return [x, x][n]
 
@@ -273,10 +261,6 @@ def decides_by_and(x, y):
     return x.any() and y.any()
 
 
-def sums_as_python_does(x):
-    return sum(x)
-
-
 def raises_on_overflow(x):
     with np.errstate(over="raise"):
         return x * 2
@@ -309,9 +293,6 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (decides, (X,)),
     (decides_in_a_loop, (1.0,)),
     (decides_by_chaining, (0.5,)),
-    (converts_to_float, (X,)),
-    (converts_to_int, (3,)),
-    (takes_an_item, (X,)),
     (indexes_a_list, (X, 1)),
     (iterates, (np.ones((3, 2)),)),
     (formats, (X,)),
@@ -358,7 +339,6 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (finds, (X,)),
     (asserts, (X,)),
     (decides_by_and, (X, X)),
-    (sums_as_python_does, (X,)),
     (raises_on_overflow, (X,)),
     (passes_an_unknown_keyword, (X,)),
     (calls_a_method_of_strings, (X,)),

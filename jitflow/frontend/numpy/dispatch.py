@@ -39,7 +39,7 @@ from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.trace import current_trace
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
-           "set_item"]  # fmt: skip
+           "set_attribute", "set_item"]  # fmt: skip
 
 Handler = Callable[..., Any]
 
@@ -133,6 +133,9 @@ get_item = _located(indexing.get_item)
 
 set_item = _located(storing.set_item)
 """``array[index] = value``."""
+
+set_attribute = _located(storing.set_attribute)
+"""``array.name = value``."""
 
 METHODS: Mapping[str, Handler] = MappingProxyType(
     {name: _located(handler) for name, handler in methods.METHODS.items()}

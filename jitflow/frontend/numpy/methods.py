@@ -44,6 +44,12 @@ def _fill(array: Any, value: Any) -> None:
     elementwise.copyto(array, value, "unsafe")
 
 
+def _item(array: Any, *index: Any) -> Any:
+    from jitflow.frontend.conversions import item  # which stands on control flow, and that on this package
+
+    return item(array, *index)
+
+
 def _itemsize(array: Any) -> int:
     return values.dtype_of_value(as_value(array)).itemsize
 
@@ -85,6 +91,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "copy": _copied,
         "dot": linear.dot,
         "fill": _fill,
+        "item": _item,
     }
 )
 

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, indexing, values
 from jitflow.frontend.numpy.operands import Operand, as_value, operand, refuse
 from jitflow.frontend.numpy.promotion import convert
+from jitflow.frontend.numpy.shape import reshape_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
@@ -158,6 +159,22 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
         return
     moved, found, before = indexing.looked_up(_shown(a), laid_out)
     _scatter(moved, found, before, operand(b), "add")
+
+
+def set_attribute(array: Any, name: str, value: Any) -> None:
+    """``array.name = value`` for the attributes that can be assigned to."""
+    if name == "shape":
+        array._value = reshape_value(array._value, value)
+    elif name == "real":
+        set_item(array, Ellipsis, value if array.dtype.kind != "c" else value + 1j * array.imag)
+    elif name == "imag":
+        if array.dtype.kind != "c":
+            raise UserTypeError("array does not have imaginary part to set")
+        set_item(array, Ellipsis, array.real + 1j * value)
+    elif name == "T":
+        raise UserAttributeError("attribute 'T' of 'numpy.ndarray' objects is not writable")
+    else:
+        set_item(array, Ellipsis, reshape_value(as_value(value), array.shape))
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:

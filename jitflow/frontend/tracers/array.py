@@ -100,13 +100,15 @@ class ArrayTracer(Tracer):
     def __setattr__(self, name: str, value: Any) -> None:
         if name in ("_value", "_trace", "owned"):
             object.__setattr__(self, name, value)
-            return
-        raise located(
-            UserNotImplementedError(
-                f"assigning to the attribute {name!r} of an array is not compiled",
-                mend="use the function that returns a new array (x.reshape(...), x.astype(...))",
+        elif name in ("shape", "real", "imag", "flat", "T"):
+            numpy_functions().set_attribute(self, name, value)
+        else:
+            raise located(
+                UserNotImplementedError(
+                    f"assigning to the attribute {name!r} of an array is not compiled",
+                    mend="use the function that returns a new array (x.reshape(...), x.astype(...))",
+                )
             )
-        )
 
     def assign(self, value: Value) -> ArrayTracer:
         """Make the array be ``value``, of the same type, for everybody who shows its memory.

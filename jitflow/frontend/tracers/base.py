@@ -110,9 +110,6 @@ class Tracer:
             UserAttributeError(f"{stands_for.__module__}.{stands_for.__name__} object has no attribute {name!r}")
         )
 
-    def item(self, *args: Any) -> NoReturn:
-        raise self._conversion(".item()", "leave it out: the value can be used as it is")
-
     def tolist(self) -> NoReturn:
         raise self._conversion(".tolist()", "return the array and call tolist() on the result")
 

@@ -1,0 +1,140 @@
+"""Python's numbers from traced ones: ``int(x)``, ``float(x)``, ``bool(x)``, and what Python folds: ``sum``, ``any``...
+
+The results stay values of the running program. `int` raises for nan and infinity as Python does.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.control.branch import and_, or_
+from jitflow.frontend.control.logic import as_python_bool, truth
+from jitflow.frontend.control.loop import for_
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.python_numbers import apply, as_weak
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, C128, F64, I64
+
+__all__ = ["all_", "any_", "bool_", "complex_", "float_", "fold", "int_", "item", "sum_"]
+
+
+def int_(*args: Any, **keywords: Any) -> Any:
+    """`int`."""
+    if not args or not isinstance(args[0], tracers.Tracer):
+        return builtins.int(*args, **keywords)
+    (number,) = args
+    if isinstance(number, tracers.SizeTracer):
+        return number
+    value = _number(number, "int")
+    if values.dtype_of_value(value).kind == "c":
+        raise located(UserTypeError("int() argument must be a string, a bytes-like object or a real number, not "
+                                    f"'{number.__class__.__name__}'"))  # fmt: skip
+    weak = as_weak(value, F64) if values.dtype_of_value(value).kind == "f" else value
+    return apply("trunc", tracers.wrap(weak)) if weak is not value else _integer(value)
+
+
+def _integer(value: Value) -> Any:
+    return tracers.wrap(as_weak(value, I64))
+
+
+def float_(*args: Any) -> Any:
+    """`float`."""
+    if not args or not isinstance(args[0], tracers.Tracer):
+        return builtins.float(*args)
+    value = _number(args[0], "float")
+    if values.dtype_of_value(value).kind == "c":
+        raise located(UserTypeError("float() argument must be a string or a real number, not 'complex'"))
+    return tracers.wrap(as_weak(value, F64))
+
+
+def complex_(*args: Any) -> Any:
+    """`complex`."""
+    if not any(isinstance(argument, tracers.Tracer) for argument in args):
+        return builtins.complex(*args)
+    parts = [tracers.wrap(as_weak(_number(argument, "complex"), C128)) if isinstance(argument, tracers.Tracer)
+             else builtins.complex(argument) for argument in args]  # fmt: skip
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1] * 1j
+
+
+def bool_(*args: Any) -> Any:
+    """`bool`."""
+    if not args or not isinstance(args[0], tracers.Tracer):
+        return builtins.bool(*args)
+    answer = truth(args[0])
+    return answer if isinstance(answer, builtins.bool) else as_python_bool(answer)
+
+
+def item(array: Any, *index: Any) -> Any:
+    """``array.item()``: the Python number."""
+    if index:
+        array = array[index[0] if len(index) == 1 and isinstance(index[0], tuple) else tuple(index)]
+    value = _number(array, "item")
+    kind = values.dtype_of_value(value).kind
+    if kind == "b":
+        return tracers.wrap(as_weak(value, BOOL))
+    return {"i": int_, "u": int_, "f": float_, "c": complex_}[kind](array)
+
+
+def _number(thing: Any, what: str) -> Value:
+    """The number, or the only element of an array."""
+    value: Value = tracers.lift(thing)
+    if values.rank(value):
+        if not all(map(broadcasting.is_one, values.dims(value))):
+            if what == "item":
+                raise located(UserValueError("can only convert an array of size 1 to a Python scalar"))
+            raise located(UserTypeError("only length-1 arrays can be converted to Python scalars"))
+        value = values.reshape(value, (), assumed=True)
+    return values.as_scalar(value)
+
+
+# -- folds --------------------------------------------------------------------------------------------------
+
+
+def fold(array: Any, first: Any, step: Callable[[Any, Any], Any]) -> Any:
+    """``first`` and the items of an array, combined in order."""
+    total = first
+
+    def body(item: Any) -> None:
+        nonlocal total
+        total = step(total, item)
+
+    for_(array, body, None, ("total",), ())
+    return total
+
+
+def sum_(items: Any, start: Any = 0) -> Any:
+    """`sum`: in order, as Python adds."""
+    if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
+        return fold(items, start, lambda total, other: total + other)
+    return builtins.sum(items, start)
+
+
+def any_(items: Any) -> Any:
+    """`any`."""
+    if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
+        return bool_(np.any(items))
+    answer: Any = False
+    for thing in items:
+        answer = or_(answer, lambda thing=thing: bool_(thing))
+        if answer is True:
+            return True
+    return answer
+
+
+def all_(items: Any) -> Any:
+    """`all`."""
+    if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
+        return bool_(np.all(items))
+    answer: Any = True
+    for thing in items:
+        answer = and_(answer, lambda thing=thing: bool_(thing))
+        if answer is False:
+            return False
+    return answer

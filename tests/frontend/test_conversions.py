@@ -1,0 +1,47 @@
+"""Python's conversions and folds of traced values, compared with Python."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.compare import assert_same
+from tests.frontend.interpreted import interpreted
+
+X = np.array([3.75, -2.5, 0.0, 7.0])
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: int(x[0]),
+        lambda x: int(x[1]) + 1,
+        lambda x: float(x[2]),
+        lambda x: float(x[0] > 1),
+        lambda x: bool(x[2]),
+        lambda x: complex(x[0], x[1]),
+        lambda x: x[3].item() / 2,
+        lambda x: x.item(1),
+        lambda x: x[:1].item(),
+        lambda x: sum(x),
+        lambda x: sum([x[0], x[1]]),
+        lambda x: max(x),
+        lambda x: min(x),
+        lambda x: any(x > 5),
+        lambda x: all([x[0] > 1, x[1] > 1]),
+        lambda x: x.astype(int),
+        lambda x: np.zeros(3, dtype=bool),
+        lambda x: (isinstance(x[0].item(), float), type(int(x[0])) is int),
+        lambda x: x[: int(x[0])],
+        lambda x: np.arange(int(x[3])) * float(x[1]),
+    ],
+)
+def test_conversions(program: Any):
+    assert_same(interpreted(program)(X), program(X))
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_no_integer(number: float):
+    with pytest.raises((ValueError, OverflowError), match="cannot convert float"):
+        interpreted(lambda x: int(x[0]))(np.array([number]))
