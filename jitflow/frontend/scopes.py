@@ -81,9 +81,7 @@ class Scope:
             yield scope
             scope = scope.outer
 
-    def insert(
-        self, value: Value, name: str, *operands: Value, results: Sequence[Value], **attributes: Any
-    ) -> None:
+    def insert(self, value: Value, name: str, *operands: Value, results: Sequence[Value], **attributes: Any) -> None:
         """Put an op behind the one that made ``value``."""
         loc = next((op.loc for op in self.builder.ops if value in op.results), self.builder.loc)
         op = Op(OPS[name], operands, tuple(results), MappingProxyType(attributes), loc=loc)

@@ -196,9 +196,7 @@ class Trace:
     def is_visible_in(self, scope: Scope) -> Callable[[Dim], bool]:
         """A test whether a dim's sizes are all bound where ``scope`` is, and not in a region that it does not see."""
         around = set(scope.around())
-        return lambda dim: all(
-            name not in self._unbound or self._unbound[name] in around for name in symbols(dim)
-        )
+        return lambda dim: all(name not in self._unbound or self._unbound[name] in around for name in symbols(dim))
 
     def is_open(self, dim: Dim) -> bool:
         """Whether the dim has a size in it that only the running program finds, so that no guard can test it."""

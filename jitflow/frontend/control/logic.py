@@ -143,4 +143,3 @@ def raise_(error: Any, cause: Any) -> NoReturn:
             )
         )
     fail(kind, str(raised.args[0]) if raised.args else "")
-

@@ -137,9 +137,7 @@ class _Turn:
 
 
 class _Loop:
-    def __init__(
-        self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]
-    ) -> None:
+    def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
 
     def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> None:
@@ -220,9 +218,7 @@ class _Loop:
         path = trace_path(lambda: run(position), lambda: self.cells.read(self.state), scope)
         return _Turn(path, parameters, condition, condition_parameters, proceed)
 
-    def _enter(
-        self, locals_: list[_Local], source: Source | None, *, counted: bool
-    ) -> tuple[list[Value], Any]:
+    def _enter(self, locals_: list[_Local], source: Source | None, *, counted: bool) -> tuple[list[Value], Any]:
         """Make a region's parameters, and bind the locals that are carried to them."""
         trace = current_trace()
         parameters: list[Value] = []

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jitflow.ir.core import Op
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import product
 from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.passes.layout import Layout
+from jitflow.passes.lower.in_place import replaces_own_elements
 from jitflow.passes.lower.kernel import lower_nest
 from jitflow.passes.lower.numbers import is_number_work, lower_number_work, with_numbers
 from jitflow.passes.lower.packing import packed_layouts
+from jitflow.passes.lower.program import Storage
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering
@@ -33,18 +37,13 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         stored[position] = target = host.allocate(operand.type.dtype, operand.type.dims, layout)
         host.copy_into(operand, target, layout)
         layouts[position] = layout
-    into = {
-        position: host.destinations[result][1]
-        for position, result in enumerate(op.results)
-        if result in host.destinations
-    }
+    places = {result: place for result in op.results if (place := _place_of(host, op, result)) is not None}
+    into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
     reshaped = any(result in host.reshaped for result in op.results)
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
     kernel = lower_nest(op, layouts, host.target, name=name, keep_order=reshaped, into=into)
     outputs = [
-        host.part_of(host.destinations[result][0])
-        if result in host.destinations
-        else host.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
+        places[result].storage if result in places else host.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
         for result, layout in zip(op.results, kernel.layouts, strict=True)
     ]
     host.launch(kernel, op.operands, outputs, stored)
@@ -56,8 +55,43 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         if isinstance(result.type, Scalar):
             host.set_number(result, host.builder.make("read", storage.buffer, host.dim(0), lanes=0))
             host.free(storage)
-        elif result not in host.destinations:
+        elif result not in places:
             host.give(result, storage)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Memory that exists, and how a result lies in it."""
+
+    storage: Storage
+    layout: Layout
+
+
+def _place_of(host: HostLowering, op: Op, result: Value) -> _Place | None:
+    """Where a result goes that gets no memory of its own: a concatenation, or the place that it is stored to."""
+    if result in host.destinations:
+        concatenation, layout = host.destinations[result]
+        return _Place(host.part_of(concatenation), layout)
+    early = host.early.get(result)
+    if early is None:
+        return None
+    for view in early.views:
+        host.view(view)
+    place = early.store.operands[0]
+    storage, layout = host.storage[place], host.layouts[place]
+    for operand, parameter in zip(op.operands, op.regions[0].parameters, strict=True):
+        if operand not in host.storage or not host.may_overlap(operand, place):
+            continue
+        layouts = {
+            inner: host.layouts[outer]
+            for outer, inner in zip(op.operands, op.regions[0].parameters, strict=True)
+            if isinstance(inner.type, Tensor)
+        }
+        same = host.storage[operand] is storage
+        if not same or not replaces_own_elements(op, layouts, parameter, layout):
+            return None
+    host.stored.add(early.store)
+    return _Place(storage, layout)
 
 
 def _check_not_empty(host: HostLowering, op: Op) -> None:

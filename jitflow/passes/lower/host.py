@@ -17,6 +17,8 @@ from jitflow.passes.layout import view_layout
 from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
 from jitflow.passes.lower.fusions import lower_fusion
+from jitflow.passes.lower.hoist import hoist
+from jitflow.passes.lower.in_place import early_stores
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
@@ -58,6 +60,9 @@ class HostLowering(OwningProgram):
         self.concatenations: dict[Op, Storage] = {}
         self.destinations, self.written_in_place = find_destinations(function.region)
         self.reshaped = _find_reshaped(function.region)
+        self.early = early_stores(function)
+        self.stored: set[Op] = set()
+        """Stores whose kernel has written their value."""
 
     def run(self) -> Lowered:
         self.take_arguments()
@@ -72,7 +77,7 @@ class HostLowering(OwningProgram):
             self._attributes(), tuple(self.kernels),
         )  # fmt: skip
         if not self.target.distributed:
-            host = outline(host, overlap=bool(self.function.attributes.get("overlap")))
+            host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
         return Lowered(host, places, slots)
 
     def _attributes(self) -> Attributes:
@@ -171,7 +176,7 @@ class HostLowering(OwningProgram):
 
     def view(self, op: Op) -> None:
         operand = op.operands[0]
-        if op.result in self.written_in_place:
+        if op.result in self.written_in_place or op.result in self.storage:
             return
         if operand in self.storage:
             assert is_array(operand)

@@ -155,9 +155,10 @@ class KernelLowering(Elements):
 
     def _store_results(self, loops: set[Loop]) -> None:
         """Store what varies along these outer loops alone, outside of the others: those may have no turn at all."""
-        for value, (_, _, access) in self.outputs.items():
-            if set(self.schedule.loops_of(value)) == loops:
-                self.store(access, self.value(value), last=True)
+        ready = [value for value in self.outputs if set(self.schedule.loops_of(value)) == loops]
+        computed = [self.value(value) for value in ready]  # all before any is written over what it is computed from
+        for value, number in zip(ready, computed, strict=True):
+            self.store(self.outputs[value][2], number, last=True)
 
     def _run_sweep(self, number: int) -> None:
         emitter = self.emitter

@@ -32,6 +32,8 @@ def lower_variable(host: HostLowering, op: Op) -> None:
 
 def lower_store(host: HostLowering, op: Op) -> None:
     """Write a value to where a place lies; a number fills it."""
+    if op in host.stored:
+        return
     place, value = op.operands
     kind = place.type
     assert isinstance(kind, Variable | Place)

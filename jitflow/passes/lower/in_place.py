@@ -1,0 +1,155 @@
+"""Results that their kernel writes to the place that they are stored to, so that nothing is copied.
+
+The value of a ``store`` qualifies if a fusion in the same region computes it for this store alone, and if nobody could
+tell that the write came early: nothing between the two touches what the place shows, nor may fail while a caller sees
+it; the place is known before the fusion; and the kernel itself reads nothing that it overwrites, but for elements that
+it replaces at the very same position (``u += v``).
+
+    %1 = fusion %0, %a (...)                 %p = slice %u
+    %p = slice %u                     as     launch ... , %u      (the kernel writes to where %p lies)
+    store %p, %1
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from jitflow.ir.core import Function, Op, Region, Value, uses, walk
+from jitflow.ir.dims import symbols
+from jitflow.ir.effects import ANYTHING, Effects
+from jitflow.ir.types import Index, Tensor, dims_of
+from jitflow.passes.layout import Layout
+from jitflow.passes.lower.nest import Nest
+
+__all__ = ["Early", "early_stores", "replaces_own_elements"]
+
+
+@dataclass(frozen=True, slots=True)
+class Early:
+    """A store that may happen with its fusion, once its place's views (``views``, in order) are lowered."""
+
+    store: Op
+    views: tuple[Op, ...] = field(default=())
+
+
+def early_stores(function: Function) -> dict[Value, Early]:
+    """For each result of a fusion that may be written where it is stored to, that store."""
+    if not any(op.name == "store" for op in walk(function.region)):
+        return {}
+    finder = _Finder(function)
+    finder.search(function.region)
+    return finder.found
+
+
+class _Finder:
+    def __init__(self, function: Function) -> None:
+        self.effects = Effects(function)
+        self.counts: Counter[Value] = uses(function.region)
+        self.found: dict[Value, Early] = {}
+        self.shows: dict[Value, Value] = {}
+        """For each tensor that shows what a place shows, that place."""
+        for op in walk(function.region):
+            if op.name == "load":
+                self.shows[op.result] = op.operands[0]
+            elif "view" in op.definition.traits and op.operands[0] in self.shows:
+                self.shows[op.result] = self.shows[op.operands[0]]
+
+    def search(self, region: Region) -> None:
+        position = {result: number for number, op in enumerate(region.body) for result in op.results}
+        for number, op in enumerate(region.body):
+            if op.name == "store":
+                self._consider(region, position, number, op)
+            elif op.name != "fusion":
+                for inner in op.regions:
+                    self.search(inner)
+
+    def _consider(self, region: Region, position: dict[Value, int], number: int, store: Op) -> None:
+        place, value = store.operands
+        start = position.get(value)
+        if start is None or not isinstance(value.type, Tensor) or not value.type.dims or self.counts[value] != 1:
+            return
+        fusion = region.body[start]
+        if fusion.name != "fusion" or (_checks_elements(fusion) and self._is_visible(place)):
+            return
+        views = self._views(region, position, place, start)
+        if views is None:
+            return
+        between = [op for op in region.body[start + 1 : number] if "view" not in op.definition.traits]
+        if not any(self.effects.conflict(op, store) or self._reads(op, place) for op in between):
+            self.found[value] = Early(store, views)
+
+    def _views(self, region: Region, position: dict[Value, int], place: Value, start: int) -> tuple[Op, ...] | None:
+        """The views between the fusion and the store that make the place; None if they need what is computed there."""
+        late = {name for op in region.body[start:] for name in _sizes_bound(op)}
+        views: list[Op] = []
+        while position.get(place, -1) > start:
+            op = region.body[position[place]]
+            if "view" not in op.definition.traits or late & _sizes_named(op):
+                return None
+            views.append(op)
+            place = op.operands[0]
+        return tuple(reversed(views))
+
+    def _is_visible(self, place: Value) -> bool:
+        visible = self.effects.visible
+        return visible is None or not visible.isdisjoint(self.effects.places(place))
+
+    def _reads(self, op: Op, place: Value) -> bool:
+        """Whether an op, or one inside it, reads a tensor that shows what the place shows."""
+        operands = [*op.operands, *(operand for region in op.regions for o in walk(region) for operand in o.operands)]
+        return any(self.overlaps(operand, place) for operand in operands)
+
+    def overlaps(self, value: Value, place: Value) -> bool:
+        shown = self.shows.get(value)
+        if shown is None:
+            return False
+        ours, theirs = self.effects.places(shown), self.effects.places(place)
+        return ANYTHING in ours or ANYTHING in theirs or not ours.isdisjoint(theirs)
+
+
+def _checks_elements(fusion: Op) -> bool:
+    """Whether a kernel may fail after it has written something."""
+    return any("gather" in op.definition.traits and op.own_effects for op in fusion.regions[0].body)
+
+
+def _sizes_bound(op: Op) -> Iterator[str]:
+    """The sizes that the results of an op bind, or may."""
+    if "binds" in op.attributes:
+        yield op.attributes["binds"]
+    if op.regions and op.name != "fusion":
+        for result in op.results:
+            dims = (result.type.dim,) if isinstance(result.type, Index) else dims_of(result.type)
+            for dim in dims:
+                if dim is not None:
+                    yield from symbols(dim)
+
+
+def _sizes_named(view: Op) -> set[str]:
+    """The sizes that a view mentions."""
+    found = {name for dim in dims_of(view.result.type) for name in symbols(dim)}
+    for value in view.attributes.values():
+        for dim in value if isinstance(value, tuple) else (value,):
+            found.update(symbols(dim))
+    return found
+
+
+def replaces_own_elements(fusion: Op, layouts: dict[Value, Layout], parameter: Value, layout: Layout) -> bool:
+    """Whether a kernel reads ``parameter`` only where it writes its results, which lie as ``layout`` says.
+
+    Then an element is read before it is replaced, and never after. ``layouts`` are those of all array parameters.
+    """
+    (region,) = fusion.regions
+    if any(op.definition.traits & {"reduction", "gather"} for op in region.body):
+        return False
+    nest = Nest(region, layouts)
+    shape = nest.axes.classes(region.yielded[0])
+    if any(nest.axes.classes(value) != shape for value in region.yielded):
+        return False
+    for op in nest.computed:
+        for value in op.operands:
+            if value in nest.layouts and nest.buffer_of(value) is parameter:
+                if nest.layouts[value] != layout or nest.axes.classes(value) != shape:
+                    return False
+    return True

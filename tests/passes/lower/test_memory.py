@@ -1,0 +1,130 @@
+"""How much memory programs take, and what they copy: counts of ops in the host program."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from jitflow.ir.core import Region, walk
+from tests.passes.lower.test_arrays import HEAT, PINGPONG, TEMPORARY
+from tests.passes.lower.whole import RANGE, check, compiled
+
+RANDOM = np.random.default_rng(0)
+
+
+def counts(text: str, *arguments: object) -> Counter[str]:
+    """The ops of the host program, launches by the kind of kernel."""
+    host = compiled(text, *arguments).lowered.host
+    return Counter(
+        op.attributes["kernel"].split("_")[0] if op.name == "launch" else op.name for op in walk(host.region)
+    )
+
+
+def in_loops(region: Region, inside: bool = False) -> Counter[str]:
+    """The ops inside of loops."""
+    found: Counter[str] = Counter()
+    for op in region.ops:
+        found[op.name] += inside
+        for inner in op.regions:
+            found += in_loops(inner, inside or op.name in ("for", "while"))
+    return found
+
+
+UPDATE = f"""
+func @update(%u: var f64[n, m], %v: f64[n, m], %turns: int) {{
+  {RANGE}
+  %t: index[t] = to_index %turns {{binds="t"}}
+  for %zero, %t, %one (%i: index[i]) {{
+    %0: f64[n, m] = load %u
+    %1: f64[n, m] = add %0, %v
+    store %u, %1
+    %row: place f64[1, m] = slice %u {{starts=[0, 0], sizes=[1, m], steps=[1, 1]}}
+    %2: f64[1, m] = load %row
+    %3: f64[1, m] = multiply %2, %2
+    store %row, %3
+    yield
+  }}
+  yield
+}}
+"""
+
+
+def test_an_update_is_written_in_place():
+    arguments = RANDOM.standard_normal((5, 7)), RANDOM.standard_normal((5, 7)), 2
+    found = counts(UPDATE, *arguments)
+    assert found["alloc"] == found["copy"] == 0
+    check(UPDATE, arguments, (*arguments[:2], 0), (*arguments[:2], 5))
+    check(UPDATE, tuple(np.asfortranarray(a) if isinstance(a, np.ndarray) else a for a in arguments))
+
+
+TRANSPOSED = """
+func @symmetric(%u: var f64[n, n]) {
+  %0: f64[n, n] = load %u
+  %1: f64[n, n] = transpose %0 {axes=[1, 0]}
+  %2: f64[n, n] = add %0, %1
+  store %u, %2
+  yield
+}
+"""
+
+
+def test_an_update_that_reads_elsewhere_is_not():
+    found = counts(TRANSPOSED, np.zeros((4, 4)))
+    assert found["alloc"] == found["copy"] == 1
+    check(TRANSPOSED, (RANDOM.standard_normal((40, 40)),))
+
+
+TWO_RESULTS = """
+func @both(%u: var f64[n], %v: var f64[n]) {
+  %0: f64[n] = load %u
+  %1: f64[n] = load %v
+  %2: f64[n] = add %0, %1
+  %3: f64[n] = multiply %0, %1
+  store %u, %2
+  store %v, %3
+  yield
+}
+"""
+
+
+def test_two_updates_from_one_kernel():
+    check(TWO_RESULTS, (RANDOM.standard_normal(100), RANDOM.standard_normal(100)))
+
+
+NORMALISED = """
+func @normalise(%u: var f64[n]) {
+  %0: f64[n] = load %u
+  %1: f64 = reduce_add %0 {axes=[0]}
+  %2: f64[n] = divide %0, %1
+  store %u, %2
+  yield
+}
+"""
+
+
+def test_an_update_beside_a_reduction():
+    check(NORMALISED, (RANDOM.standard_normal(100),), exact=False)
+
+
+CHECKED = """
+func @take(%u: var f64[n], %x: f64[m], %i: i64[n]) {
+  %0: f64[n] = gather %x, %i {axis=0}
+  store %u, %0
+  yield
+}
+"""
+
+
+def test_a_kernel_that_may_fail_writes_no_argument():
+    found = counts(CHECKED, np.zeros(3), np.zeros(2), np.zeros(3, np.int64))
+    assert found["alloc"] == found["copy"] == 1
+
+
+def test_temporaries_of_a_loop_are_allocated_once():
+    for text, arguments in (
+        (HEAT, (np.zeros(9), 0.1, 3)), (PINGPONG, (np.zeros(9), 3)),
+    ):  # fmt: skip
+        host = compiled(text, *arguments).lowered.host
+        assert in_loops(host.region)["alloc"] == 0, str(host)
+    assert in_loops(compiled(TEMPORARY, np.zeros(9), 3, -1).lowered.host.region)["alloc"] == 1  # what is carried on
