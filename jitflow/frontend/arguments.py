@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType, dtype_of
@@ -42,6 +43,8 @@ class ArrayClass:
     fixed: bool = False
     """Whether the numbers in ``shape`` hold for every call, as a `Spec` says."""
     writeable: bool = True
+    extent: tuple[int, int] = (0, 0)
+    """The addresses of its memory, from the first byte to behind the last."""
 
     @property
     def rank(self) -> int:
@@ -143,7 +146,7 @@ def array_class(array: Any, path: str) -> ArrayClass:
     dtype = None if array.dtype.kind in "OSUVMmT" and not _is_extension(array.dtype) else dtype_of(array.dtype)
     if dtype is None or not array.dtype.isnative:
         raise _dtype_error(array.dtype, path)
-    return ArrayClass(dtype, array.shape, layout_of(array), writeable=array.flags.writeable)
+    return ArrayClass(dtype, array.shape, layout_of(array), False, array.flags.writeable, byte_bounds(array))
 
 
 def number_class(number: Any, path: str) -> NumberClass:

@@ -24,7 +24,7 @@ from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
-from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.storage import Overlap, Restart, Site
 from jitflow.frontend.trace import Decision, Trace, active_trace, recording
 from jitflow.ir.core import Function
 from jitflow.ir.location import Loc
@@ -72,10 +72,13 @@ def trace(
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
     place_sites: frozenset[Site] = frozenset()
+    overlap: frozenset[int] | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), place_sites)
         try:
-            return _recorded(state, function, tuple(names), arguments, frozenset(static))
+            return _recorded(state, function, tuple(names), arguments, frozenset(static), overlap)
+        except Overlap as found:
+            overlap = found.written
         except Restart as restart:
             if restart.site in place_sites:
                 raise CompilerBug(f"the place of {restart.site.name} is no place", pass_name="trace") from None
@@ -83,11 +86,16 @@ def trace(
 
 
 def _recorded(
-    state: Trace, function: FunctionType, names: tuple[str, ...], arguments: Sequence[Any], static: frozenset[str]
+    state: Trace,
+    function: FunctionType,
+    names: tuple[str, ...],
+    arguments: Sequence[Any],
+    static: frozenset[str],
+    overlap: frozenset[int] | None,
 ) -> TracedFunction:
     with recording(state):
         try:
-            return _trace(state, function, names, arguments, static)
+            return _trace(state, function, names, arguments, static, overlap)
         except UserError as error:
             raise _placed(error, error.__traceback__, function.__code__) from error.__cause__
         except CompilerBug:
@@ -103,9 +111,14 @@ def _recorded(
 
 
 def _trace(
-    state: Trace, function: FunctionType, names: tuple[str, ...], arguments: Sequence[Any], static: frozenset[str]
+    state: Trace,
+    function: FunctionType,
+    names: tuple[str, ...],
+    arguments: Sequence[Any],
+    static: frozenset[str],
+    overlap: frozenset[int] | None,
 ) -> TracedFunction:
-    inputs = Inputs(state)
+    inputs = Inputs(state, overlap)
     recorder = Recorder(inputs)
     recorded = recorder.root(function, function.__name__)
     taken = []
@@ -119,8 +132,9 @@ def _trace(
     collected = Results(recorder.origins)
     tree = collected.tree(result)
     region = state.root.close(state.parameters, collected.values)
+    attributes = {} if overlap is None else {"overlap": True}
     return TracedFunction(
-        Function(_ir_name(function), region, state.facts),
+        Function(_ir_name(function), region, state.facts, attributes=MappingProxyType(attributes)),
         names,
         tuple(inputs.reads),
         tuple(inputs.path(register) for register in range(len(inputs.reads))),

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from jitflow.frontend.arguments import ArrayClass, NumberClass, check_rank
+from jitflow.frontend.storage import Overlap
 from jitflow.frontend.trace import Decision, Trace
 from jitflow.frontend.tracers import wrap
 from jitflow.ir.core import Fact, Value
@@ -38,10 +39,15 @@ _SIZE_NAMES = "nmkpqrstuvwabcdefgh"
 
 
 class Inputs:
-    """Reads, checks and leaves in the order in which the program made them."""
+    """Reads, checks and leaves in the order in which the program made them.
 
-    def __init__(self, trace: Trace) -> None:
+    ``overlap``: arrays of this call overlap, so all of them are variables; it holds the parameters that are written to.
+    """
+
+    def __init__(self, trace: Trace, overlap: frozenset[int] | None = None) -> None:
         self.trace = trace
+        self._overlap = overlap
+        self._extents: dict[int, tuple[int, int]] = {}
         self.reads: list[Read] = []
         self.checks: list[Check] = []
         self.leaves: list[Leaf] = []
@@ -85,18 +91,32 @@ class Inputs:
         check_rank(kind.rank, path)
         dims = tuple(self._dim(size, kind.fixed) for size in kind.shape)
         ones = tuple(dim == 1 for dim in dims)
+        position = len(self.leaves)
+        self._extents[position] = kind.extent
         self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
         self.slots += 1 + 2 * kind.rank
         value = self._parameter(Tensor(kind.dtype, dims), path)
+        if self._overlap is not None:
+            self.trace.storage.place(value)  # what others write shows in it
         if not kind.writeable:
             self.trace.storage.protect(value)
         return wrap(value, owned=False)
 
     def finish(self) -> None:
-        """Ask for writeable arrays where the program writes."""
-        for leaf, parameter in zip(tuple(self.leaves), self.trace.parameters, strict=True):
-            if isinstance(leaf, ArrayLeaf) and isinstance(parameter.type, Variable):
-                self._replace_leaf(leaf, replace(leaf, writeable=True))
+        """Ask for writeable arrays where the program writes. Raises `Overlap` if one of these overlaps another array."""
+        written = self._overlap
+        if written is None:
+            parameters = enumerate(self.trace.parameters)
+            written = frozenset(place for place, value in parameters if isinstance(value.type, Variable))
+            for place in written:
+                first, end = self._extents[place]
+                for other, (other_first, other_end) in self._extents.items():
+                    if other != place and first < other_end and other_first < end:
+                        raise Overlap(written)
+        for place in written:
+            leaf = self.leaves[place]
+            assert isinstance(leaf, ArrayLeaf)
+            self._replace_leaf(leaf, replace(leaf, writeable=True))
 
     def _replace_leaf(self, old: ArrayLeaf, new: ArrayLeaf) -> None:
         for kept in (self.leaves, self.checks):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jitflow.frontend.scopes import Scope
     from jitflow.frontend.trace import Trace
 
-__all__ = ["Restart", "Site", "Storage"]
+__all__ = ["Overlap", "Restart", "Site", "Storage"]
 
 _ZEROS: dict[str, Any] = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0j}
 
@@ -43,6 +43,14 @@ class Restart(BaseException):
     def __init__(self, site: Site) -> None:
         super().__init__(site)
         self.site = site
+
+
+class Overlap(BaseException):
+    """The trace has to start anew: arrays of this call overlap, and the program writes to parameters ``written``."""
+
+    def __init__(self, written: frozenset[int]) -> None:
+        super().__init__()
+        self.written = written
 
 
 class Merged(Protocol):

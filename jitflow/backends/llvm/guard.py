@@ -1,4 +1,4 @@
-"""The guard of a specialisation: an LLVM function that tests the facts about sizes, before anything is allocated.
+"""The guard of a specialisation: an LLVM function that tests facts about sizes and overlap, before anything is allocated.
 
 ``i32 guard(ptr arguments)`` returns 1 if the sizes in the argument slots are ones that the code was compiled for. Each
 size symbol is bound where a parameter first has it as a dim, or by an integer that is a size; a dim that is a number, or a size again, is compared, and
@@ -33,7 +33,27 @@ def guard_text(function: Function, name: str = "guard") -> str:
     writer.compare_deferred()
     for fact in function.facts:
         writer.require(fact.left, fact.relation, fact.right)
+    if not function.attributes.get("overlap"):
+        _require_apart(writer, function)
     return writer.text(name)
+
+
+def _require_apart(writer: _GuardWriter, function: Function) -> None:
+    """No array that is written to overlaps another one."""
+    slot = 0
+    arrays: list[tuple[Variable | Tensor, int]] = []
+    for parameter in function.parameters:
+        type = parameter.type
+        if isinstance(type, Tensor | Variable):
+            arrays.append((type, slot))
+            slot += 1 + 2 * len(type.dims)
+        else:
+            slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
+    for number, (type, place) in enumerate(arrays):
+        for other, (other_type, other_place) in enumerate(arrays):
+            pair_seen = other < number and isinstance(other_type, Variable)
+            if isinstance(type, Variable) and other != number and not pair_seen:
+                writer.require_apart(type, place, other_type, other_place)
 
 
 class _GuardWriter:
@@ -43,6 +63,7 @@ class _GuardWriter:
         self._lines: list[str] = []
         self._sizes: dict[str, str] = {}
         self._deferred: list[tuple[Dim, int]] = []
+        self._extents: dict[int, tuple[str, str]] = {}
         self._answer = "true"
         self._count = 0
 
@@ -64,6 +85,35 @@ class _GuardWriter:
         """Test a fact."""
         assert all(name in self._sizes for dim in (left, right) for name in symbols(dim))
         self._and(self._let(f"icmp {_PREDICATES[relation]} i64 {self._dim(left)}, {self._dim(right)}"))
+
+    def require_apart(self, one: Tensor | Variable, slot: int, other: Tensor | Variable, other_slot: int) -> None:
+        """Test that two arrays share no byte: one ends before the other begins."""
+        first, end = self._extent(one, slot)
+        other_first, other_end = self._extent(other, other_slot)
+        before = self._let(f"icmp ule i64 {end}, {other_first}")
+        behind = self._let(f"icmp ule i64 {other_end}, {first}")
+        self._and(self._let(f"or i1 {before}, {behind}"))
+
+    def _extent(self, type: Tensor | Variable, slot: int) -> tuple[str, str]:
+        """The addresses of the first byte and behind the last; both the same for an array without elements."""
+        if slot not in self._extents:
+            rank = len(type.dims)
+            first = last = self._load(slot)
+            empty = "false"
+            for axis in range(rank):
+                size, stride = self._load(slot + 1 + axis), self._load(slot + 1 + rank + axis)
+                reach = self._let(f"mul i64 {self._let(f'sub i64 {size}, 1')}, {stride}")
+                backwards = self._let(f"icmp slt i64 {reach}, 0")
+                first = self._let(f"add i64 {first}, {self._let(f'select i1 {backwards}, i64 {reach}, i64 0')}")
+                last = self._let(f"add i64 {last}, {self._let(f'select i1 {backwards}, i64 0, i64 {reach}')}")
+                none = self._let(f"icmp eq i64 {size}, 0")
+                empty = none if empty == "false" else self._let(f"or i1 {empty}, {none}")
+            end = self._let(f"add i64 {last}, {type.dtype.itemsize}")
+            if empty != "false":
+                first = self._let(f"select i1 {empty}, i64 0, i64 {first}")
+                end = self._let(f"select i1 {empty}, i64 0, i64 {end}")
+            self._extents[slot] = (first, end)
+        return self._extents[slot]
 
     def text(self, name: str) -> str:
         """The whole function."""
