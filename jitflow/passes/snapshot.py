@@ -10,8 +10,9 @@ or through views, nothing writes to what it shows. So it is a copy that is neede
 - the value is carried into a region, yielded by one or returned, since the array at the other end of the edge has a
   life of its own. A local variable that nothing else shows may be handed out as it is, once.
 
-A number is read where it is cast to a scalar; one that is needed later is cast at the load. Relies on
-`jitflow.ir.effects`; `fuse` keeps the order in which values are read and memory is written.
+What is copied is the part that is needed: the narrowest slice of the loaded value that is taken before the write. A
+number is read where it is cast to a scalar; one that is needed later is cast at once. Relies on `jitflow.ir.effects`;
+`fuse` keeps the order in which values are read and memory is written.
 
     %0: f64[n] = load %v                       %0: f64[n] = load %v
     store %v, %x                        ->     %1: f64[n] = copy %0
@@ -25,12 +26,15 @@ from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Effects
-from jitflow.ir.types import Place, Tensor, Variable
+from jitflow.ir.types import Place, Tensor, Variable, dims_of
 
 __all__ = ["snapshot"]
 
 _SILENT = ("print", "send", "receive")
 """Ops that are ordered with everything, yet write to no variable."""
+
+_MOST_SLICES = 2
+"""From more slices on, all of what was loaded is copied once."""
 
 
 def snapshot(function: Function) -> Function:
@@ -49,11 +53,18 @@ class _Search:
         self.effects = Effects(function)
         self.shown: dict[Value, Op] = {}
         """From values to the load whose elements they show."""
+        self.source: dict[Value, Op] = {}
+        """From values to what would be copied for them: the load, or a slice of it."""
         self.late: set[Op] = set()
 
     def run(self) -> set[Op]:
-        """The loads whose values are needed after a write."""
+        """The loads, and slices of loads, that are needed after a write."""
         self._results(self._ops(self.function.region, set(), {}))
+        slices: dict[Op, list[Op]] = {}
+        for op in self.late:
+            if op.name != "load" and not all(isinstance(dim, int) for dim in dims_of(op.result.type)):
+                slices.setdefault(self.shown[op.result], []).append(op)
+        self.late.update(load for load, parts in slices.items() if len(parts) > _MOST_SLICES)
         return self.late
 
     def _ops(self, region: Region, stale: set[Op], outer: dict[Op, None]) -> set[Op]:
@@ -61,12 +72,11 @@ class _Search:
         loads = dict(outer)
         for op in region.body:
             if op.name == "load":
-                self.shown[op.result] = op
+                self.shown[op.result] = self.source[op.result] = op
                 loads[op] = None
                 continue
             if "view" in op.definition.traits:
-                if op.operands[0] in self.shown:
-                    self.shown[op.result] = self.shown[op.operands[0]]
+                self._view(op, stale)
                 continue
             self._read(op, stale)
             if op.regions:
@@ -74,21 +84,26 @@ class _Search:
             elif self._writes(op):
                 stale = stale | {load for load in loads if self.effects.conflict(load, op)}
         if region is not self.function.region:
-            self.late.update(self.shown[value] for value in region.yielded if value in self.shown)
+            self.late.update(self.source[value] for value in region.yielded if value in self.shown)
         return stale
+
+    def _view(self, op: Op, stale: set[Op]) -> None:
+        (value,) = op.operands
+        if value in self.shown:
+            self.shown[op.result] = self.shown[value]
+            narrower = op.name in ("slice", "diagonal") and self.shown[value] not in stale
+            self.source[op.result] = op if narrower else self.source[value]
 
     def _read(self, op: Op, stale: set[Op]) -> None:
         """The op reads its operands here."""
         for value in op.operands:
             load = self.shown.get(value)
-            if load is None or load in self.late:
-                continue
-            if load in stale or op.regions or self._overwrites(op, load):
-                self.late.add(load)
+            if load is not None and (load in stale or op.regions or self._overwrites(op, value, load)):
+                self.late.add(self.source[value])
 
-    def _overwrites(self, op: Op, load: Op) -> bool:
+    def _overwrites(self, op: Op, value: Value, load: Op) -> bool:
         """Whether the op writes to elements other than the one it reads at that moment."""
-        if not _has_elements(load) or not self._writes(op):
+        if not dims_of(value.type) or not self._writes(op):
             return False
         same = op.name == "store" and op.operands[0] is load.operands[0] and op.operands[1] is load.result
         return not same and self.effects.conflict(load, op)
@@ -121,32 +136,28 @@ class _Search:
             places = self.effects.places(load.operands[0])
             (variable,) = places if len(places) == 1 else (ANYTHING,)
             if load in stale or variable not in made or owner.setdefault(variable, load) is not load:
-                self.late.add(load)
-
-
-def _has_elements(load: Op) -> bool:
-    assert isinstance(load.result.type, Tensor)
-    return load.result.type.rank > 0
+                self.late.add(self.source[value])
 
 
 def _copied(region: Region, late: set[Op], values: dict[Value, Value]) -> Region:
-    """The region with a copy behind each of the loads ``late``, which everybody reads instead."""
+    """The region with a copy behind each of the ops ``late``, which everybody reads instead."""
     builder = Builder()
     for op in region.ops:
+        now = op
         if any(operand in values for operand in op.operands):
-            op = replace(op, operands=tuple(values.get(operand, operand) for operand in op.operands))
+            now = replace(now, operands=tuple(values.get(operand, operand) for operand in op.operands))
         if op.regions:
-            op = replace(op, regions=tuple(_copied(inner, late, values) for inner in op.regions))
-        builder.ops.append(op)
-        if op in late:
+            now = replace(now, regions=tuple(_copied(inner, late, values) for inner in op.regions))
+        builder.ops.append(now)
+        if op in late and op.operands == now.operands:  # else it is a view of a copy
             builder.loc = op.loc
-            values[op.result] = _copy(builder, op)
+            values[op.result] = _copy(builder, op.result)
     return Region(region.parameters, tuple(builder.ops))
 
 
-def _copy(builder: Builder, load: Op) -> Value:
-    assert isinstance(load.result.type, Tensor)
-    if _has_elements(load):
-        return builder.make("copy", load.result)
-    number = builder.make("cast", load.result, dtype=load.result.type.dtype)
+def _copy(builder: Builder, value: Value) -> Value:
+    assert isinstance(value.type, Tensor)
+    if value.type.rank:
+        return builder.make("copy", value)
+    number = builder.make("cast", value, dtype=value.type.dtype)
     return builder.make("broadcast", number, dims=(), axes=())
