@@ -10,7 +10,8 @@ everything outside (a print, a message, a call) and the other has any effect.
 *Place sets.* A place shows one or several variables; its set are their values. A view of a place has its place's set;
 what flows into a region or out of it has the union. A parameter of type ``place`` may show anything. Distinct variables
 never overlap, unless the function was specialised for arguments that do: the attribute ``overlap`` of the function
-then makes all its parameters one. Storage made inside a region and not yielded by it is nobody else's business.
+then makes all its parameters one. Storage made inside a region and not yielded by it is nobody else's business. Places
+that a loop swaps never meet, though their sets do (`jitflow.ir.apart`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from jitflow.ir.apart import Roles
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dtypes import F64
 from jitflow.ir.types import Buffer, Place, Tape, Variable
@@ -36,10 +38,14 @@ _STORAGE = (Variable, Place, Tape, Buffer)
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """An effect with what it acts on: ``kind`` as in `Effect`, ``places`` empty unless it reads or writes."""
+    """An effect with what it acts on: ``kind`` as in `Effect`, ``places`` empty unless it reads or writes.
+
+    ``role`` is that of the place, as `jitflow.ir.apart` has it.
+    """
 
     kind: str
     places: PlaceSet = frozenset()
+    role: Value | None = None
 
 
 class Effects:
@@ -52,6 +58,7 @@ class Effects:
     def __init__(self, scope: Function | Region | None = None) -> None:
         self.sets: dict[Value, PlaceSet] = {}
         self._known: dict[Op, frozenset[Access]] = {}
+        self.roles: Roles | None = None
         self.visible: set[Value] | None = None
         """Storage that outlives the scope; None if nobody knows which does."""
         if scope is None:
@@ -64,6 +71,8 @@ class Effects:
                 self.sets[parameter] = _UNKNOWN
         while self._spread(region.ops):
             pass
+        if any(op.regions for op in region.ops):
+            self.roles = Roles(region, lambda one, other: not _overlap(self.places(one), self.places(other)))
 
     def places(self, value: Value) -> PlaceSet:
         """The variables, tapes or buffers that ``value`` may show."""
@@ -71,6 +80,20 @@ class Effects:
         if known is not None:
             return known
         return frozenset({value}) if isinstance(value.type, Variable | Tape) else _UNKNOWN
+
+    def access(self, kind: str, place: Value) -> Access:
+        """Reading or writing ``place``."""
+        return Access(kind, self.places(place), None if self.roles is None else self.roles.of(place))
+
+    def overlap(self, first: Access, second: Access) -> bool:
+        """Whether the two may touch the same elements."""
+        if self.roles is not None and self.roles.apart(first.role, second.role):
+            return False
+        return _overlap(first.places, second.places)
+
+    def may_meet(self, first: Value, second: Value) -> bool:
+        """Whether two places may show common elements."""
+        return self.overlap(self.access("reads", first), self.access("reads", second))
 
     def of(self, op: Op) -> frozenset[Access]:
         """Everything that an op does to the world outside it."""
@@ -83,7 +106,7 @@ class Effects:
         accesses: set[Access] = set()
         for effect in op.own_effects:
             if effect.kind in ("reads", "writes"):
-                accesses.add(Access(effect.kind, self.places(op.operands[effect.operand])))
+                accesses.add(self.access(effect.kind, op.operands[effect.operand]))
             else:
                 accesses.add(Access(effect.kind))
         for region in op.regions:
@@ -92,7 +115,8 @@ class Effects:
                 for access in self.of(inner):
                     places = access.places - local
                     if places or access.kind not in ("reads", "writes"):
-                        accesses.add(Access(access.kind, places))
+                        role = None if access.role is None or _is_inside(access.role, region) else access.role
+                        accesses.add(Access(access.kind, places, role))
         return frozenset(accesses)
 
     def conflict(self, first: Op, second: Op) -> bool:
@@ -115,7 +139,7 @@ class Effects:
         if first.kind == "writes":
             if second.kind == "check":
                 return self.visible is None or not self.visible.isdisjoint(first.places)
-            return second.kind in ("reads", "writes") and _overlap(first.places, second.places)
+            return second.kind in ("reads", "writes") and self.overlap(first, second)
         return first.kind == "check" and second.kind == "check"
 
     def _spread(self, ops: Sequence[Op]) -> bool:
@@ -175,6 +199,10 @@ def _inside(op: Op) -> frozenset[Access]:
         while effects._spread((op,)):
             pass
     return effects.of(op)
+
+
+def _is_inside(role: Value, region: Region) -> bool:
+    return role in region.parameters or any(role in op.results for op in region.body)
 
 
 def _overlap(first: PlaceSet, second: PlaceSet) -> bool:

@@ -77,9 +77,9 @@ class _Order:
         self.failing: list[Op] = []
         self.visible: list[Op] = []
         """The writes that a caller can see, since the last check."""
-        self.writers: dict[Value, Op] = {}
-        self.readers: dict[Value, list[Op]] = {}
-        """Of each variable the last op that writes to it, and those that have read it since."""
+        self.writers: dict[Value, dict[Value | None, Op]] = {}
+        self.readers: dict[Value, dict[Value | None, list[Op]]] = {}
+        """Of each variable, by role, the last op that writes to it, and those that have read it since."""
         self.effective: list[Op] = []
         """What has any effect, since the last op that is ordered with everything."""
 
@@ -116,7 +116,7 @@ class _Order:
         for access in accesses:
             if access.kind == "reads":
                 for place in access.places:
-                    self.readers.setdefault(place, []).append(op)
+                    self.readers.setdefault(place, {}).setdefault(access.role, []).append(op)
             elif access.kind == "external":
                 self.external, self.effective = op, []
         if accesses:
@@ -131,7 +131,7 @@ class _Order:
             return frozenset(Access(effect.kind) for effect in op.own_effects)
         accesses = self.effects.of(op)
         loads = {load for load in map(self._load_behind, reads_of(op)) if load is not None}
-        return accesses | {Access("reads", self.effects.places(load.operands[0])) for load in loads}
+        return accesses | {self.effects.access("reads", load.operands[0]) for load in loads}
 
     def _load_behind(self, value: Value) -> Op | None:
         """The load that ``value`` is a view of."""
@@ -149,21 +149,27 @@ class _Order:
         if self._is_visible(access):
             self.visible.append(op)
         for place in access.places:
-            self.writers[place] = op
-            self.readers[place] = []
+            if access.role is None:
+                self.writers[place], self.readers[place] = {None: op}, {}
+            else:
+                self.writers.setdefault(place, {})[access.role] = op
+                self.readers.setdefault(place, {})[access.role] = []
 
     def _writers_of(self, access: Access) -> Iterator[Op]:
-        if ANYTHING in access.places:
-            yield from self.writers.values()
-            return
-        for place in (ANYTHING, *access.places):
-            if place in self.writers:
-                yield self.writers[place]
+        for place in self.writers if ANYTHING in access.places else (ANYTHING, *access.places):
+            for role, op in self.writers.get(place, {}).items():
+                if not self._apart(role, access):
+                    yield op
 
     def _readers_of(self, access: Access) -> Iterator[Op]:
-        places = self.readers if ANYTHING in access.places else (ANYTHING, *access.places)
-        for place in places:
-            yield from self.readers.get(place, ())
+        for place in self.readers if ANYTHING in access.places else (ANYTHING, *access.places):
+            for role, ops in self.readers.get(place, {}).items():
+                if not self._apart(role, access):
+                    yield from ops
+
+    def _apart(self, role: Value | None, access: Access) -> bool:
+        assert self.effects is not None
+        return self.effects.roles is not None and self.effects.roles.apart(role, access.role)
 
 
 def _follow_binders(

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from jitflow.ir.core import Function, Op, Region, Value, uses, walk
 from jitflow.ir.dims import symbols
-from jitflow.ir.effects import ANYTHING, Effects
+from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Tensor, dims_of
 from jitflow.passes.layout import Layout
 from jitflow.passes.lower.nest import Nest
@@ -103,10 +103,7 @@ class _Finder:
 
     def overlaps(self, value: Value, place: Value) -> bool:
         shown = self.shows.get(value)
-        if shown is None:
-            return False
-        ours, theirs = self.effects.places(shown), self.effects.places(place)
-        return ANYTHING in ours or ANYTHING in theirs or not ours.isdisjoint(theirs)
+        return shown is not None and self.effects.may_meet(shown, place)
 
 
 def _checks_elements(fusion: Op) -> bool:
@@ -149,7 +146,8 @@ def replaces_own_elements(fusion: Op, layouts: dict[Value, Layout], parameter: V
         return False
     for op in nest.computed:
         for value in op.operands:
-            if value in nest.layouts and nest.buffer_of(value) is parameter:
-                if nest.layouts[value] != layout or nest.axes.classes(value) != shape:
-                    return False
+            if value not in nest.layouts or nest.buffer_of(value) is not parameter:
+                continue
+            if nest.layouts[value] != layout or nest.axes.classes(value) != shape:
+                return False
     return True

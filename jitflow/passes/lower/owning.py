@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import product
+from jitflow.ir.effects import Effects
 from jitflow.ir.types import dims_of
 from jitflow.passes.layout import contiguous
 from jitflow.passes.lower.lifetimes import Lifetimes
@@ -27,6 +28,7 @@ class OwningProgram(HostProgram):
     def __init__(self, function: Function, target: Target) -> None:
         super().__init__(function, target)
         self.lifetimes = Lifetimes(function)
+        self.roles = Effects(function).roles
         self.taken: set[Value] = set()
         """Roots whose memory belongs to something else now."""
         self._path: list[tuple[Region, int]] = []
@@ -72,6 +74,8 @@ class OwningProgram(HostProgram):
 
     def may_overlap(self, value: Value, place: Value) -> bool:
         """Whether writing to a place could change what a value in memory shows."""
+        if self.roles is not None and self.roles.apart(self.roles.of(value), self.roles.of(place)):
+            return False
         ours, theirs = self.lifetimes.roots(value), self.lifetimes.roots(place)
         if not ours.isdisjoint(theirs):
             return True
