@@ -46,7 +46,7 @@ class Knowledge:
             return True
         for name in reversed(self.at_most):
             if isinstance(dim, Expression) and _is_subtracted(dim, name):
-                dim = substitute(dim, {name: self.at_most[name]})
+                dim = substitute(substitute(dim, {name: self.at_most[name]}), self.equal)
                 bound = lower_bound(dim, self.at_least)
                 if bound is not None and bound >= number:
                     return True

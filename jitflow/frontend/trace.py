@@ -20,6 +20,7 @@ from jitflow.frontend.scopes import Knowledge, Scope
 from jitflow.frontend.storage import Site, Storage
 from jitflow.ir.core import Builder, Fact, Region, TypeRuleError, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
+from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
 
@@ -142,7 +143,7 @@ class Trace:
         an op finds at run time (`broadcast_dims`) cannot be decided on.
         """
         unique, count = name, 1
-        while unique in self.hints or unique in self._unbound:
+        while unique in self.hints or unique in self._unbound or unique in DTYPES:
             count += 1
             unique = f"{name}{count}"
         if hint is None or not bound_by_call:

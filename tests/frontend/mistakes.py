@@ -244,10 +244,6 @@ def inverts(x):
     return np.linalg.inv(x)
 
 
-def selects_by_a_mask(x):
-    return x[x > 0]
-
-
 def finds(x):
     return np.nonzero(x)
 
@@ -335,7 +331,6 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (converts_to_objects, (X,)),
     (sorts, (X,)),
     (inverts, (np.eye(3),)),
-    (selects_by_a_mask, (X,)),
     (finds, (X,)),
     (asserts, (X,)),
     (decides_by_and, (X, X)),

@@ -30,6 +30,7 @@ from jitflow.frontend.numpy import (
     nan_reductions,
     rearranging,
     reductions,
+    selections,
     shape,
     statistics,
     storing,
@@ -102,6 +103,9 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: M
         array, indices, given = inputs
         return storing.add_at(array, indices, given if ufunc is np.add else np.negative(given))
     if method == "__call__":
+        found = selections.elementwise(ufunc, inputs, kwargs)
+        if found is not None:
+            return found
         special = FUNCTIONS.get(ufunc)
         return special(*inputs, **kwargs) if special else calling.call_ufunc(ufunc, *inputs, **kwargs)
     handler = _UFUNC_METHODS.get(method)
@@ -118,6 +122,10 @@ _UFUNC_METHODS: Mapping[str, Handler] = MappingProxyType(
 @_located
 def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """A function of NumPy on tracers."""
+    if args and isinstance(args[0], selections.SelectionTracer):
+        found = selections.folded(function.__name__, args[0], args[1:], kwargs)
+        if found is not None:
+            return found
     handler = FUNCTIONS.get(function)
     if handler is None:
         name = f"{function.__module__}.{function.__name__}"

@@ -16,7 +16,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
+from jitflow.frontend.numpy import broadcasting, runtime_sizes, selections, values
 from jitflow.frontend.numpy.operands import array_operand, new, operand, pinned, refuse, static_int, view
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
@@ -51,6 +51,9 @@ class Entry:
 def get_item(array: Any, index: Any) -> Any:
     """``array[index]``."""
     value = array_operand(array)
+    mask = selections.mask_of(index[0] if isinstance(index, tuple) and len(index) == 1 else index)
+    if mask is not None:
+        return selections.select(value, mask)
     items = lay_out(index if isinstance(index, tuple) else (index,), values.rank(value))
     looks = any(isinstance(item, Lookup) and values.rank(item.positions) for item in items)
     if not looks:

@@ -15,25 +15,26 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, indexing, values
+from jitflow.frontend.numpy import broadcasting, indexing, selections, values
 from jitflow.frontend.numpy.operands import Operand, as_value, operand, refuse
 from jitflow.frontend.numpy.promotion import convert
 from jitflow.frontend.numpy.shape import reshape_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import BOOL
+from jitflow.ir.dims import product
+from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS", "set_item"]
 
 
 def set_item(array: Any, index: Any, value: Any) -> None:
     """``array[index] = value``."""
-    given = operand(value)
     items = index if isinstance(index, tuple) else (index,)
-    mask = _mask_of(items, array)
+    mask = selections.mask_of(items[0]) if len(items) == 1 else None
     if mask is not None:
-        _store_under_mask(array, mask, given)
+        _store_under_mask(array, mask, value)
         return
+    given = operand(value)
     laid_out = indexing.lay_out(items, array.ndim)
     if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
         view, _ = indexing.sliced(_shown(array), laid_out, keep_positions=False)
@@ -83,41 +84,43 @@ def _fitting(given: Operand, view: Value) -> Value:
 # -- masks ----------------------------------------------------------------------------------------------
 
 
-def _mask_of(items: Sequence[Any], array: Any) -> Value | None:
-    """The mask, if the index is one."""
-    if len(items) != 1 or isinstance(items[0], slice) or items[0] is None or items[0] is Ellipsis:
-        return None
-    (item,) = items
-    if not isinstance(item, tracers.Tracer | np.ndarray | list):
-        return None
-    mask = as_value(item)
-    if values.dtype_of_value(mask) != BOOL or not values.rank(mask):
-        return None
-    if values.rank(mask) > array.ndim:
-        raise indexing.too_many_indices(array.ndim, values.rank(mask))
-    message = "boolean index did not match indexed array along axis {axis}; size of axis is {{}} but size of "
-    message += "corresponding boolean axis is {{}}"
-    for axis, (dim, size) in enumerate(zip(values.dims(mask), array.type.dims, strict=False)):
-        found = [values.size(size), values.size(dim)]
-        broadcasting.require_equal_sizes(size, dim, message.format(axis=axis), found, IndexError)
-    return mask
-
-
-def _store_under_mask(array: Any, mask: Value, given: Operand) -> None:
+def _store_under_mask(array: Any, mask: Value, value: Any) -> None:
     shown = _shown(array)
     dtype, dims = values.dtype_of_value(shown), values.dims(shown)
-    value = values.as_scalar(convert(given, dtype))
-    source, rest = values.dims(value), dims[values.rank(mask) :]
-    if len(source) > len(rest) and not (len(source) == 1 and source[0] == 1):
-        raise refuse(
-            "an array of as many elements as the mask selects, assigned under the mask,",
-            "compute it for every element and use np.where(mask, ..., x), or assign a number",
-        )
-    if source and len(source) > len(rest):
-        value = values.as_scalar(values.reshape(value, ()))
-    wide = broadcasting.broadcast_to(value, dims)
-    flags = values.broadcast_in(mask, dims, range(values.rank(mask)))
+    selections.require_fit(mask, dims)
+    flags = values.broadcast_in(mask, dims, range(values.rank(mask)), assumed=True)
+    if isinstance(value, selections.SelectionTracer) and value.is_pending and selections.same_mask(value.mask, mask):
+        wide = values.cast(value.whole, dtype)
+    else:
+        wide = _spread_under_mask(values.as_scalar(convert(operand(value), dtype)), mask, dims)
     current_trace().storage.write(shown, values.emit("select", flags, wide, shown))
+
+
+def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
+    """Values for every element: one for all, one for each row, or one for each element that the mask selects."""
+    source, rank = values.dims(value), values.rank(mask)
+    rest = tuple(dims[rank:])
+    if len(source) <= len(rest):
+        return broadcasting.broadcast_to(value, tuple(dims))
+    if len(source) == 1 and not rest and broadcasting.is_one(source[0]):
+        return broadcasting.broadcast_to(values.as_scalar(values.reshape(value, (), assumed=True)), tuple(dims))
+    if len(source) != len(rest) + 1:
+        raise UserValueError(
+            f"NumPy boolean array indexing assignment requires a {len(rest) + 1}-dimensional input, input has "
+            f"{len(source)} dimensions"
+        )
+    total = product(values.dims(mask))
+    flat = tracers.wrap(values.reshape(mask, (total,)), owned=False)
+    before = np.cumsum(flat)
+    selected = values.cast(values.as_scalar(tracers.lift(np.sum(flat))), I64)
+    given = values.size(source[0])
+    message = "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values where "
+    fits = values.emit("equal", values.size_value(source[0]), selected)
+    values.check(fits, ValueError, message + "the mask is true", given, selected)
+    nearest = tracers.lift(np.maximum(before - 1, 0))
+    one = values.fill(values.constant_like(0, value), (1, *rest))  # for elements before the first that is selected
+    spread = values.emit("gather", values.emit("concatenate", value, one, axis=0), nearest, axis=0)
+    return values.reshape(spread, tuple(dims), assumed=True)
 
 
 # -- integer arrays ---------------------------------------------------------------------------------------

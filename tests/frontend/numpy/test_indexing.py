@@ -108,12 +108,7 @@ def test_sizes_as_indices():
     check_sizes(lambda x, y: x[y.shape[0] : -1], lambda n: (sample("f4", n), sample("f4", 3)))
 
 
-def test_masks_are_refused():
-    for index in (np.array([True, False, True, False]), True, [True, False, True, False]):
-        with pytest.raises(UserNotImplementedError, match="mask"):
-            run(lambda x, index=index: x[index], (CUBE,))
-    with pytest.raises(UserNotImplementedError, match="mask"):
-        run(lambda x: x[x > 0], (CUBE,))
+
 
 
 def f(program: Any, *arguments: Any) -> Any:

@@ -21,7 +21,6 @@ def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
     ("program", "found", "mend", "arguments"),
     [
         f(lambda x: np.where(x > 0), "np.where with one argument", "three-argument form"),
-        f(lambda x: x[x > 0], "boolean mask", "np.where"),
         f(lambda x: np.sort(x), "numpy.sort", "other NumPy functions"),
         f(lambda x: np.linalg.inv(x), "numpy.linalg.inv", "other NumPy functions"),
         f(lambda x: np.median(x), "numpy.median", "other NumPy functions"),

@@ -42,7 +42,7 @@ def masks(x, k):
     x[x > 0.5] = 0
     x[x[:, 0] == 0] = -1
     y = x.copy()
-    y[y < 0] = 1
+    y[y < 0] += 1
     return y
 
 

@@ -1,0 +1,183 @@
+"""What a boolean mask selects: ``x[mask]``, and writing it back.
+
+The selected elements are an array whose size only the running program knows; finding them takes a pass that is no fused
+kernel. Most programs do not need it: they compute on the selected elements and put the results back
+(``x[mask] = x[mask] ** 2 + c[mask]``) or fold them (``x[mask].sum()``). So ``x[mask]`` is a `SelectionTracer`, which stands
+for the whole array and the mask. Elementwise functions of selections by one mask are selections of the whole result,
+writing one back under its mask is a ``where``, and only what asks for more makes the array (`positions`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserIndexError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.operands import as_value, new
+from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.trace import Trace, current_trace
+from jitflow.frontend.tracers.array import ArrayTracer
+from jitflow.ir.core import Value
+from jitflow.ir.dims import product
+from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.types import Tensor
+
+__all__ = ["SelectionTracer", "elementwise", "folded", "mask_of", "positions", "require_fit", "same_mask", "select", "selected_flat"]
+
+
+class SelectionTracer(ArrayTracer):
+    """The elements of ``whole`` where ``mask`` holds, one axis of them; both are values of the same dims."""
+
+    __slots__ = ("_made", "mask", "whole")
+    _made: Value | None
+    mask: Value
+    whole: Value
+
+    def __init__(self, whole: Value, mask: Value, trace: Trace) -> None:
+        object.__setattr__(self, "_made", None)
+        object.__setattr__(self, "whole", whole)
+        object.__setattr__(self, "mask", mask)
+        object.__setattr__(self, "_trace", trace)
+        object.__setattr__(self, "owned", True)
+
+    @property
+    def _value(self) -> Value:  # type: ignore[override]
+        """The array itself, found when it is first needed."""
+        if self._made is None:
+            found = selected_flat(self.whole, self.mask)
+            self._trace.storage.hold(found)
+            object.__setattr__(self, "_made", found)
+        assert self._made is not None
+        return self._made
+
+    @_value.setter
+    def _value(self, value: Value) -> None:
+        object.__setattr__(self, "_made", value)
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the array has not been needed yet."""
+        return self._made is None
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _FOLDS and self.is_pending:
+            return lambda *args, **keywords: getattr(np, name)(self, *args, **keywords)
+        return super().__getattr__(name)
+
+    @property
+    def ndim(self) -> int:
+        return 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return values.dtype_of_value(self.whole).numpy
+
+
+def mask_of(item: Any) -> Value | None:
+    """The mask that an item of an index is, None if it is none."""
+    if not isinstance(item, tracers.ArrayTracer | np.ndarray | list) or isinstance(item, list) and not item:
+        return None
+    if isinstance(item, tracers.ArrayTracer):
+        return item.value if item.ndim and item.dtype == np.bool_ else None
+    if isinstance(item, list) and not all(type(flag) in (bool, np.bool_) for flag in item):
+        return None
+    mask = as_value(item)
+    return mask if values.dtype_of_value(mask) == BOOL and values.rank(mask) else None
+
+
+def require_fit(mask: Value, dims: Sequence[Any]) -> None:
+    """Raise IndexError, now or at run time, unless a mask has the sizes of the leading axes."""
+    message = "boolean index did not match indexed array along axis {axis}; size of axis is {{}} but size of "
+    message += "corresponding boolean axis is {{}}"
+    if values.rank(mask) > len(dims):
+        raise UserIndexError(
+            f"too many indices for array: array is {len(dims)}-dimensional, but {values.rank(mask)} were indexed"
+        )
+    for axis, (dim, size) in enumerate(zip(values.dims(mask), dims, strict=False)):
+        found = [values.size(size), values.size(dim)]
+        broadcasting.require_equal_sizes(size, dim, message.format(axis=axis), found, IndexError)
+
+
+def select(value: Value, mask: Value) -> Any:
+    """``array[mask]``."""
+    require_fit(mask, values.dims(value))
+    if values.rank(mask) == values.rank(value):
+        return SelectionTracer(value, broadcasting.broadcast_to(mask, values.dims(value)), current_trace())
+    return new(selected_flat(value, mask))
+
+
+def selected_flat(value: Value, mask: Value) -> Value:
+    """The selected elements, or rows where the mask has fewer axes, as an array of its own."""
+    rank = values.rank(mask)
+    flat = values.reshape(value, (product(values.dims(mask)), *values.dims(value)[rank:]), assumed=True)
+    return emit("gather", flat, positions(mask), axis=0)
+
+
+def positions(mask: Value) -> Value:
+    """Where a mask holds, counted along its elements in C order: i64 of a size of its own.
+
+    One pass: every position is written behind those found so far, and counts if the mask holds there.
+    """
+    # Control flow stands on this package.
+    from jitflow.frontend.control.loop import for_
+    from jitflow.frontend.control.sources import Range
+
+    trace = current_trace()
+    total = product(values.dims(mask))
+    flags = tracers.wrap(values.reshape(mask, (total,)), owned=False)
+    memory = trace.storage.memory(Tensor(I64, (total,)))
+    place = Value(Tensor(I64, (total,)))
+    trace.storage.adopt(place, memory)
+    found = tracers.wrap(place, owned=False)
+    count: Any = 0
+
+    def body(position: Any) -> None:
+        nonlocal count
+        found[count] = position
+        count = count + flags[position]
+
+    for_(Range(0, tracers.size_of(total), 1), body, None, ("count",), ())
+    return tracers.lift(found[:count])
+
+
+_FOLDS = frozenset({"sum", "prod", "any", "all", "mean"})
+
+
+def folded(name: str, array: Any, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """A reduction of a selection as one of the whole array under its mask; None if it is no such call."""
+    if not (isinstance(array, SelectionTracer) and array.is_pending) or name not in _FOLDS or arguments:
+        return None
+    if set(keywords) - {"dtype"} or (name == "mean" and array.dtype.kind not in "fc"):
+        return None
+    whole, mask = (tracers.wrap(value, owned=False) for value in (array.whole, array.mask))
+    return getattr(np, name)(whole, where=mask, **keywords)
+
+
+def same_mask(one: Value, other: Value) -> bool:
+    """Whether two masks are one, read anew or with other names of its sizes."""
+    storage = current_trace().storage
+    return one is other or (storage.same_view(one, other) and not storage.is_variable(one))
+
+
+def elementwise(ufunc: np.ufunc, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """The ufunc of selections by one mask and numbers, as a selection; None if it is no such call."""
+    chosen = [item for item in inputs if isinstance(item, SelectionTracer) and item.is_pending]
+    if not chosen or ufunc.nout != 1 or ufunc.signature is not None or set(keywords) - {"dtype"}:
+        return None
+    mask = chosen[0].mask
+    whole: list[Any] = []
+    for item in inputs:
+        if isinstance(item, SelectionTracer) and item.is_pending:
+            if not same_mask(item.mask, mask):
+                return None
+            whole.append(tracers.wrap(item.whole, owned=False))
+        elif isinstance(item, tracers.ArrayTracer | np.ndarray | list | tuple):
+            return None
+        else:
+            whole.append(item)
+    result = tracers.lift(ufunc(*whole, **keywords))
+    return SelectionTracer(result, mask, current_trace())

@@ -1,0 +1,61 @@
+"""Boolean masks in an index: what they select, computing on it, and writing it back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.compare import ELEMENTARY, assert_same
+from tests.frontend.interpreted import interpreted
+
+X = np.random.default_rng(3).normal(size=(5, 4))
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x[x > 0],
+        lambda x: x[x > 100],
+        lambda x: x[x > 0] * 2 + 1,
+        lambda x: (x[x > 0] ** 2).sum(),
+        lambda x: np.sqrt(x[x > 0]).mean(),
+        lambda x: x[x > 0].max(),
+        lambda x: x[x > 0].shape[0],
+        lambda x: len(x[x > 0]),
+        lambda x: x[x[:, 0] > 0],
+        lambda x: x[x[:, 0] > 0].sum(axis=0),
+        lambda x: x[[True, False, True, False, True]],
+        lambda x: x[np.array([True, False, True, False, True])][:, 1],
+        lambda x: x[x > 0][:2],
+        lambda x: x[x > 0] + x[x < 1][0],
+        lambda x: np.concatenate([x[x > 0], x[x < 0]]),
+        lambda x: (x > 0)[x > 0].all(),
+        lambda x: x[x > 0].astype(np.float32),
+    ],
+)
+def test_selections(program: Any):
+    assert_same(interpreted(program)(X), program(X), ELEMENTARY)
+
+
+def powers(z, c):
+    mask = np.abs(z) < 1
+    z[mask] = z[mask] ** 2 + c[mask]
+    z[z > 0.7] -= 1
+    z[z < -1] = np.arange(np.sum(z < -1)) * 1.0
+    return z[mask].sum()
+
+
+def test_writing_back():
+    c = np.random.default_rng(4).normal(size=X.shape)
+    for scale in (1.0, 0.0, 9.0):
+        found, expected = X * scale, X * scale
+        assert_same(interpreted(powers)(found, c), powers(expected, c), ELEMENTARY)
+        assert_same(found, expected)
+
+
+def test_masks_that_do_not_fit():
+    with pytest.raises(IndexError, match="boolean index did not match"):
+        interpreted(lambda x, m: x[m])(X, np.ones((4, 4), bool))
+    with pytest.raises(ValueError, match="NumPy boolean array indexing assignment"):
+        interpreted(lambda x: x.__setitem__(x > 0, np.zeros(3)))(X.copy())
