@@ -6,13 +6,15 @@ from jitflow.errors import CompilerBug
 from jitflow.frontend.function import TracedFunction
 from jitflow.frontend.results import Computed, leaves_of, rebuild
 from jitflow.ir.types import Scalar
-from jitflow.passes.lower import Lowered
+from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (
     NewArray,
     NumpyScalar,
+    OneOf,
     Plan,
     PythonScalar,
     Result,
+    SameObject,
     SameResult,
     ViewOfArgument,
     ViewOfResult,
@@ -36,8 +38,19 @@ def make_plan(traced: TracedFunction, lowered: Lowered) -> Plan:
         """The leaf that owns the memory of place ``source``; places behind the results are the plan's bases."""
         return first_leaf[source] if source < count else len(leaves) + source - count
 
+    def alternative(place: ResultPlace, source: PlaceSource) -> SameObject | SameResult | ViewOfArgument | ViewOfResult:
+        dtype = place.dtype.name
+        if source.is_argument:
+            register = traced.leaves[source.index].register
+            return SameObject(register) if place.whole else ViewOfArgument(place.slot, dtype, place.rank, register)
+        if place.whole:
+            return SameResult(owner(source.index))
+        return ViewOfResult(place.slot, dtype, place.rank, owner(source.index))
+
     def result(leaf: Computed) -> Result:
         place = places[leaf.index]
+        if place.kind == "one of":
+            return OneOf(place.chosen, tuple((source.number, alternative(place, source)) for source in place.sources))
         if place.kind == "scalar":
             weak = isinstance(leaf.type, Scalar) and leaf.type.weak
             return (PythonScalar if weak else NumpyScalar)(place.slot, place.dtype.name)

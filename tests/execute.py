@@ -15,7 +15,7 @@ from jitflow.ir.core import Function
 from jitflow.ir.dtypes import C128
 from jitflow.ir.types import Scalar, Tensor, Variable
 from jitflow.passes.expand.expand import expand
-from jitflow.passes.lower import Lowered, lower
+from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime import plan as p
 from jitflow.runtime.entry_python import call
@@ -74,6 +74,9 @@ class Compiled:
                 leaves.append(p.ViewOfArgument(place.slot, place.dtype.name, place.rank, place.source))
             elif place.kind == "result":
                 leaves.append(p.ViewOfResult(place.slot, place.dtype.name, place.rank, place.source))
+            elif place.kind == "one of":
+                alternatives = tuple((source.number, _alternative(place, source)) for source in place.sources)
+                leaves.append(p.OneOf(place.chosen, alternatives))
             elif isinstance(value.type, Scalar) and value.type.weak:
                 leaves.append(p.PythonScalar(place.slot, place.dtype.name))
             else:
@@ -87,6 +90,13 @@ class Compiled:
 
     def _raise(self, status: int, error: int) -> None:
         failure_handler(self.executable.sites)(status, error)
+
+
+def _alternative(place: ResultPlace, source: PlaceSource) -> Any:
+    if place.whole:
+        return (p.SameObject if source.is_argument else p.SameResult)(source.index)
+    view = p.ViewOfArgument if source.is_argument else p.ViewOfResult
+    return view(place.slot, place.dtype.name, place.rank, source.index)
 
 
 def layouts_of(arguments: Sequence[Any]) -> tuple[str, ...]:

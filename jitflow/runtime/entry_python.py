@@ -306,6 +306,10 @@ class _Builder:
                 return _with_base(_wrap(node, self._slots, flags), base)
             case p.ViewOfResult(_, _, _, leaf):
                 return self._view_of_result(node, leaf)
+            case p.OneOf(slot, alternatives):
+                number = self._slots[slot]
+                chosen = next((node for key, node in alternatives if key == number), alternatives[-1][1])
+                return self._make_leaf(chosen, index)
             case p.NumpyScalar(slot, dtype):
                 return self._array_scalar(slot, dtype)[()]
             case p.PythonScalar(slot, dtype):

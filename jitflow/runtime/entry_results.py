@@ -143,6 +143,8 @@ class ResultWriter:
                 return self._view(node, self._registers[register])
             case p.ViewOfResult(_, _, _, other):
                 return self._view(node, self._arrays[other])
+            case p.OneOf():
+                return self._one_of(node, leaf)
             case p.NumpyScalar(slot, dtype):
                 value = self._function.at(frame.results, 8 * slot)
                 dtype_object = frame.constant(numpy_dtype(dtype))
@@ -150,6 +152,25 @@ class ResultWriter:
             case p.PythonScalar(slot, dtype):
                 return self._python_scalar(slot, dtype)
         raise TypeError(f"unknown result {node!r}")
+
+    def _one_of(self, node: p.OneOf, leaf: int) -> str:
+        """The alternative that the slot names; null if it cannot be made."""
+        function = self._function
+        number, done = function.load("i64", self._frame.results, 8 * node.slot), function.label("chosen")
+        made: list[tuple[str, str]] = []
+        for position, (key, alternative) in enumerate(node.alternatives):
+            other = function.label("other")
+            if position + 1 < len(node.alternatives):
+                this = function.label("this")
+                function.branch(function.compare("eq", number, str(key)), this, other)
+                function.begin(this)
+            reference = self._make_leaf(alternative, leaf)
+            made.append((reference, function.block))
+            function.jump(done)
+            if position + 1 < len(node.alternatives):
+                function.begin(other)
+        function.begin(done)
+        return function.phi("ptr", *made)
 
     def _owned(self, reference: str) -> str:
         self._python.own(reference)

@@ -285,9 +285,20 @@ class StructOf:
     field_names: tuple[str, ...] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class OneOf:
+    """The alternative whose number stands in the slot: what array the program has ended up with.
+
+    Alternatives are views and the same objects as others; their last one is taken where no number fits.
+    """
+
+    slot: int
+    alternatives: tuple[tuple[int, ViewOfArgument | ViewOfResult | SameResult | SameObject], ...]
+
+
 ArrayResult = NewArray | ViewOfArgument | ViewOfResult
 Container = TupleOf | ListOf | DictOf | StructOf
-Result = ArrayResult | SameResult | SameObject | NumpyScalar | PythonScalar | ConstantObject | Container
+Result = ArrayResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject | Container
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from jitflow.runtime import plan as p
+from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.pool import memory_stats
 from jitflow.runtime.python_api import python_function
 from tests.runtime.conftest import Make
@@ -152,6 +153,36 @@ def test_the_same_objects_come_back(make: Make) -> None:
     assert argument is array
     assert passed is other
     assert constant == "constant"
+
+
+def test_one_of_several_arrays_comes_back(make: Make) -> None:
+    """The slot of the second argument says which: the new array, the argument, or a view of either."""
+    alternatives = (
+        (7, p.SameResult(1)),
+        (3, p.SameObject(0)),
+        (5, p.ViewOfArgument(3, "f32", 1, 0)),
+        (0, p.ViewOfResult(7, "f32", 1, 1)),
+    )
+
+    def show_result(function: FunctionText) -> None:
+        for word in range(3):
+            function.store("i64", function.load("i64", "%results", 8 * word), "%results", 8 * (7 + word))
+
+    plan = plan_of("x n", (VECTOR, p.ScalarLeaf(1, "i64", "python", 3)), p.OneOf(6, alternatives), bases=(new(),))
+    bodies = copy_array(0, 0, 1, 4), copy_words(0, 3, 3), copy_words(3, 6), show_result
+    function = make(plan, in_sequence(*bodies))
+    array = np.arange(5, dtype="f4")
+    assert function(array, 7).flags.owndata
+    assert not np.shares_memory(function(array, 7), array)
+    assert function(array, 3) is array
+    assert function(array, 5).base is array
+    view = function(array, 0)
+    assert view.base is not array
+    assert (view == array).all()
+    before = [sys.getrefcount(array), memory_stats()["bytes_in_use"]]
+    for number in (0, 3, 5, 7) * 500:
+        function(array, number)
+    assert [sys.getrefcount(array), memory_stats()["bytes_in_use"]] == before
 
 
 def test_every_kind_of_container(make: Make) -> None:

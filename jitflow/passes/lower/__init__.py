@@ -1,7 +1,7 @@
 """Lowering: a fused tensor function becomes kernels (loop ops) and the host program that runs them."""
 
 from jitflow.passes.lower.host import Lowered, lower
-from jitflow.passes.lower.results import ResultPlace
+from jitflow.passes.lower.results import PlaceSource, ResultPlace
 from jitflow.passes.lower.target import CPU, GPU, Target
 
-__all__ = ["CPU", "GPU", "Lowered", "ResultPlace", "Target", "lower"]
+__all__ = ["CPU", "GPU", "Lowered", "PlaceSource", "ResultPlace", "Target", "lower"]

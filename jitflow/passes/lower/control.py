@@ -116,6 +116,8 @@ class _Flow:
                 yield Index()
         if self._strided(position):
             yield from [Index()] * len(kind.dims)
+        if self._chosen(position):
+            yield Index()
 
     def _still(self, position: int) -> bool:
         """Whether a place always shows one variable, all of it."""
@@ -135,6 +137,10 @@ class _Flow:
         return not isinstance(value.type, Tensor) and not all(
             self.host.lifetimes.is_plain(values[position]) for values in self.targets
         )
+
+    def _chosen(self, position: int) -> bool:
+        """Whether the number of the variable that a place shows flows with it."""
+        return self.host.knows_roots and not isinstance(self.targets[0][position].type, Tensor)
 
     # Sending and receiving
 
@@ -161,6 +167,8 @@ class _Flow:
                 yield host.dim(dim)
         if self._strided(position):
             yield from (host.dim(stride) for stride in host.layouts[value].strides)
+        if self._chosen(position):
+            yield host.root_of(value)
 
     def parameters(self) -> list[Value]:
         """New values for a region's parameters."""
@@ -192,6 +200,8 @@ class _Flow:
         layout = contiguous(kind.dims, kind.dtype.itemsize)
         if self._strided(position):
             layout = Layout(0, tuple(self._new_stride(next(parts)) for _ in kind.dims))
+        if self._chosen(position):
+            host.set_root(value, next(parts))
         nbytes = None
         if owned and isinstance(kind, Tensor):
             nbytes = host.dim(product(kind.dims) * kind.dtype.itemsize)

@@ -28,6 +28,8 @@ class Lifetimes:
         self.sources: dict[Value, list[Value]] = {}
         """What may arrive at a parameter of a region, or at a result of an op with regions."""
         self.home: dict[Value, Region] = {}
+        self.shown: dict[Value, Value] = {}
+        """What each view and load shows a part of."""
         self._roots: dict[Value, Roots] = {}
         self._follow(function.region, function.region.parameters)
         self._last: dict[Region, dict[Value, int]] = {}
@@ -52,6 +54,7 @@ class Lifetimes:
         for op in region.ops:
             if "view" in op.definition.traits or op.name == "load":
                 self._roots[op.result] = self.roots(op.operands[0])
+                self.shown[op.result] = op.operands[0]
                 continue
             if not op.regions or op.name == "fusion":
                 for result in op.results:

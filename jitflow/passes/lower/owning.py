@@ -34,8 +34,33 @@ class OwningProgram(HostProgram):
         self._path: list[tuple[Region, int]] = []
         """The regions that are open, outermost first, and the number of the op that is being lowered in each."""
 
+        results = (self.lifetimes.roots(value) for value in function.results)
+        self.knows_roots = any(len(roots) > 1 for roots in results)
+        """Whether a place that may show one of several variables carries the number of which one it does."""
+        self._numbers: dict[Value, int] = {}
+        self._shown: dict[Value, Value] = {}
+
     def lower_op(self, op: Op) -> None:
         raise NotImplementedError
+
+    # Which variable a place shows
+
+    def root_number(self, root: Value) -> int:
+        """The number by which a program tells a root from others."""
+        return self._numbers.setdefault(root, len(self._numbers))
+
+    def root_of(self, place: Value) -> Value:
+        """The number of the root that a place shows, as the running program knows it."""
+        roots = self.lifetimes.roots(place)
+        if len(roots) == 1:
+            return self.dim(self.root_number(*roots))
+        while place not in self._shown:
+            place = self.lifetimes.shown[place]
+        return self._shown[place]
+
+    def set_root(self, place: Value, number: Value) -> None:
+        """A place has come out of a region, with the number of its root."""
+        self._shown[place] = number
 
     # Regions
 

@@ -5,39 +5,54 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from jitflow.errors import CompilerBug
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import C128, DType
 from jitflow.ir.types import Scalar, dims_of
 from jitflow.passes.layout import Layout
-from jitflow.passes.lower.program import HostProgram, Storage, is_array
+from jitflow.passes.lower.owning import OwningProgram
+from jitflow.passes.lower.program import Storage, is_array
 
-__all__ = ["ResultPlace", "give_results"]
+__all__ = ["PlaceSource", "ResultPlace", "give_results"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceSource:
+    """What a result may turn out to show: an argument or a result place (by ``index``), known by its ``number``."""
+
+    number: int
+    is_argument: bool
+    index: int
 
 
 @dataclass(frozen=True, slots=True)
 class ResultPlace:
     """How a result of the function comes out of `run`.
 
-    ``kind``: ``new`` array, ``argument`` (a view of parameter ``source``), ``result`` (a view of place ``source``), or
-    ``scalar``. ``slot`` is its first result slot. Places behind the function's own results are new arrays that only
-    own the memory of a view.
+    ``kind``: ``new`` array, ``argument`` (a view of parameter ``source``), ``result`` (a view of place ``source``),
+    ``one of`` several ``sources`` (slot ``chosen`` holds the number of which; ``whole``: that very array rather than a
+    view of it), or ``scalar``. ``slot`` is its first result slot. Places behind the function's own results are new
+    arrays that only own the memory of others.
     """
 
-    kind: Literal["new", "argument", "result", "scalar"]
+    kind: Literal["new", "argument", "result", "one of", "scalar"]
     slot: int
     dtype: DType
     rank: int
     source: int = -1
+    chosen: int = -1
+    sources: tuple[PlaceSource, ...] = ()
+    whole: bool = False
 
 
-def give_results(host: HostProgram) -> tuple[tuple[ResultPlace, ...], int]:
+def give_results(host: OwningProgram) -> tuple[tuple[ResultPlace, ...], int]:
     """Fill the result slots. Returns what they hold, and how many there are."""
     return _Results(host).give()
 
 
 class _Results:
-    def __init__(self, host: HostProgram) -> None:
+    def __init__(self, host: OwningProgram) -> None:
         self.host = host
         self.values = host.function.results
         self.slot = 0
@@ -53,7 +68,7 @@ class _Results:
                 host.give(value, host.contiguous_copy(value))
         for position, value in enumerate(self.values):
             storage = host.storage.get(value)
-            if storage is not None and self._is_whole(value, storage):
+            if storage is not None and len(host.lifetimes.roots(value)) <= 1 and self._is_whole(value, storage):
                 self.owners.setdefault(storage, position)
         places = [self._place(position, value) for position, value in enumerate(self.values)]
         for storage in self.bases:
@@ -71,17 +86,43 @@ class _Results:
             return ResultPlace("scalar", slot, type.dtype, 0)
         storage, dims = host.storage[value], dims_of(value.type)
         rank, dtype = len(dims), storage.dtype
+        if len(host.lifetimes.roots(value)) > 1:
+            return self._one_of(value)
         if storage.parameter >= 0:
             place = ResultPlace("argument", slot, dtype, rank, storage.parameter)
         elif self.owners.get(storage) == position:
             place = ResultPlace("new", slot, dtype, rank)
         else:
-            if storage not in self.owners:
-                self.owners[storage] = len(self.values) + len(self.bases)
-                self.bases.append(storage)
-            place = ResultPlace("result", slot, dtype, rank, self.owners[storage])
+            place = ResultPlace("result", slot, dtype, rank, self._owner(storage))
         self._give_array(storage, host.layouts[value], dims)
         return place
+
+    def _one_of(self, value: Value) -> ResultPlace:
+        """A place that may show one of several variables: the program knows which."""
+        host, slot = self.host, self.slot
+        sources: list[PlaceSource] = []
+        for root in sorted(host.lifetimes.roots(value), key=host.root_number):
+            storage = host.storage.get(root)
+            if storage is None or host.lifetimes.home[root] is not host.function.region:
+                raise CompilerBug(f"expected a result that shows variables made outside of loops, got {value.type}")
+            argument = storage.parameter >= 0
+            index = storage.parameter if argument else self._owner(storage)
+            sources.append(PlaceSource(host.root_number(root), argument, index))
+        storage, dims = host.storage[value], dims_of(value.type)
+        self._give_array(storage, host.layouts[value], dims)
+        host.builder.add("result", host.root_of(value), slot=self.slot)
+        self.slot += 1
+        whole = host.lifetimes.is_whole(value)
+        return ResultPlace(
+            "one of", slot, storage.dtype, len(dims), chosen=self.slot - 1, sources=tuple(sources), whole=whole
+        )
+
+    def _owner(self, storage: Storage) -> int:
+        """The place that owns a block; one that no result shows as a whole gets a place of its own."""
+        if storage not in self.owners:
+            self.owners[storage] = len(self.values) + len(self.bases)
+            self.bases.append(storage)
+        return self.owners[storage]
 
     def _is_whole(self, value: Value, storage: Storage) -> bool:
         same = self.host.layouts[value] == storage.layout and dims_of(value.type) == storage.dims

@@ -389,3 +389,42 @@ func @prefixes(%x: f64[n], %y: var f64[n]) {{
 }}
 """
     check(triangle, (np.arange(float(n)), np.zeros(n)))
+
+
+LAST = f"""
+func @last(%x: var f64[n], %turns: int, %c: bool) {{
+  {RANGE}
+  %t: index[t] = to_index %turns {{binds="t"}}
+  %0: f64[n] = load %x
+  %1: f64[n] = add %0, %0
+  %y: var f64[n] = variable %1
+  %a: place f64[n], %b: place f64[n] = for %zero, %t, %one, %x, %y (%i: index[i], %p: place f64[n], %q: place f64[n]) {{
+    %all: f64[n] = load %p
+    %2: f64[n] = add %all, %all
+    store %q, %2
+    yield %q, %p
+  }}
+  %tail: place f64[n - 1] = slice %a {{starts=[1], sizes=[n - 1], steps=[1]}}
+  %other: place f64[n - 1] = slice %x {{starts=[0], sizes=[n - 1], steps=[1]}}
+  %some: place f64[n - 1] = if %c () {{
+    yield %tail
+  }} () {{
+    yield %other
+  }}
+  yield %a, %b, %tail, %some
+}}
+"""
+
+
+def test_a_result_is_one_of_several_variables():
+    true, false = np.bool_(True), np.bool_(False)
+    code = check(LAST, *((vector(6), turns, c) for turns in (0, 1, 2, 5) for c in (true, false)))
+    for turns in (0, 1, 2):
+        x = vector(6)
+        a, b, tail, some = code(x, turns, false)
+        assert (a if turns % 2 == 0 else b) is x
+        assert tail.base is a
+        assert some.base is x
+        other = b if turns % 2 == 0 else a
+        assert other.flags.owndata
+        assert not np.shares_memory(other, x)
