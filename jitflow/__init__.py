@@ -18,6 +18,7 @@ from jitflow.errors import CompilerBug, JitflowError, UserError
 if TYPE_CHECKING:
     from jitflow.api import CacheInfo, function
     from jitflow.frontend.arguments import Spec
+    from jitflow.frontend.callbacks import callback
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import set_num_threads
 
@@ -27,6 +28,7 @@ __all__ = [
     "JitflowError",
     "Spec",
     "UserError",
+    "callback",
     "function",
     "memory_stats",
     "set_num_threads",
@@ -37,6 +39,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "CacheInfo": "jitflow.api",
     "Spec": "jitflow.frontend.arguments",
+    "callback": "jitflow.frontend.callbacks",
     "function": "jitflow.api",
     "memory_stats": "jitflow.runtime.pool",
     "set_num_threads": "jitflow.runtime.threads",

@@ -200,17 +200,18 @@ def _guard_text(compilation: Compilation) -> str:
 def _specialise(compilation: Compilation) -> Specialisation:
     from jitflow.failures import failure_handler
     from jitflow.runtime.dispatcher import uses_native_entry
+    from jitflow.runtime.host_calls import link_symbols
     from jitflow.runtime.specialisation import Specialisation
-    from jitflow.runtime.symbols import symbol_addresses
 
     executable = generate(compilation)
+    linked = link_symbols(executable.symbols, executable.sites)
     specialisation = Specialisation(
         _plan(compilation),
         run=executable.address(),
         guard=executable.address("guard") if _guard_text(compilation) else 0,
         raise_error=failure_handler(executable.sites),
-        symbols=symbol_addresses(executable.symbols),
-        keep_alive=executable,
+        symbols=linked.addresses,
+        keep_alive=(executable, linked),
     )
     if uses_native_entry():
         with compilation.stage("entry"):

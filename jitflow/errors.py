@@ -20,6 +20,7 @@ from types import MappingProxyType, TracebackType
 from typing import Protocol, Self, TypeVar
 
 from numpy.exceptions import AxisError
+from numpy.linalg import LinAlgError
 
 __all__ = [
     "USER_ERRORS",
@@ -31,6 +32,7 @@ __all__ = [
     "UserError",
     "UserIndexError",
     "UserKeyError",
+    "UserLinAlgError",
     "UserNameError",
     "UserNotImplementedError",
     "UserOverflowError",
@@ -149,6 +151,10 @@ class UserAxisError(UserError, AxisError):
     """An axis that the array does not have."""
 
 
+class UserLinAlgError(UserError, LinAlgError):
+    """A matrix that has no such decomposition or solution, or is none."""
+
+
 class UserKeyError(UserError, KeyError):
     """A key that is not there."""
 
@@ -184,6 +190,7 @@ USER_ERRORS: Mapping[type[Exception], type[UserError]] = MappingProxyType(
         ValueError: UserValueError,
         IndexError: UserIndexError,
         AxisError: UserAxisError,
+        LinAlgError: UserLinAlgError,
         KeyError: UserKeyError,
         AttributeError: UserAttributeError,
         NameError: UserNameError,
@@ -295,15 +302,21 @@ def _indented(text: str) -> str:
 AnyError = TypeVar("AnyError", bound=BaseException)
 
 
-def with_user_frames(error: AnyError, location: Location | None = None, callers: Sequence[Location] = ()) -> AnyError:
+def with_user_frames(
+    error: AnyError,
+    location: Location | None = None,
+    callers: Sequence[Location] = (),
+    inner: TracebackType | None = None,
+) -> AnyError:
     """Give `error` a traceback of the user's lines alone, innermost last, and return it, ready to raise.
 
-    Without `location` a user error's own places are used. What is above the caller of jitflow is added by
-    Python while the exception travels, so the user sees their call and then the line at fault.
+    Without `location` a user error's own places are used. `inner` are the entries of code that ran inside the last one.
+    What is above the caller of jitflow is added by Python while the exception travels, so the user sees their call and
+    then the line at fault.
     """
     if location is None and isinstance(error, UserError):
         location, callers = error.location, error.callers
-    traceback: TracebackType | None = None
+    traceback = inner
     for place in (location, *callers):
         if place is not None and place.line > 0:
             traceback = _frame_at(place, traceback)

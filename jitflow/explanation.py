@@ -119,6 +119,8 @@ def _fusion_lines(fused: Function) -> Iterator[str]:
         alone = _ALONE.get(op.name.partition("_")[0])
         if alone:
             yield f"{op.name} ({op.loc}) is {alone}"
+        elif op.name == "host_call":
+            yield f"{op.attributes['routine']} ({op.loc}) is called as it is"
         elif kernel and not any(line.startswith(f"{kernel} ") for line in decisions):
             yield f"{kernel} holds 1 op: {op.regions[0].body[-1].name} ({op.loc})"
     yield from decisions

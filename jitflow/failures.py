@@ -6,16 +6,20 @@ import builtins
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import Any, NoReturn
 
-from jitflow.errors import CompilerBug, as_user_error, with_user_frames
+from jitflow.errors import CompilerBug, UserError, as_user_error, with_user_frames
+from jitflow.frontend.locate import is_internal
 from jitflow.ir.core import Op
+from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Index, Scalar, Type
+from jitflow.runtime.host_calls import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
 
 __all__ = ["failure_handler"]
 
-CHECK_FAILED, OUT_OF_MEMORY = 1, 2
+CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED = 1, 2, 3
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
@@ -27,9 +31,35 @@ def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
         if not 0 <= site < len(sites):
             raise CompilerBug(f"a call failed with status {status}, code {code} at the unknown site {site}")
         op = sites[site]
+        if code == ROUTINE_FAILED:
+            raise _exception_of_routine(op)
         raise with_user_frames(_exception(code, op, slots[2:]), op.loc)
 
     return fail
+
+
+def _exception_of_routine(op: Op) -> BaseException:
+    """What a routine raised: a library's as a user error, what a callback raised as it is, with its own frames."""
+    exception = take_exception()
+    name = op.attributes["routine"]
+    if exception is None:
+        return CompilerBug("a routine failed without an exception", operation=name, location=op.loc)
+    if isinstance(exception, RoutineResultError) and not isinstance(name, Routine):
+        return CompilerBug(str(exception), operation=op.name, location=op.loc)
+    if isinstance(exception, RoutineResultError):
+        return with_user_frames(as_user_error(exception, location=op.loc), op.loc)
+    if isinstance(name, Routine):
+        return with_user_frames(exception, op.loc, inner=_frames_of_user(exception.__traceback__))
+    if isinstance(exception, Exception) and type(as_user_error(exception)) is not UserError:
+        return with_user_frames(as_user_error(exception, location=op.loc), op.loc)
+    return with_user_frames(exception, op.loc)
+
+
+def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first entry on that is not jitflow's own."""
+    while traceback is not None and is_internal(traceback.tb_frame.f_code.co_filename):
+        traceback = traceback.tb_next
+    return traceback
 
 
 def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:

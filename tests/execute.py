@@ -19,8 +19,8 @@ from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime import plan as p
 from jitflow.runtime.entry_python import call
+from jitflow.runtime.host_calls import link_symbols
 from jitflow.runtime.specialisation import Specialisation
-from jitflow.runtime.symbols import symbol_addresses
 
 __all__ = ["Compiled", "compile_ir", "layouts_of"]
 
@@ -38,12 +38,13 @@ class Compiled:
         self.lowered: Lowered = lower(self.fused)
         self.expanded = expand(self.lowered.host)
         self.executable = compile_program(self.expanded)
+        linked = link_symbols(self.executable.symbols, self.executable.sites)
         self.specialisation = Specialisation(
             self._plan(function, layouts),
             run=self.executable.address("run"),
             raise_error=self._raise,
-            symbols=symbol_addresses(self.executable.symbols),
-            keep_alive=self.executable,
+            symbols=linked.addresses,
+            keep_alive=(self.executable, linked),
         )
 
     def __call__(self, *arguments: Any) -> Any:

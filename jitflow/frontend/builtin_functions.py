@@ -21,7 +21,7 @@ from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, Outsi
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
 from jitflow.frontend.tracers.base import numpy_functions
 
-__all__ = ["BUILTIN_FUNCTIONS", "replacement"]
+__all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
 
 
 def traced_len(thing: Any) -> Any:
@@ -220,3 +220,13 @@ def replacement(thing: Any) -> Any:
     """What runs in the place of ``thing`` while tracing, or None if it may run itself. By identity."""
     found = _replacements().get(id(thing))
     return None if found is None else found[1]
+
+
+def replaced_by(function: Any) -> Any:
+    """What ``function`` runs in the place of, itself if it stands for nothing."""
+    return _originals().get(id(function), function)
+
+
+@cache
+def _originals() -> dict[int, Any]:
+    return {id(function): original for original, function in _replacements().values()}

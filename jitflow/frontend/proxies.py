@@ -195,7 +195,7 @@ class ModuleView:
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._jitflow_module, name)
         if is_impure_member(self._jitflow_module, name):
-            return Impure(f"{self._jitflow_module.__name__}.{name}")
+            return Impure(f"{self._jitflow_module.__name__}.{name}", member)
         return self._jitflow_replace(member)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:

@@ -126,7 +126,7 @@ def is_impure_member(module: ModuleType, name: str) -> bool:
 
 def impure_builtins() -> dict[str, Any]:
     """What stands for the builtins that do more than compute."""
-    return {name: Impure(name) for name in _IMPURE_BUILTINS if hasattr(builtins, name)}
+    return {name: Impure(name, getattr(builtins, name)) for name in _IMPURE_BUILTINS if hasattr(builtins, name)}
 
 
 def impure_call(what: str) -> UserError:
@@ -167,12 +167,16 @@ class Unusable:
 
 
 class Impure:
-    """Stands for an object that may be named, but neither called nor looked into, while tracing."""
+    """Stands for an object that may be named, but neither called nor looked into, while tracing.
 
-    __slots__ = ("_name",)
+    `jitflow.callback` may call it when the compiled code runs.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("_name", "_thing")
+
+    def __init__(self, name: str, thing: Any = None) -> None:
         object.__setattr__(self, "_name", name)
+        object.__setattr__(self, "_thing", thing)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise impure_call(self._name if self._name == "print" else f"{self._name}()")
@@ -180,7 +184,7 @@ class Impure:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Impure(f"{self._name}.{name}")
+        return Impure(f"{self._name}.{name}", getattr(self._thing, name, None))
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise impure_call(self._name)

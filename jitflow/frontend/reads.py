@@ -37,6 +37,7 @@ import numpy as np
 from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
 from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS, replacement
+from jitflow.frontend.callbacks import Callback
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.objects import (
     C_METHODS,
@@ -121,6 +122,9 @@ class Recorder:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         if isinstance(thing, Tracer):
             raise escaped(thing, thing._trace)
+        if isinstance(thing, Spec) and not inputs.comes_from_argument(register):
+            inputs.guard(EqualsConstant(register, thing, kind))
+            return thing
         if isinstance(thing, Spec):
             if thing.kind == "array":
                 return inputs.array(register, array_class(thing, path))
@@ -146,6 +150,9 @@ class Recorder:
         if is_compiled(thing) or isinstance(thing, CACHED_FUNCTION):
             inputs.guard(IsObject(register, thing))
             return self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
+        if isinstance(thing, Callback):
+            inputs.guard(IsObject(register, thing))
+            return thing
         if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
             return self._function(thing, register)
         if isinstance(thing, MethodType):
@@ -216,7 +223,7 @@ class Recorder:
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))
         if is_foreign_impure(thing.__name__) or thing.__name__.startswith("numpy.random"):
-            return Impure(thing.__name__)
+            return Impure(thing.__name__, thing)
         if is_pure_module(thing.__name__):
             return self.replace(thing)
         path = self.inputs.path(register)
@@ -226,21 +233,21 @@ class Recorder:
         """What stands for a member of a pure module: most stand for themselves."""
         if isinstance(thing, ModuleType):
             pure = is_pure_module(thing.__name__)
-            return ModuleView(thing, self.replace) if pure else Impure(thing.__name__)
+            return ModuleView(thing, self.replace) if pure else Impure(thing.__name__, thing)
         found = replacement(thing)
         if found is not None:
             return found
         if isinstance(thing, type):
             harmless = not is_foreign_impure(thing.__module__) or issubclass(thing, BaseException | enum.Enum)
-            return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}")
+            return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}", thing)
         if isinstance(thing, BuiltinFunctionType):
             owner = thing.__self__
             if isinstance(owner, ModuleType) or owner is None:
                 module = thing.__module__ or "builtins"
-                return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}")
+                return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}", thing)
             # A method of an object in C: what it does is known for values that cannot change.
-            return thing if is_frozen(owner) else Impure(thing.__qualname__)
-        return Impure(thing.__qualname__) if isinstance(thing, C_METHODS) else thing
+            return thing if is_frozen(owner) else Impure(thing.__qualname__, thing)
+        return Impure(thing.__qualname__, thing) if isinstance(thing, C_METHODS) else thing
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         found = getattr(thing, name, _MISSING)
@@ -291,10 +298,16 @@ class Recorder:
         # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
         recorded = FunctionType(code.replace(), self._globals_of(function), function.__name__, None, cells or None)
         recorded.__qualname__, recorded.__module__ = function.__qualname__, function.__module__
+        recorded.__jitflow_original__ = partial(self._original, function, register)  # type: ignore[attr-defined]
         if defaults:
             recorded.__defaults__ = self._defaults(function.__defaults__, register, "__defaults__", path)
             recorded.__kwdefaults__ = self._defaults(function.__kwdefaults__, register, "__kwdefaults__", path)
         return recorded
+
+    def _original(self, function: FunctionType, register: int) -> FunctionType:
+        """The function itself, which from now on must be this very object: a callback calls it."""
+        self.inputs.guard(IsObject(register, function))
+        return function
 
     def _defaults(self, values: Any, register: int, name: str, path: str) -> Any:
         """A helper's defaults: numbers are constants, because the guard holds the very objects; arrays are read."""

@@ -7,10 +7,9 @@ the plain C convention, with everything passed by pointer. SciPy is imported whe
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
 from functools import cache
 
-__all__ = ["symbol_address", "symbol_addresses"]
+__all__ = ["symbol_address"]
 
 
 @cache
@@ -21,11 +20,6 @@ def symbol_address(name: str) -> int:
     capsule = cython_blas.__pyx_capi__[name]
     address: int = _capsule_pointer(capsule, _capsule_name(capsule))
     return address
-
-
-def symbol_addresses(names: Sequence[str]) -> tuple[int, ...]:
-    """The addresses in the order in which a context holds them."""
-    return tuple(symbol_address(name) for name in names)
 
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))

@@ -11,7 +11,8 @@ from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import C64, C128, DTYPES, F32, F64, I32, I64
 from jitflow.ir.types import Buffer, Scalar
-from jitflow.runtime.symbols import symbol_address, symbol_addresses
+from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.symbols import symbol_address
 from tests.backends.programs import INDEX, Allocator, Failed, host, kernel, run, samples
 
 LARGEST = (1 << 63) - 1
@@ -181,7 +182,7 @@ def test_matrix_products(symbol):
         c = np.full((m, n), np.nan, dtype.numpy)
         numbers_of_alpha = [alpha.real, alpha.imag] if dtype.is_complex else [alpha]
         run(executable, [a, b, c, flag_a, flag_b, a.shape[1], b.shape[1], *numbers_of_alpha],
-            symbols=symbol_addresses(executable.symbols))  # fmt: skip
+            symbols=link_symbols(executable.symbols, ()).addresses)  # fmt: skip
         np.testing.assert_allclose(c, expected, rtol=1e-5)
 
 
@@ -199,7 +200,7 @@ def test_inner_products_put_their_result_into_a_buffer():
 
 
 def test_every_library_symbol_has_an_address():
-    assert all(symbol_addresses(tuple(LIBRARY)))
+    assert all(map(symbol_address, LIBRARY))
 
 
 def test_mistakes_are_compiler_bugs():

@@ -236,12 +236,12 @@ def converts_to_objects(x):
     return x.astype(object)
 
 
-def sorts(x):
-    return np.sort(x)
+def trims(x):
+    return np.trim_zeros(x)
 
 
-def inverts(x):
-    return np.linalg.inv(x)
+def finds_eigenvalues(x):
+    return np.linalg.eigvals(x)
 
 
 def finds(x):
@@ -329,8 +329,8 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (stacks_nothing, (X,)),
     (names_a_wrong_dtype, (X,)),
     (converts_to_objects, (X,)),
-    (sorts, (X,)),
-    (inverts, (np.eye(3),)),
+    (trims, (X,)),
+    (finds_eigenvalues, (np.eye(3),)),
     (finds, (X,)),
     (asserts, (X,)),
     (decides_by_and, (X, X)),

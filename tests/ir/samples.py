@@ -47,6 +47,10 @@ _TENSOR_BODIES = {
       check %t, %a {error="ValueError", message="not {}"}
       yield""",
     "matmul": "%0: f32[n, n] = matmul %x, %y\n yield %0",
+    "host_call": """%0: f32[k] = host_call %x {routine="numpy.unique", keywords=["ar"], options=[["axis", none]],
+        effect="check"}
+      %1: f32[k] = negative %0
+      yield %1""",
     "yield": "yield %x, %a",
     "if": """%0: f32 = if %c () {
         yield %a
@@ -130,6 +134,13 @@ _HOST_BODIES = {
     "free": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n free %1, %0\n yield",
     "launch": '%0: index = size {dim=64}\n launch %0 {kernel="k"}\n yield\n }\nkernel @k(%n: index) {\n yield',
     "library": '%0: index = size {dim=64}\n library %0 {symbol="dgemm"}\n yield',
+    "invoke": """%0: index = size {dim=8}
+      %1: buffer f64 = alloc %0 {dtype=f64}
+      %2: buffer f64, %3: index = invoke %1 {takes=[[f64, 0]], gives=[[f64, [0]]], routine="numpy.unique",
+        keywords=[], options=[]}
+      %4: buffer f64 = alloc %0 {dtype=f64}
+      invoke %2, %3, %0, %4 {takes=[[f64, 1]], gives=[[f64, []]], routine="numpy.sum", keywords=[], options=[]}
+      yield %3""",
     "offset": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n"
     "%2: buffer f32 = offset %1, %0\n yield",
 }

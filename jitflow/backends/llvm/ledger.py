@@ -9,12 +9,15 @@ the heap, twice as large, when it is full.
 from __future__ import annotations
 
 from jitflow.backends.llvm.emitter import Emitter
-from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.core import Function, Region, Value
+from jitflow.ir.types import Buffer
 
 __all__ = ["Ledger"]
 
 ENTRY_BYTES = 16
 LOOP_ENTRIES = 8
+MAKERS = ("alloc", "invoke")
+"""Ops whose buffers the program owns."""
 
 
 class Ledger:
@@ -27,10 +30,10 @@ class Ledger:
 
     def _find(self, region: Region, *, inside_loop: bool) -> None:
         for op in region.ops:
-            if op.name == "alloc" and inside_loop:
-                self._in_loops = True
-            elif op.name == "alloc":
-                self._fixed[op.result] = len(self._fixed)
+            made = [result for result in op.results if isinstance(result.type, Buffer)] if op.name in MAKERS else []
+            self._in_loops = self._in_loops or (inside_loop and bool(made))
+            for value in () if inside_loop else made:
+                self._fixed[value] = len(self._fixed)
             for inner in op.regions:
                 self._find(inner, inside_loop=inside_loop or op.name in ("for", "while"))
 
@@ -49,9 +52,9 @@ class Ledger:
             out.module.define("jitflow.ledger.enter", _ENTER)
             out.module.define("jitflow.ledger.leave", _LEAVE)
 
-    def enter(self, out: Emitter, op: Op, buffer: str, nbytes: str) -> str:
-        """Note what an allocation gave. Returns whether that was possible: ``true``, or a register."""
-        entry = self._fixed.get(op.result)
+    def enter(self, out: Emitter, value: Value, buffer: str, nbytes: str) -> str:
+        """Note what an allocation, or a call, gave. Returns whether that was possible: ``true``, or a register."""
+        entry = self._fixed.get(value)
         if entry is None:
             arguments = f"ptr %context, ptr %loop.ledger, ptr {buffer}, i64 {nbytes}"
             return out.let(f"call i1 @jitflow.ledger.enter({arguments})")

@@ -17,6 +17,7 @@ from jitflow.ir.ops.indexing import INDEXING_OPS
 from jitflow.ir.ops.linear import LINEAR_OPS
 from jitflow.ir.ops.loop import LOOP_OPS
 from jitflow.ir.ops.reduction import REDUCTION_OPS
+from jitflow.ir.ops.routine import ROUTINE_OPS
 from jitflow.ir.ops.shape import SHAPE_OPS
 from jitflow.ir.ops.state import STATE_OPS
 
@@ -30,6 +31,7 @@ OPS: dict[str, OpDef] = {
         SHAPE_OPS,
         INDEXING_OPS,
         LINEAR_OPS,
+        ROUTINE_OPS,
         CONTROL_OPS,
         STATE_OPS,
         LOOP_OPS,

@@ -19,6 +19,7 @@ from jitflow.passes.lower.control import lower_control
 from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.hoist import hoist
 from jitflow.passes.lower.in_place import early_stores
+from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
@@ -139,6 +140,8 @@ class HostLowering(OwningProgram):
             lower_scatter(self, op)
         elif op.name == "matmul":
             lower_matmul(self, op)
+        elif op.name == "host_call":
+            lower_host_call(self, op)
         elif op.name == "concatenate":
             self._concatenate(op)
         elif "accumulation" in op.definition.traits:

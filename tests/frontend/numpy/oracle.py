@@ -33,11 +33,11 @@ KINDS = ("?", "i1", "u1", "i4", "u8", "i8", "f2", "f4", "f8", "c8", "c16")
 
 def check(program: Program, *arguments: Any, tolerance: Tolerance | None = None, message: bool = True) -> None:
     """Compare trace and NumPy on these arguments. ``message=False`` compares only the class of an exception."""
-    expected = _outcome(lambda: program(*arguments))
+    expected = outcome(lambda: program(*arguments))
     traces: list[Function] = []
-    found = _outcome(lambda: run(program, arguments, traces))
+    found = outcome(lambda: run(program, arguments, traces))
     if isinstance(expected, Exception):
-        _compare_errors(found, expected, message)
+        compare_errors(found, expected, message)
         return
     if isinstance(found, Exception):
         raise AssertionError(f"expected {expected!r}, got {found!r}") from found
@@ -55,10 +55,10 @@ def check_sizes(
         arguments = make(size)
         if not _allowed(first, arguments):
             continue
-        expected = _outcome(lambda arguments=arguments: program(*arguments))
-        found = _outcome(lambda arguments=arguments: restore(list(interpret(first, *arguments))))
+        expected = outcome(lambda arguments=arguments: program(*arguments))
+        found = outcome(lambda arguments=arguments: restore(list(interpret(first, *arguments))))
         if isinstance(expected, Exception):
-            _compare_errors(found, expected, True)
+            compare_errors(found, expected, True)
         else:
             assert not isinstance(found, Exception), f"size {size}: expected {expected!r}, got {found!r}"
             assert_same(found, expected, tolerance_of(first), f"size {size} of the trace for {sizes[0]}")
@@ -66,9 +66,9 @@ def check_sizes(
 
 def check_function(function: Program, *arguments: Any) -> None:
     """`check` of a whole function, whose globals are read and replaced as the frontend does it."""
-    expected, found = _outcome(lambda: function(*arguments)), _outcome(lambda: interpreted(function)(*arguments))
+    expected, found = outcome(lambda: function(*arguments)), outcome(lambda: interpreted(function)(*arguments))
     if isinstance(expected, Exception):
-        _compare_errors(found, expected, True)
+        compare_errors(found, expected, True)
         return
     assert not isinstance(found, Exception), f"expected {expected!r}, got {found!r}"
     assert_same(found, expected, ELEMENTARY)
@@ -114,7 +114,7 @@ def special(dtype: Any) -> Any:
     return np.array([*numbers, *(-number for number in numbers)], dtype)
 
 
-def _outcome(compute: Callable[[], Any]) -> Any:
+def outcome(compute: Callable[[], Any]) -> Any:
     """The result, or the exception."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -124,7 +124,7 @@ def _outcome(compute: Callable[[], Any]) -> Any:
             return error
 
 
-def _compare_errors(found: Any, expected: Exception, message: bool) -> None:
+def compare_errors(found: Any, expected: Exception, message: bool) -> None:
     assert isinstance(found, Exception), f"expected {expected!r}, got {found!r}"
     public = next(kind for kind in type(expected).__mro__ if kind.__module__ in ("builtins", "numpy.exceptions"))
     assert isinstance(found, public), f"expected {expected!r}, got {found!r}"
@@ -164,7 +164,7 @@ def _flattened(result: Any, leaves: list[Any]) -> Any:
         leaves.append(result)
         return None
     if isinstance(result, tuple | list):
-        return type(result)(_flattened(item, leaves) for item in result)
+        return _like(result, [_flattened(item, leaves) for item in result])
     return {"static": result}
 
 
@@ -173,4 +173,9 @@ def _restored(structure: Any, leaves: list[Any]) -> Any:
         return leaves.pop(0)
     if isinstance(structure, dict):
         return structure["static"]
-    return type(structure)(_restored(item, leaves) for item in structure)
+    return _like(structure, [_restored(item, leaves) for item in structure])
+
+
+def _like(container: Any, items: list[Any]) -> Any:
+    kind = type(container)
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)

@@ -21,8 +21,7 @@ def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
     ("program", "found", "mend", "arguments"),
     [
         f(lambda x: np.where(x > 0), "np.where with one argument", "three-argument form"),
-        f(lambda x: np.sort(x), "numpy.sort", "other NumPy functions"),
-        f(lambda x: np.linalg.inv(x), "numpy.linalg.inv", "other NumPy functions"),
+        f(lambda x: np.trim_zeros(x), "numpy.trim_zeros", "other NumPy functions"),
         f(lambda x: np.median(x), "numpy.median", "other NumPy functions"),
         f(lambda x: np.subtract.reduce(x), "subtract.reduce", "sum, prod, max, min"),
         f(lambda x: np.hypot.accumulate(x), "hypot.accumulate", "cumsum"),

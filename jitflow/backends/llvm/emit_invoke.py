@@ -1,0 +1,98 @@
+"""The call of a routine: words on the stack, the trampoline from the context, memory and sizes out of the words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
+from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.ledger import ENTRY_BYTES
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Op, Value
+from jitflow.ir.routines import SITE_PREFIX, TRAMPOLINE
+
+__all__ = ["INVOKE_EMISSION", "ROUTINE_FAILED"]
+
+ROUTINE_FAILED = 3
+"""What the first error slot says, and also the status: the exception waits where the trampoline has left it."""
+
+
+def _invoke(out: Emitter, op: Op) -> Sequence[str]:
+    if out.ledger is None:
+        raise CompilerBug("expected routines to be called by a host program, not by a kernel")
+    given = iter(op.operands)
+    counts = [1 + 2 * (kind if isinstance(kind, int) else 0) for _, kind in op.attributes["takes"]]
+    taken = [_word(out, next(given)) for count in counts for _ in range(count)]
+    expected, places, sizes = _results(out, op, given)
+    arguments, results = _filled(out, taken), _filled(out, expected)
+    site = out.module.site(op)
+    trampoline, place = (_context(out, name) for name in (TRAMPOLINE, f"{SITE_PREFIX}{site}"))
+    status = out.let(f"call i32 {trampoline}(ptr {place}, ptr {arguments}, ptr {results})")
+
+    def fail() -> None:
+        report(out, ROUTINE_FAILED, op, ())
+        out.leave(str(ROUTINE_FAILED))
+
+    out.fail_unless(out.let(f"icmp eq i32 {status}, 0"), fail)
+    made = [out.let(f"load ptr, ptr {out.at(results, str(8 * word))}, align 8") for word in places]
+    found = [out.let(f"load i64, ptr {out.at(results, str(8 * word))}, align 8") for word in sizes]
+    for number, value in enumerate(op.results[: len(made)]):
+        _enter(out, op, value, made[number:])
+    return [*made, *found]
+
+
+def _results(out: Emitter, op: Op, given: Iterator[Value]) -> tuple[list[str], list[int], list[int]]:
+    """The words of the results before the call; which of them become pointers, and which sizes."""
+    words: list[str] = []
+    places: list[int] = []
+    sizes: dict[int, int] = {}
+    for _, dims in op.attributes["gives"]:
+        if all(number < 0 for number in dims):
+            words.append(_word(out, next(given)))
+        else:
+            places.append(len(words))
+            words.append("0")
+        for number in dims:
+            if number >= 0:
+                sizes.setdefault(number, len(words))
+            words.append(_word(out, next(given)) if number < 0 else "-1")
+    return words, places, [sizes[number] for number in sorted(sizes)]
+
+
+def _word(out: Emitter, value: Value) -> str:
+    operand = out.operand(value)
+    return out.let(f"ptrtoint ptr {operand} to i64") if out.typed(value).startswith("ptr") else operand
+
+
+def _filled(out: Emitter, words: Sequence[str]) -> str:
+    """An area of the frame that holds these words."""
+    area = out.stack("i64", max(len(words), 1))
+    for number, word in enumerate(words):
+        out.do(f"store i64 {word}, ptr {out.at(area, str(8 * number))}, align 8")
+    return area
+
+
+def _context(out: Emitter, symbol: str) -> str:
+    slot = out.module.symbol_slot(symbol)
+    return out.let(f"load ptr, ptr {out.at('%context', str(8 * slot))}, align 8")
+
+
+def _enter(out: Emitter, op: Op, value: Value, buffers: Sequence[str]) -> None:
+    """The first buffer is the program's from here on. The pool knows its blocks' sizes, so the ledger need not."""
+    assert out.ledger is not None
+    noted = out.ledger.enter(out, value, buffers[0], "0")
+    if noted == "true":
+        return
+
+    def give_back_and_fail() -> None:
+        free = out.let(f"load ptr, ptr {out.at('%context', '8')}, align 8")
+        for buffer in buffers:
+            out.do(f"call void {free}(ptr {buffer}, i64 0)")
+        report(out, OUT_OF_MEMORY, op, ())
+        out.do(f"store i64 {ENTRY_BYTES}, ptr {out.at('%error', '16')}, align 8")
+        out.leave(str(OUT_OF_MEMORY))
+
+    out.fail_unless(noted, give_back_and_fail)
+
+
+INVOKE_EMISSION: dict[str, Emission] = {"invoke": _invoke}

@@ -1,0 +1,229 @@
+"""`numpy.linalg` through LAPACK, as NumPy calls it: equations, inverses, decompositions, eigenvalues, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.operands import array_operand, new, pinned, refuse, static_int
+from jitflow.frontend.numpy.reductions import ABSENT
+from jitflow.frontend.numpy.routines import NO_OPTIONS, Options, Shape, fresh, library_call, sampled
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dtypes import I64
+
+__all__ = ["FUNCTIONS", "inv", "svdvals"]
+
+Dims = tuple[Dim, ...]
+
+
+def _batch(value: Value) -> Dims:
+    return values.dims(value)[:-2]
+
+
+def _or_number(dims: Dims) -> Shape:
+    """The shape of a result for each matrix; one for a single matrix is a number."""
+    return dims or None
+
+
+def _tracers(found: Sequence[Value]) -> Any:
+    return tuple(map(new, found)) if len(found) > 1 else new(found[0])
+
+
+def _named(function: Any, operands: Sequence[Any], shapes: Sequence[Shape], options: Options = NO_OPTIONS) -> Any:
+    """The results in the named tuple that the function returns."""
+    kind = type(sampled(function, operands, options))
+    return kind(*_tracers(library_call(function, operands, shapes, options)))
+
+
+def solve(a: Any, b: Any) -> Any:
+    left, right = array_operand(a), array_operand(b)
+    sampled(np.linalg.solve, [left, right])
+    if values.rank(right) == 1:
+        shape = (*_batch(left), values.dims(left)[-1])
+    else:
+        shape = (*broadcasting.common_dims([_batch(left), _batch(right)]), *values.dims(right)[-2:])
+    return new(*library_call(np.linalg.solve, [left, right], [shape]))
+
+
+def inv(a: Any) -> Any:
+    value = array_operand(a)
+    return new(*library_call(np.linalg.inv, [value], [values.dims(value)]))
+
+
+def det(a: Any) -> Any:
+    value = array_operand(a)
+    return new(*library_call(np.linalg.det, [value], [_or_number(_batch(value))]))
+
+
+def slogdet(a: Any) -> Any:
+    value = array_operand(a)
+    return _named(np.linalg.slogdet, [value], [_or_number(_batch(value))] * 2)
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    value = array_operand(a)
+    return new(*library_call(np.linalg.cholesky, [value], [values.dims(value)], {"upper": bool(upper)}))
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    value = array_operand(a)
+    sampled(np.linalg.qr, [value], {"mode": mode})
+    *batch, rows, columns = values.dims(value)
+    least = minimum(rows, columns)
+    if mode == "r":
+        return new(*library_call(np.linalg.qr, [value], [(*batch, least, columns)], {"mode": mode}))
+    if mode == "raw":
+        shapes: list[Shape] = [(*batch, columns, rows), (*batch, least)]
+        return _tracers(library_call(np.linalg.qr, [value], shapes, {"mode": mode}))
+    if mode not in ("reduced", "complete"):
+        raise refuse(f"np.linalg.qr with mode={mode!r}", "modes are reduced, complete, r and raw")
+    inner = rows if mode == "complete" else least
+    return _named(np.linalg.qr, [value], [(*batch, rows, inner), (*batch, inner, columns)], {"mode": mode})
+
+
+def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False) -> Any:
+    value = array_operand(a)
+    options = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv), "hermitian": bool(hermitian)}
+    sampled(np.linalg.svd, [value], options)
+    *batch, rows, columns = values.dims(value)
+    least = minimum(rows, columns)
+    if not compute_uv:
+        return new(*library_call(np.linalg.svd, [value], [(*batch, least)], options))
+    left, right = (rows, columns) if full_matrices else (least, least)
+    shapes: list[Shape] = [(*batch, rows, left), (*batch, least), (*batch, right, columns)]
+    return _named(np.linalg.svd, [value], shapes, options)
+
+
+def svdvals(x: Any, /) -> Any:
+    value = array_operand(x)
+    sampled(np.linalg.svdvals, [value])
+    *batch, rows, columns = values.dims(value)
+    return new(*library_call(np.linalg.svdvals, [value], [(*batch, minimum(rows, columns))]))
+
+
+def _general(function: Any, instead: str) -> Any:
+    """Eigenvalues of any matrix, which NumPy gives as real numbers where they happen to be real."""
+
+    def handler(a: Any) -> Any:
+        value = array_operand(a)
+        if not values.dtype_of_value(value).is_complex:
+            raise refuse(
+                f"np.linalg.{function.__name__} of a real matrix, whose dtype depends on the values",
+                f"use np.linalg.{instead} if the matrix is symmetric, or convert it first: a.astype(complex)",
+            )
+        sampled(function, [value])
+        dims = values.dims(value)
+        if function is np.linalg.eigvals:
+            return new(*library_call(function, [value], [dims[:-1]]))
+        return _named(function, [value], [dims[:-1], dims])
+
+    handler.__name__ = function.__name__
+    return handler
+
+
+def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    value = array_operand(a)
+    dims = values.dims(value)
+    return _named(np.linalg.eigh, [value], [dims[:-1], dims], {"UPLO": UPLO})
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    value = array_operand(a)
+    return new(*library_call(np.linalg.eigvalsh, [value], [values.dims(value)[:-1]], {"UPLO": UPLO}))
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    left, right = array_operand(a), array_operand(b)
+    operands, keywords = _with_numbers([left, right], rcond=rcond)
+    sampled(np.linalg.lstsq, operands, keywords=keywords)
+    rows, columns = values.dims(left)
+    rest = values.dims(right)[1:]
+    shapes: list[Shape] = [(columns, *rest), (fresh("residuals"),), None, (minimum(rows, columns),)]
+    return _tracers(library_call(np.linalg.lstsq, operands, shapes, keywords=keywords))
+
+
+def _with_numbers(operands: list[Any], **numbers: Any) -> tuple[list[Any], list[str]]:
+    """Operands with further ones by keyword, those that are not None."""
+    given = {name: number for name, number in numbers.items() if number is not None}
+    return [*operands, *given.values()], [*[""] * len(operands), *given]
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = ABSENT) -> Any:
+    value = array_operand(a)
+    if rtol is not ABSENT and rcond is not None:
+        raise UserValueError("`rtol` and `rcond` can't be both set.")
+    operands, keywords = _with_numbers([value], rcond=rcond, rtol=None if rtol is ABSENT else rtol)
+    extra = {"rtol": None} if rtol is None else {}
+    options = {"hermitian": bool(hermitian), **extra}
+    sampled(np.linalg.pinv, operands, options, keywords)
+    *batch, rows, columns = values.dims(value)
+    return new(*library_call(np.linalg.pinv, operands, [(*batch, columns, rows)], options, keywords=keywords))
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: Any = False, *, rtol: Any = None) -> Any:  # noqa: N803
+    value = array_operand(A)
+    operands, keywords = _with_numbers([value], tol=tol, rtol=rtol)
+    shape = _or_number(_batch(value))
+    if values.rank(value) < 2:
+        found = np.any(np.not_equal(new(value), 0))
+        return new(values.emit("cast", values.as_scalar(array_operand(found)), dtype=I64, weak=True))
+    options = {"hermitian": bool(hermitian)}
+    return new(*library_call(np.linalg.matrix_rank, operands, [shape], options, keywords=keywords))
+
+
+def cond(x: Any, p: Any = None) -> Any:
+    value = array_operand(x)
+    p = pinned(p)
+    if isinstance(p, tracers.Tracer):
+        raise UserTypeError("expected the order of a norm to be known while tracing, got a run-time number",
+                            mend="write it as a literal")  # fmt: skip
+    return new(*library_call(np.linalg.cond, [value], [_or_number(_batch(value))], {"p": p}))
+
+
+def tensorinv(a: Any, ind: Any = 2) -> Any:
+    value, split = array_operand(a), static_int(ind, "ind")
+    sampled(np.linalg.tensorinv, [value], {"ind": split})
+    dims = values.dims(value)
+    return new(*library_call(np.linalg.tensorinv, [value], [(*dims[split:], *dims[:split])], {"ind": split}))
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    left, right = array_operand(a), array_operand(b)
+    moved = () if axes is None else tuple(static_int(axis, "axis") for axis in axes)
+    sampled(np.linalg.tensorsolve, [left, right], {"axes": axes if axes is None else moved})
+    rest = [axis for axis in range(values.rank(left)) if axis not in moved]
+    order = [*rest, *moved]
+    dims = tuple(values.dims(left)[axis] for axis in order)[values.rank(right) :]
+    found = library_call(np.linalg.tensorsolve, [left, right], [dims], {"axes": axes if axes is None else moved})
+    return new(*found)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.linalg.solve: solve,
+        np.linalg.inv: inv,
+        np.linalg.det: det,
+        np.linalg.slogdet: slogdet,
+        np.linalg.cholesky: cholesky,
+        np.linalg.qr: qr,
+        np.linalg.svd: svd,
+        np.linalg.svdvals: svdvals,
+        np.linalg.eig: _general(np.linalg.eig, "eigh"),
+        np.linalg.eigvals: _general(np.linalg.eigvals, "eigvalsh"),
+        np.linalg.eigh: eigh,
+        np.linalg.eigvalsh: eigvalsh,
+        np.linalg.lstsq: lstsq,
+        np.linalg.pinv: pinv,
+        np.linalg.matrix_rank: matrix_rank,
+        np.linalg.cond: cond,
+        np.linalg.tensorinv: tensorinv,
+        np.linalg.tensorsolve: tensorsolve,
+    }
+)

@@ -1,0 +1,100 @@
+"""Calls of routines: library functions and callbacks, with arrays and numbers in and out.
+
+``host_call`` is what the user meant. Its results carry their types, and a size that stands in them for the first time
+is bound by the call: that is how data decides sizes. ``invoke`` is what lowering makes of it: operands are memory with
+dims and strides, results are memory that the program has made, or that the routine's caller makes where the size is
+known only afterwards. What a routine is, says `jitflow.ir.routines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from jitflow.ir.core import Attributes, Effect, OpDef
+from jitflow.ir.dims import Dim, Expression
+from jitflow.ir.ops.memory import Memory
+from jitflow.ir.routines import Routine, adopt_results, argument_of, run_routine
+from jitflow.ir.types import Buffer, Index, Scalar, Type, dims_of
+
+__all__ = ["ROUTINE_OPS"]
+
+_EFFECTS = {"none": (), "check": (Effect("check"),), "external": (Effect("external"),)}
+_ATTRIBUTES = ("routine", "keywords", "options")
+
+
+def _host_call(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    routine = attributes["routine"]
+    arguments = [np.copy(operand) if _is_kept(routine, operand) else operand for operand in operands]
+    found = run_routine(routine, arguments, attributes["keywords"], attributes["options"], len(types))
+    numbers: dict[Dim, int] = {}
+    fresh = [[_fresh(dim, numbers) for dim in dims_of(kind)] for kind in types]
+    dtypes = [kind.dtype for kind in types]  # type: ignore[union-attr]
+    shapes = [np.shape(result) for result in found]
+    arrays, _ = adopt_results(routine, found, dtypes, shapes, fresh)
+    results = [array[()] if isinstance(kind, Scalar) else array for array, kind in zip(arrays, types, strict=True)]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _is_kept(routine: str, operand: Any) -> bool:
+    return isinstance(routine, Routine) and isinstance(operand, np.ndarray)
+
+
+def _fresh(dim: Dim, numbers: dict[Dim, int]) -> int:
+    """Sizes by name must be the same wherever they stand; the interpreter compares the others."""
+    return numbers.setdefault(dim, len(numbers)) if isinstance(dim, Expression) and dim.is_symbol else -1
+
+
+def _infer_invoke(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    made = [Buffer(dtype) for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
+    count = len({number for _, dims in attributes["gives"] for number in dims if number >= 0})
+    return (*made, *[Index()] * count)
+
+
+def _invoke(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    routine, given = attributes["routine"], iter(operands)
+    arguments = [
+        argument_of(_array(dtype, kind, given), kind, copied=isinstance(routine, Routine))
+        for dtype, kind in attributes["takes"]
+    ]
+    dtypes, fresh = [dtype for dtype, _ in attributes["gives"]], [dims for _, dims in attributes["gives"]]
+    places, shapes = [], []
+    for dims in fresh:
+        places.append(next(given) if all(number < 0 for number in dims) else None)
+        shapes.append([next(given) if number < 0 else -1 for number in dims])
+    found = run_routine(routine, arguments, attributes["keywords"], attributes["options"], len(dtypes))
+    arrays, sizes = adopt_results(routine, found, dtypes, shapes, fresh)
+    made = []
+    for place, array, dtype in zip(places, arrays, dtypes, strict=True):
+        memory = Memory.new(array.nbytes) if place is None else place
+        memory.array(dtype, array.size)[...] = array.reshape(-1)
+        if place is None:
+            made.append(memory)
+    results = [*made, *(size for _, size in sorted(sizes.items()))]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _array(dtype: Any, kind: int | str, given: Iterator[Any]) -> Any:
+    """The next operand as an array over its memory."""
+    memory, rank = next(given), kind if isinstance(kind, int) else 0
+    dims, strides = ([next(given) for _ in range(rank)] for _ in range(2))
+    return np.ndarray(dims, dtype.numpy, memory.content, memory.start, strides)
+
+
+ROUTINE_OPS = [
+    OpDef(
+        "host_call", "calls the routine ``routine`` with the operands; ``keywords`` are those of operands, "
+        '``""`` by position, and ``options`` pairs of keyword and value. ``effect``: ``none``, ``check`` (it may '
+        "raise), ``external`` (ordered with everything)", "tensor", None, None, _host_call,
+        lambda attributes: _EFFECTS[attributes["effect"]], attributes=(*_ATTRIBUTES, "effect"),
+    ),
+    OpDef(
+        "invoke", "calls a routine on memory. ``takes``: for each argument its dtype and its rank (or ``numpy``, "
+        "``python`` for a number); operands are its buffer, dims and strides. ``gives``: for each result its dtype and "
+        "its dims, -1 for one that is an operand, else the number of the size that it binds; operands are the buffer, "
+        "if all dims are known, and the known dims. Results: the other buffers, and the sizes in order", "host", None,
+        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives"),
+    ),
+]  # fmt: skip

@@ -1,0 +1,134 @@
+"""Routines: library functions and callbacks that a program calls with arrays and numbers, and gets such back from.
+
+A routine is known by its name. That of a library function is its dotted path, ``numpy.linalg.solve``, which anybody can
+look up. A function of the user's has no such path: its name is a `Routine`, a string that carries the function, so that
+whoever holds the op holds the function too.
+
+How a routine is called stands beside its name in the op: which operands go by keyword (``keywords``) and what else it
+gets (``options``, pairs of name and value). `run_routine` is that call, for the interpreter and compiled code alike.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from jitflow.ir.dtypes import DType
+
+__all__ = ["SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results", "argument_of",
+           "routine_function", "run_routine"]  # fmt: skip
+
+TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
+"""What compiled code calls in its context: the function that runs routines, and the call at that site number."""
+
+_LIBRARIES = ("numpy", "scipy", "jitflow")
+
+
+class Routine(str):
+    """The name of a function that has no path. Its arguments are copies, which it may keep."""
+
+    function: Callable[..., Any]
+
+    @staticmethod
+    def of(function: Callable[..., Any], name: str) -> Routine:
+        """``function``, called ``name`` in the text form."""
+        routine = Routine(name)
+        routine.function = function
+        return routine
+
+
+class RoutineResultError(TypeError):
+    """A routine returned something else than was declared."""
+
+
+def routine_function(name: str) -> Callable[..., Any]:
+    """What a name stands for. Raises KeyError for a name that is neither a path nor carries its function."""
+    return name.function if isinstance(name, Routine) else _found(name)
+
+
+@cache
+def _found(path: str) -> Callable[..., Any]:
+    library, *_ = path.split(".")
+    module, _, name = path.rpartition(".")
+    if library not in _LIBRARIES or not module:
+        raise KeyError(f"{path}: the function is known only to the program that was traced with it")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def run_routine(
+    name: str, arguments: Sequence[Any], names: Sequence[str], options: Sequence[tuple[str, Any]], count: int
+) -> Sequence[Any]:
+    """The ``count`` results of a routine. ``names`` says how each argument goes, ``""`` being by position."""
+    positional = [argument for key, argument in _named(names, arguments) if not key]
+    keywords = {key: argument for key, argument in _named(names, arguments) if key}
+    keywords.update((key, _plain(value)) for key, value in options)
+    function = routine_function(name)
+    if isinstance(name, Routine):
+        result = function(*positional, **keywords)
+    else:
+        with np.errstate(all="ignore"):
+            result = function(*positional, **keywords)
+    if count == 1:
+        return (result,)
+    if count == 0:
+        return ()
+    if not isinstance(result, tuple | list) or len(result) != count:
+        raise RoutineResultError(f"{name} returned {_described(result)}, expected {count} results")
+    return tuple(result)
+
+
+def _named(names: Sequence[str], arguments: Sequence[Any]) -> Sequence[tuple[str, Any]]:
+    return list(zip([*names, *[""] * (len(arguments) - len(names))], arguments, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """An attribute as the routine takes it."""
+    return value.numpy if isinstance(value, DType) else value
+
+
+def adopt_results(
+    name: str,
+    results: Sequence[Any],
+    dtypes: Sequence[DType],
+    shapes: Sequence[Sequence[int]],
+    fresh: Sequence[Sequence[int]],
+) -> tuple[list[np.ndarray[Any, Any]], dict[int, int]]:
+    """The results as arrays, and the sizes that they bind.
+
+    Axis k of result i must have ``shapes[i][k]`` elements, or, where ``fresh[i][k]`` is not negative, as many as every
+    other axis of that number. Raises `RoutineResultError` where dtype or shape are others than declared.
+    """
+    found: dict[int, int] = {}
+    arrays = []
+    for result, dtype, shape, numbers in zip(results, dtypes, shapes, fresh, strict=True):
+        array = np.asarray(result)
+        fits = array.dtype == dtype.numpy and array.ndim == len(shape)
+        if fits:
+            for size, wanted, number in zip(array.shape, shape, numbers, strict=True):
+                fits = fits and size == (wanted if number < 0 else found.setdefault(number, size))
+        if not fits:
+            sizes = [str(s) if n < 0 else str(found.get(n, "?")) for s, n in zip(shape, numbers, strict=True)]
+            expected = f"an array of dtype {dtype.numpy} and shape ({', '.join(sizes)}{',' * (len(sizes) == 1)})"
+            raise RoutineResultError(f"{name} returned {_described(result)}, expected {expected}")
+        arrays.append(array)
+    return arrays, found
+
+
+def _described(result: Any) -> str:
+    if isinstance(result, np.ndarray):
+        return f"an array of dtype {result.dtype} and shape {result.shape}"
+    if isinstance(result, np.generic | int | float | complex):
+        return f"the number {result!r} of type {type(result).__name__}"
+    return "None" if result is None else f"an object of type {type(result).__name__}"
+
+
+def argument_of(array: np.ndarray[Any, Any], kind: int | str, *, copied: bool = False) -> Any:
+    """What a routine gets for an operand: an array, or for the kinds ``numpy`` and ``python`` the number in it."""
+    if kind == "python":
+        return array.item()
+    return array[()] if kind == "numpy" else array.copy() if copied else array

@@ -1,0 +1,45 @@
+"""Sorting against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.numpy.both import check_both
+from tests.frontend.numpy.oracle import KINDS, check, check_function, check_sizes, sample
+
+CUBE = sample("f8", 3, 4, 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dtypes(kind: str):
+    for shape in ((5,), (3, 4), (0,), (1,), (2, 0)):
+        check(lambda x: np.sort(x), sample(kind, *shape))
+        check(lambda x: np.argsort(x, kind="stable"), sample(kind, *shape))
+    check_both(lambda x: (np.sort(x), np.argsort(x, axis=0, stable=True)), sample(kind, 4, 5)[::-1, ::2])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, None, 3, -4])
+def test_axes(axis: Any):
+    check(lambda x: np.sort(x, axis=axis), CUBE)
+    check(lambda x: np.argsort(x, axis=axis), CUBE)
+    check_both(lambda x: np.sort(x.T, axis=axis), CUBE)
+
+
+def _sorted_list(x: float) -> Any:
+    return np.sort([x, 1.0, 0.5])
+
+
+def test_options():
+    check(lambda x: np.sort(x, kind="stable"), CUBE)
+    check(lambda x: np.sort(x, kind="bubble"), CUBE)
+    check(lambda x: np.sort(x, order="a"), CUBE)
+    check(lambda x: np.sort(x), np.asarray(3.0))
+    check_function(_sorted_list, 0.75)
+    check(lambda x: np.sort(x), np.array([np.nan, 1, -np.inf, np.nan, -0.0, 0.0]))
+
+
+def test_many_sizes():
+    check_sizes(lambda x: np.sort(x, axis=0)[0], lambda n: (sample("f4", n, 3),), (5, 2, 3, 8))
