@@ -30,7 +30,7 @@ def lower_host_call(host: HostProgram, op: Op) -> None:
         else:
             takes.append((type.dtype, 0 if isinstance(type, Tensor) else "python" if type.weak else "numpy"))
             place = host.allocate(type.dtype, ())
-            builder.add("write", place.buffer, host.dim(0), host.scalar(operand))
+            builder.add("write", place.buffer, host.dim(0), host.number(operand))
             operands.append(place.buffer)
             passing.append(place)
     fresh: dict[Dim, int] = {}
@@ -48,7 +48,7 @@ def lower_host_call(host: HostProgram, op: Op) -> None:
     attributes = {name: op.attributes[name] for name in ("routine", "keywords", "options")}
     made = list(builder.add("invoke", *operands, takes=tuple(takes), gives=tuple(gives), **attributes))
     for dim, number in fresh.items():
-        host.sizes[str(dim)] = made[len(made) - len(fresh) + number]
+        host.scopes.bind(str(dim), made[len(made) - len(fresh) + number])
     for place in passing:
         host.free(place)
     _give(host, op, places, made)
@@ -64,7 +64,7 @@ def _described(host: HostProgram, operand: Value) -> list[Value]:
 
 def _number(host: HostProgram, dim: Dim, fresh: dict[Dim, int]) -> int:
     """The number of the size that a dim is, if the call binds it; -1 for what is known before."""
-    if all(name in host.sizes for name in symbols(dim)):
+    if all(map(host.scopes.knows, symbols(dim))):
         return -1
     return fresh.setdefault(dim, len(fresh))
 
@@ -76,7 +76,7 @@ def _give(host: HostProgram, op: Op, places: list[Storage | None], made: list[Va
         assert isinstance(type, Tensor | Scalar)
         if isinstance(type, Scalar):
             assert place is not None
-            host.scalars[result] = host.builder.make("read", place.buffer, host.dim(0), lanes=0)
+            host.set_number(result, host.builder.make("read", place.buffer, host.dim(0), lanes=0))
             host.free(place)
             continue
         if place is None:
