@@ -18,8 +18,8 @@ from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
 from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.hoist import hoist
-from jitflow.passes.lower.in_place import early_stores
 from jitflow.passes.lower.host_call import lower_host_call
+from jitflow.passes.lower.in_place import early_stores
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
