@@ -106,6 +106,22 @@ def _half_copysign(out: Emitter, type: Number, a: str, b: str) -> str:
     return instruction("or")(out, type, _half_magnitude(out, type, a), _half_sign(out, type, b))
 
 
+def _copysign(out: Emitter, type: Number, a: str, b: str) -> str:
+    """On the bits for f32.
+
+    LLVM's code generation narrows the first operand of a ``copysign`` that is rounded to half and takes the sign from
+    the f64 that the second was rounded from, by a call of ``__truncdfhf2``, which no library here has.
+    """
+    if type.dtype != F32:
+        return _intrinsic("copysign")(out, type, a, b)
+    integer, magnitude = bits_of(out, type, a)
+    _, sign = bits_of(out, type, b)
+    splat = (lambda number: f"splat (i32 {number})") if lanes_of(type) else str
+    kept = out.let(f"and {integer} {magnitude}, {splat(0x7FFFFFFF)}")
+    taken = out.let(f"and {integer} {sign}, {splat(-0x80000000)}")
+    return out.let(f"bitcast {integer} {out.let(f'or {integer} {kept}, {taken}')} to {register_type(type)}")
+
+
 def _next_after(out: Emitter, type: Number, a: str, b: str) -> str:
     """One step on the integers that a float's magnitude is ordered like; exact for every format."""
     integer, bits = bits_of(out, type, a)
@@ -183,7 +199,7 @@ FLOAT_ROWS: list[Row] = [
     Row("negative", "h", _half_bits("xor", 0x8000)),
     Row("absolute", "f", _intrinsic("fabs")),
     Row("absolute", "h", _half_magnitude),
-    Row("copysign", "f", _intrinsic("copysign")),
+    Row("copysign", "f", _copysign),
     Row("copysign", "h", _half_copysign),
     Row("fma", "f", _intrinsic("fma")),
     Row("sqrt", "f", _intrinsic("sqrt")),
