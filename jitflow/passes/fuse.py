@@ -299,7 +299,10 @@ class _Fusion:
         return fusion_op(group, wanted, self.producer, name)
 
     def _is_read_outside(self, value: Value, members: set[Op]) -> bool:
-        return value in self.returned or any(reader not in members for reader in self.readers.get(value, ()))
+        readers = self.readers.get(value, ())
+        if not readers and self.producer[value].name == "gather":
+            return True  # it is there for its check, which a kernel without results would not make
+        return value in self.returned or any(reader not in members for reader in readers)
 
     def _sources(self, value: Value) -> Iterator[Value]:
         yield value

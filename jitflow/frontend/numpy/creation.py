@@ -25,7 +25,7 @@ from jitflow.frontend.numpy.operands import (
     static_int,
     view,
 )
-from jitflow.frontend.numpy.promotion import convert, result_dtype
+from jitflow.frontend.numpy.promotion import convert, convert_object, result_dtype
 from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -75,14 +75,20 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subo
 def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -> Any:
     if not values.rank(filler):
         return new(full_value(dims, original, dtype))
+    source = values.dims(filler)
+    while len(source) > len(dims) and broadcasting.is_one(source[0]):
+        source = source[1:]
     message = (
-        f"could not broadcast input array from shape {broadcasting.shape_text(values.dims(filler))} "
+        f"could not broadcast input array from shape {broadcasting.shape_text(source)} "
         f"into shape {broadcasting.shape_text(dims)}"
     )
-    target = broadcasting.common_dims([dims, values.dims(filler)], message)
-    if len(target) != len(dims):
+    if len(source) > len(dims):
         raise UserValueError(message)
-    return new(broadcasting.broadcast_to(values.cast(filler, dtype), dims))
+    for dim, wanted in zip(source[::-1], dims[::-1], strict=False):
+        if dim != wanted and not broadcasting.is_one(dim):
+            broadcasting.require_equal(wanted, dim, message)
+    filler = values.reshape(values.cast(filler, dtype), source, assumed=True)
+    return new(broadcasting.broadcast_to(filler, dims))
 
 
 # -- ranges ---------------------------------------------------------------------------------------------
@@ -149,7 +155,7 @@ def _running_steps(first: Any, last: Any, pace: Any) -> Dim:
 def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
     """``start + i * delta`` in ``dtype``, where delta is what rounding leaves of ``(start + step) - start``."""
     if dtype == BOOL:
-        return values.cast(values.iota(I64, (count,)), BOOL)
+        return _bools(first, pace, count)
     if dtype.is_integer:
         index = values.iota(dtype, (count,))
         if not (isinstance(pace, int) and pace == 1):
@@ -161,6 +167,18 @@ def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
     delta = emit("subtract", second, start)
     scaled = emit("multiply", values.iota(wide, (count,)), delta)
     return values.cast(emit("add", start, scaled), dtype)
+
+
+def _bools(first: Any, pace: Any, count: Dim) -> Value:
+    """A range of at most two bools: whether its numbers differ from 0."""
+    error = "arange() is only supported for booleans when the result has at most length 2."
+    if current_trace().known(2, ">=", count) is False:
+        raise UserTypeError(error)
+    if current_trace().known(2, ">=", count) is None:
+        values.check(emit("less_equal", values.size(count), values.size(2)), TypeError, error)
+    index = values.iota(I64, (count,))
+    start, second = (values.cast(as_value(number), BOOL) for number in (first, first + pace))
+    return values.select(emit("equal", index, values.constant(0, I64)), start, second)
 
 
 def linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None,
@@ -290,9 +308,10 @@ def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
 
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
-    value = array_operand(object)
-    if dtype is not None:
-        value = values.as_array(values.cast(value, dtype_argument(dtype)))
+    if dtype is None:
+        value = array_operand(object)
+    else:
+        value = values.as_array(convert_object(as_value(object), dtype_argument(dtype)))
     missing = static_int(ndmin, "ndmin") - values.rank(value)
     if missing > 0:
         value = values.reshape(value, (1,) * missing + values.dims(value))
@@ -333,7 +352,7 @@ def _converter(kind: type[np.generic]) -> Callable[..., Any]:
     """What calling a scalar type does: ``np.float32(x)`` converts numbers and arrays."""
 
     def convert_to(value: Any = 0, /) -> Any:
-        return new(values.as_scalar(values.cast(as_value(value), dtype_argument(kind))))
+        return new(values.as_scalar(convert_object(as_value(value), dtype_argument(kind))))
 
     convert_to.__name__ = kind.__name__
     return convert_to

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserIndexError, UserTypeError, UserValueError
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.operands import normalized_axes, normalized_axis, static_int
 from jitflow.frontend.numpy.reductions import ABSENT
@@ -66,6 +66,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     array = as_tracer(y)
+    if not -array.ndim <= static_int(axis, "axis") < array.ndim:
+        raise UserIndexError("list assignment index out of range")  # NumPy uses the axis as an index of a list
     place = normalized_axis(axis, array.ndim)
     spacing = dx
     if x is not None:

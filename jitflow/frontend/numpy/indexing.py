@@ -22,8 +22,11 @@ from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Tensor
 
-__all__ = ["Lookup", "get_item", "lay_out", "looked_up", "slice_bounds", "sliced", "too_many_indices"]
+__all__ = ["Lookup", "gather", "get_item", "has_elements", "lay_out", "looked_up", "slice_bounds", "sliced",
+           "too_many_indices"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,7 @@ def get_item(array: Any, index: Any) -> Any:
     if not looks:
         return _basic(value, items, index)
     moved, indices, before = looked_up(value, items)
-    return new(values.as_scalar(emit("gather", moved, *indices, axis=before)))
+    return new(values.as_scalar(gather(moved, indices, before)))
 
 
 def lay_out(items: Sequence[Any], rank: int) -> list[Any]:
@@ -169,6 +172,7 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
     sizes: list[Dim] = []
     steps: list[int] = []
     entries: list[Entry] = []
+    before: list[tuple[int, Position | Lookup]] = []
     for item in items:
         if item is Ellipsis:
             continue
@@ -181,9 +185,12 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
             start, size, step = slice_bounds(item, dims[axis])
             entries.append(Entry(size))
         elif isinstance(item, Position) and not keep_positions:
-            start, size = checked_position(item.dim, dims[axis], axis), 1
+            follows = any(_is_checked(one, dims[place]) for place, one in before)
+            start, size = checked_position(item.dim, dims[axis], axis, follows_checks=follows), 1
+            before.append((axis, item))
         elif isinstance(item, Lookup) and not keep_positions:
             start, size = runtime_sizes.position(item.positions, dims[axis], axis), 1
+            before.append((axis, item))
         else:
             entries.append(Entry(size, item))
         starts.append(start)
@@ -209,6 +216,34 @@ def _look_up(basic: Value, entries: Sequence[Entry], neighbours: bool) -> tuple[
     return moved, aligned, before
 
 
+def gather(value: Value, positions: Sequence[Value], axis: int) -> Value:
+    """The op, with its positions checked even where no element is read: beside an axis of size 0.
+
+    A kernel checks the positions that it reads. So the other axes decide at the first call, and where one of them is
+    empty, or may turn out to be, the positions are looked up in an array of their own as well, which has one element
+    in memory.
+    """
+    dims = values.dims(value)
+    found, rest = dims[axis : axis + len(positions)], dims[:axis] + dims[axis + len(positions) :]
+    if not all(has_elements(dim) for dim in rest):
+        one = emit("constant", value=_nested(False, len(found)), type=Tensor(BOOL, (1,) * len(found)))
+        axes = range(axis, axis + len(found))
+        emit("gather", values.broadcast_in(one, (1,) * axis + found, axes), *positions, axis=axis)
+    return emit("gather", value, *positions, axis=axis)
+
+
+def has_elements(dim: Dim) -> bool:
+    """Whether an axis is known not to be empty, or was not at the first call, which is recorded as a fact."""
+    if broadcasting.bound_by_call(dim):
+        return current_trace().decide(dim, ">=", 1, "an index beside this axis")
+    return current_trace().known(dim, ">=", 1) is True
+
+
+def _nested(number: Any, rank: int) -> Any:
+    """A constant of one element, as nested tuples."""
+    return (_nested(number, rank - 1),) if rank else number
+
+
 def _as_positions(lookup: Lookup | Position | None, size: Dim, axis: int) -> Value:
     if isinstance(lookup, Lookup):
         return lookup.positions
@@ -220,8 +255,11 @@ def _as_positions(lookup: Lookup | Position | None, size: Dim, axis: int) -> Val
 # -- numbers and slices ---------------------------------------------------------------------------------
 
 
-def checked_position(position: Dim, size: Dim, axis: int) -> Dim:
-    """A position counted from the front. Raises IndexError, now or at run time, if the axis is too short for it."""
+def checked_position(position: Dim, size: Dim, axis: int, *, follows_checks: bool = False) -> Dim:
+    """A position counted from the front. Raises IndexError, now or at run time, if the axis is too short for it.
+
+    At run time if it ``follows_checks`` of other axes, which may fail before it.
+    """
     trace = current_trace()
     if trace.is_open(position) and trace.known(position, ">=", 0) is None:
         return runtime_sizes.position(values.size_value(position), size, axis)
@@ -230,15 +268,24 @@ def checked_position(position: Dim, size: Dim, axis: int) -> Dim:
     needed = -position if back else position + 1
     holds = trace.known(size, ">=", needed)
     message = f"index {{position}} is out of bounds for axis {axis} with size {{size}}"
-    if holds is False:
+    if holds is False and not follows_checks:
         raise UserIndexError(message.format(position=broadcasting.hint(position), size=broadcasting.hint(size)))
-    if holds is None:
+    if not holds:
         left, right = values.size(size), values.size(needed)
         values.check(
             emit("greater_equal", left, right), IndexError, message.format(position="{}", size="{}"),
             values.size(position), left,
         )  # fmt: skip
     return front
+
+
+def _is_checked(item: Position | Lookup, size: Dim) -> bool:
+    """Whether looking at the position was left to the running program."""
+    if isinstance(item, Lookup):
+        return True
+    trace, position = current_trace(), item.dim
+    needed = position + 1 if trace.known(position, ">=", 0) else -position
+    return trace.known(size, ">=", needed) is not True
 
 
 def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, int]:

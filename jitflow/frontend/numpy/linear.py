@@ -172,10 +172,24 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return _finish(_aligned_product(left, right, max(values.rank(right) - 2, 0)), out, "dot")
 
 
+_BLAS = ("f32", "f64", "c64", "c128")
+
+
 def _scaled(left: Value, right: Value) -> Value:
-    """A product with an array of rank 0."""
+    """A product with an array of rank 0.
+
+    NumPy leaves that of a vector or matrix to BLAS, which adds the multiple to zeros: none of it is -0.0, and a
+    multiple by 0 is 0 whatever the elements are. One element, more axes and other dtypes are plainly multiplied.
+    """
     pair = [values.as_scalar(item) for item in (left, right)]
-    return emit("logical_and" if values.dtype_of_value(left).kind == "b" else "multiply", *pair)
+    product = emit("logical_and" if values.dtype_of_value(left).kind == "b" else "multiply", *pair)
+    dims = values.dims(product)
+    alone = all(broadcasting.is_one(dim) for dim in dims)
+    if values.dtype_of_value(left).name not in _BLAS or alone or len(dims) > 2:
+        return product
+    factor = pair[0] if values.rank(right) else pair[1]
+    zero = values.constant_like(0, factor)
+    return values.select(emit("equal", factor, zero), zero, emit("add", product, zero))
 
 
 def _aligned_product(left: Value, right: Value, axis: int) -> Value:

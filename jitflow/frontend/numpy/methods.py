@@ -28,8 +28,8 @@ __all__ = ["ATTRIBUTES", "METHODS"]
 
 
 def _conjugate(array: Any) -> Any:
-    """The method gives a real array itself, where the function makes a new one."""
-    if isinstance(array, np.ndarray) and array.dtype.kind != "c":
+    """The method gives a real array itself, where the function makes a new one; of a bool it stays a bool."""
+    if array.dtype.kind != "c" and (isinstance(array, np.ndarray) or array.dtype.kind == "b"):
         return array
     return call_ufunc(np.conjugate, array)
 

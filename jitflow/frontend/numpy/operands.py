@@ -100,6 +100,8 @@ def array_operand(item: Any) -> Value:
 def number_constant(number: PythonNumber, dtype: DType) -> Value:
     """A Python number as a constant of ``dtype``, converted by NumPy."""
     with np.errstate(all="ignore"):
+        if isinstance(number, complex) and not dtype.is_complex:  # only casting="unsafe" asks for it
+            number = number.real if dtype != BOOL else bool(number)
         converted = numpy_says(np.asarray, number, dtype.numpy)
     return values.constant(converted.item() if dtype.name != "bf16" else float(converted), dtype)
 

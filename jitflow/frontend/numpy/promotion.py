@@ -19,7 +19,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import DTYPES, DType, dtype_of
 from jitflow.ir.types import Scalar
 
-__all__ = ["convert", "convert_wrapping", "promoted", "result_dtype", "ufunc_dtypes"]
+__all__ = ["convert", "convert_object", "convert_wrapping", "promoted", "result_dtype", "ufunc_dtypes"]
 
 _WEAK = {"i": int, "f": float, "c": complex}
 _SAMPLE: dict[type, Any] = {int: 0, float: 0.0, complex: 0j}
@@ -92,6 +92,32 @@ def convert(operand: Operand, dtype: DType) -> Value:
     if values.is_weak(operand) and dtype.is_integer and values.dtype_of_value(operand).name == "i64":
         check_range(operand, dtype)
     return values.cast(operand, dtype)
+
+
+def convert_object(value: Value, dtype: DType) -> Value:
+    """What ``np.asarray`` makes of a value: a Python number goes through ``int()`` or ``float()``, and so errs."""
+    if not values.is_weak(value) or dtype.kind in "bc":
+        return values.cast(value, dtype)
+    own = values.dtype_of_value(value)
+    if own.is_complex:
+        name, wanted = ("int", ", a bytes-like object or") if dtype.is_integer else ("float", " or")
+        raise UserTypeError(f"{name}() argument must be a string{wanted} a real number, not 'complex'")
+    if own.is_float and dtype.is_integer:
+        check_is_int(value)
+        value = values.emit("cast", value, dtype=DTYPES["i64"], weak=True)
+    return convert(value, dtype)
+
+
+def check_is_int(number: Value) -> None:
+    """Raise what Python's ``int()`` raises at run time for a float that is no number, or too large for 64 bits."""
+    for test, error, message in (
+        ("isnan", ValueError, "cannot convert float NaN to integer"),
+        ("isinf", OverflowError, "cannot convert float infinity to integer"),
+    ):
+        values.check(values.emit("logical_not", values.emit(test, number)), error, message)
+    size = values.emit("absolute", values.cast(number, DTYPES["f64"]))
+    fits = values.emit("less", size, values.constant(2.0**63, DTYPES["f64"]))
+    values.check(fits, OverflowError, "Python int too large to convert to C long")
 
 
 def convert_wrapping(operand: Operand, dtype: DType) -> Value:

@@ -25,6 +25,7 @@ from jitflow.frontend.numpy.operands import (
     normalized_axis,
     operand,
     refuse,
+    static_int,
 )
 from jitflow.frontend.numpy.promotion import convert, ufunc_dtypes
 from jitflow.frontend.numpy.values import emit
@@ -83,7 +84,9 @@ def reduction_axes(axis: Any, rank: int, *, strict: bool = False) -> tuple[int, 
     On a 0-d array the axes 0 and -1 mean none, unless the function is ``strict`` about it, as ``mean`` is.
     """
     try:
-        found = normalized_axes(axis, rank if rank or strict or axis is None else 1)
+        one_axis = axis is not None and not isinstance(axis, tuple | list)
+        of_number = not rank and not strict and one_axis and static_int(axis, "axis") in (0, -1)
+        found = () if of_number else normalized_axes(axis, rank)
     except UserValueError as error:
         if "repeated" not in error.message:
             raise
@@ -164,7 +167,7 @@ def _folded(ufunc: np.ufunc, rule: Fold, value: Value, axes: tuple[int, ...], st
             worst = values.constant_like(-np.inf if ufunc is np.fmax else np.inf, value)
             value = values.as_array(values.select(emit("isnan", value), worst, value))
         name = "reduce_maximum" if ufunc is np.fmax else "reduce_minimum"
-    may_be_empty = name in ("reduce_maximum", "reduce_minimum") and not dtype.is_complex
+    may_be_empty = name in ("reduce_maximum", "reduce_minimum")
     result = fold(name, value, axes, **({"empty": True} if may_be_empty else {}))
     return values.cast(compute(ufunc, (result, start))[0], dtype)
 
@@ -185,11 +188,35 @@ def _masked(ufunc: np.ufunc, value: Value, where: Any, filler: Value | None) -> 
             f"reduction operation '{ufunc.__name__}' does not have an identity, "
             "so to use a where mask one has to specify 'initial'"
         )
-    source = values.dims(value)
-    (mask, aligned), target = broadcasting.align([where_mask(where), value])
-    if len(target) != len(source):
-        raise UserValueError("where= must broadcast to the array that is reduced")
-    return values.select(mask, aligned, filler)
+    mask = where_mask(where)
+    _require_no_wider(values.dims(mask), values.dims(value))
+    (mask, value), _ = broadcasting.align([mask, value])
+    return values.select(mask, value, filler)
+
+
+def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
+    """A mask broadcasts to the array that is reduced, never the other way round."""
+    if len(mask) > len(source):
+        raise UserValueError("input operand has more dimensions than allowed by the axis remapping")
+    differs = (
+        "operands could not be broadcast together with remapped shapes [original->remapped]: "
+        f"{broadcasting.shape_text(source)} {broadcasting.shape_text(mask)} "
+    )
+    lines = list(zip(source[::-1], mask[::-1], strict=False))
+    widened = [
+        axis for axis, (dim, own) in enumerate(lines) if broadcasting.is_one(dim) and not broadcasting.is_one(own)
+    ]
+    if widened:
+        met = list(source)
+        for axis in widened:
+            met[-1 - axis] = mask[-1 - axis]
+        raise UserValueError(
+            f"non-broadcastable operand with shape {broadcasting.shape_text(source)} "
+            f"doesn't match the broadcast shape {broadcasting.shape_text(tuple(met))}"
+        )
+    for dim, own in lines:
+        if own != dim and not broadcasting.is_one(own):
+            broadcasting.require_equal(dim, own, differs)
 
 
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
@@ -257,6 +284,8 @@ def _argument(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     value = array_operand(a)
     if values.dtype_of_value(value).is_complex:
         raise refuse(f"{name.removeprefix('reduce_')} of complex numbers", "take it of np.abs(x) or of one part")
+    if axis is not None and not values.rank(value):
+        normalized_axis(axis, 1)
     axes = reduction_axes(axis, values.rank(value))
     result = fold(name, value, axes) if axes else values.fill(values.constant(0, I64), values.dims(value))
     if keepdims and keepdims is not ABSENT:

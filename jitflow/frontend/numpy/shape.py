@@ -26,7 +26,7 @@ from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 
-__all__ = ["FUNCTIONS", "moved_axis", "reshape", "reshape_value", "squeeze", "swapaxes", "transpose"]
+__all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "squeeze", "swapaxes", "transpose"]
 
 
 def reshape_value(value: Value, shape: Any, order: str = "C") -> Value:
@@ -249,7 +249,11 @@ def at_least(rank: int) -> Any:
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
-    value, target = array_operand(array), shape_argument(shape)
+    return view(broadcast_value(array_operand(array), shape_argument(shape)))
+
+
+def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:
+    """`broadcast_to` on a value, with its errors."""
     source = values.dims(value)
     if len(source) > len(target):
         raise UserValueError("input operand has more dimensions than allowed by the axis remapping")
@@ -260,7 +264,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
         if dim != wanted and not broadcasting.is_one(dim):
             broadcasting.require_equal(dim, wanted, message)
-    return view(broadcasting.broadcast_to(value, target))
+    return broadcasting.broadcast_to(value, target)
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:

@@ -15,7 +15,6 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.broadcasting import broadcast_to
 from jitflow.frontend.numpy.calling import compute, store_out, where_mask
 from jitflow.frontend.numpy.operands import (
     array_operand,
@@ -27,6 +26,7 @@ from jitflow.frontend.numpy.operands import (
     refuse,
 )
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
+from jitflow.frontend.numpy.shape import broadcast_value
 from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -40,7 +40,7 @@ def count_value(value: Value, axes: tuple[int, ...], where: Any, keepdims: bool)
     """How many elements each result of a reduction is made of."""
     if where is True:
         return size_value(product([values.dims(value)[axis] for axis in axes]))
-    mask = broadcast_to(values.as_array(where_mask(where)), values.dims(value))
+    mask = broadcast_value(values.as_array(where_mask(where)), values.dims(value))
     return reduce_value(np.add, mask, axes, np.int64, keepdims)
 
 
@@ -64,8 +64,9 @@ def mean_value(value: Value, axis: Any, dtype: Any = None, keepdims: bool = Fals
     """`mean` on a value."""
     axes = reduction_axes(axis, values.rank(value), strict=True)
     loop, result = sum_dtype(values.dtype_of_value(value), dtype)
+    count = count_value(value, axes, where, keepdims)  # first: a mask that does not fit is found there
     total = reduce_value(np.add, value, axes, loop, keepdims, ABSENT, where)
-    return values.cast(divided_by_count(total, count_value(value, axes, where, keepdims)), result)
+    return values.cast(divided_by_count(total, count), result)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,

@@ -13,13 +13,14 @@ from jitflow.errors import UserIndexError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.indexing import gather, has_elements
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis
 from jitflow.frontend.numpy.promotion import promoted
 from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS", "choose", "take", "take_along_axis"]
@@ -52,17 +53,23 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if known and mode == "raise":
         raise UserIndexError(f"index {indices} is out of bounds for axis {place} with size {values.dims(value)[place]}")
     _refuse_empty(value, positions, place)
-    extra = {} if mode == "raise" else {"mode": mode}
-    result = emit("gather", value, positions, axis=place, **extra)
+    outer = values.dims(value)[:place]
+    if mode == "raise" and any(broadcasting.bound_by_call(dim) and not has_elements(dim) for dim in outer):
+        mode = "clip"  # NumPy looks at the positions once for each of the outer elements: here at none
+    if mode == "raise":
+        result = gather(value, (positions,), place)
+    else:
+        result = emit("gather", value, positions, axis=place, mode=mode)
     return new(values.as_scalar(result)) if out is None else store_out(result, out)
 
 
 def _refuse_empty(value: Value, positions: Value, axis: int) -> None:
-    """An axis without elements has none to take."""
-    size, count = values.dims(value)[axis], broadcasting.total_size(positions)
-    if current_trace().known(size, ">=", 1) or count == 0:
+    """An axis without elements has none to take, which is an error if the result is to have some."""
+    dims = values.dims(value)
+    count = broadcasting.total_size(positions) * product(dims[:axis] + dims[axis + 1 :])
+    if current_trace().known(dims[axis], ">=", 1) or count == 0:
         return
-    some = emit("not_equal", values.size(size), values.size(0))
+    some = emit("not_equal", values.size(dims[axis]), values.size(0))
     if not isinstance(count, int):
         some = emit("logical_or", some, emit("equal", values.size(count), values.size(0)))
     values.check(some, IndexError, "cannot do a non-empty take from an empty axes.")

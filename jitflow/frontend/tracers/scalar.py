@@ -172,11 +172,31 @@ def is_weak(operand: Any) -> bool:
 
 def number_binary(name: str, left: Any, right: Any) -> Any:
     """A binary operator with a Python number: Python's among its likes, NumPy's with anything else."""
+    if _is_complex_operation(name, left, right):
+        return python_arithmetic(name, left, right)
     if is_weak(left) and is_weak(right):
         result = _pinnable_too(name, python_arithmetic(name, left, right), left, right)
         return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
         return NotImplemented
+    return ufunc_binary(name, left, right)
+
+
+_OF_COMPLEX = frozenset({"add", "sub", "mul", "truediv", "pow"})
+"""The arithmetic that Python's complex numbers have. Comparisons do not say which operand stood first."""
+
+
+def _is_complex_operation(name: str, left: Any, right: Any) -> bool:
+    """Whether a Python complex number stands before a NumPy float64: that is a float, which it takes as its like.
+
+    The other way round, and for every other NumPy scalar, the operator is NumPy's.
+    """
+    return name in _OF_COMPLEX and is_weak(left) and left.__class__ is complex and right.__class__ is np.float64
+
+
+def _scalar_binary(name: str, left: Any, right: Any) -> Any:
+    if _is_complex_operation(name, left, right):
+        return python_arithmetic(name, left, right)
     return ufunc_binary(name, left, right)
 
 
@@ -231,5 +251,5 @@ def _is_foreign(operand: Any) -> bool:
     return not isinstance(operand, Tracer | np.ndarray | np.generic | int | float | complex)
 
 
-define_operators(ScalarTracer, ufunc_binary, ufunc_unary)
+define_operators(ScalarTracer, _scalar_binary, ufunc_unary)
 define_operators(NumberTracer, number_binary, _number_unary)

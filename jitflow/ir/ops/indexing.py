@@ -33,6 +33,9 @@ def _gather(operands: Sequence[Any], attributes: Attributes, types: Sequence[Typ
     axis, mode = attributes["axis"], attributes.get("mode", "raise")
     if mode != "raise":
         sizes = source.shape[axis : axis + len(indices)]
+        if 0 in sizes:  # no position can be brought into range: there is nothing to read
+            found = np.broadcast_shapes(*map(np.shape, indices))
+            return np.zeros(source.shape[:axis] + found + source.shape[axis + len(indices) :], source.dtype)
         fit = (lambda i, n: np.clip(i, 0, n - 1)) if mode == "clip" else np.mod
         indices = [fit(index, size) for index, size in zip(indices, sizes, strict=True)]
     return source[(slice(None),) * axis + tuple(indices)]

@@ -100,6 +100,7 @@ def _of_nothing(type: Type, shape: Any, lowest: bool) -> Any:
         filler = limits.min if lowest else limits.max
     else:
         filler = -np.inf if lowest else np.inf
+        filler = complex(filler, filler) if dtype.is_complex else filler
     return np.full(tuple(int(size) for size in shape), filler, dtype.numpy)[()]
 
 

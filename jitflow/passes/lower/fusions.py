@@ -95,7 +95,7 @@ def _place_of(host: HostLowering, op: Op, result: Value) -> _Place | None:
 
 
 def _check_not_empty(host: HostLowering, op: Op) -> None:
-    """A maximum of nothing is an error, unless there is no result to hold it."""
+    """A maximum of nothing is an error, even where there is no result to hold it."""
     for inner in op.regions[0].body:
         if not inner.definition.traits & {"reduction"} or not inner.own_effects:
             continue
@@ -103,7 +103,6 @@ def _check_not_empty(host: HostLowering, op: Op) -> None:
         folded = product([dims_of(operand.type)[axis] for axis in inner.attributes["axes"]])
         if isinstance(folded, int) and folded > 0:
             continue
-        kept = product(dims_of(inner.result.type))
         name = inner.name.removeprefix("reduce_")
         message = (
             f"attempt to get {name} of an empty sequence"
@@ -111,9 +110,6 @@ def _check_not_empty(host: HostLowering, op: Op) -> None:
             else f"zero-size array to reduction operation {name} which has no identity"
         )
         host.builder.loc = inner.loc
-        zero = host.dim(0)
-        holds = host.builder.make("greater", host.dim(folded), zero)
-        if kept != 1:
-            holds = host.builder.make("logical_or", holds, host.builder.make("equal", host.dim(kept), zero))
+        holds = host.builder.make("greater", host.dim(folded), host.dim(0))
         host.builder.add("check", holds, error="ValueError", message=message)
         host.builder.loc = op.loc

@@ -166,13 +166,30 @@ class Schedule:
             return outer[-1]
         natural_last = self.nest.order[-1] if not self.reordered else self.order[-1]
 
+        # A reduction's bits must not depend on what else the nest computes and stores: its own loads decide.
+        folded = self._folded_loads()
+        considered = folded or self._loads
+
         def score(loop: Loop) -> tuple[int, int, bool]:
-            """Loads decide, so that a reduction's bits do not depend on how many results the nest has."""
-            loads = sum(1 for load in self._loads if _unit(load, loop))
+            loads = sum(1 for load in considered if _unit(load, loop))
             stores = sum(1 for value in self.yielded if self._natural_strides(value).get(loop) == _itemsize(value))
-            return loads, stores, loop is natural_last
+            return loads, 0 if folded else stores, loop is natural_last
 
         return max(candidates, key=score)
+
+    def _folded_loads(self) -> list[Access]:
+        """What reductions read from memory, directly or through what is computed of it."""
+        frontier = [op.operands[0] for op in self.nest.computed if _is_reduction(op)]
+        seen: dict[Value, None] = {}
+        while frontier:
+            value = self.nest.origin(frontier.pop())
+            op = self.nest.producer.get(value)
+            if value in seen or (op is None and value not in self.nest.layouts):
+                continue
+            seen[value] = None
+            if op is not None and value not in self.nest.layouts:
+                frontier.extend(op.operands[1:] if op.name == "gather" else op.operands)
+        return [self.nest.access(value) for value in seen if value in self.nest.layouts]
 
     def _collapse(self, loops: list[Loop]) -> list[Loop]:
         """Join neighbours that every access steps through without a gap."""
