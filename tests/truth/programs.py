@@ -8,7 +8,6 @@ program.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -161,23 +160,19 @@ class Generator:
             with quiet():
                 try:
                     result = eval(text, GLOBALS, self.values)
+                except MemoryError:
+                    continue  # an outer product of outer products
                 except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, AttributeError) as error:
                     if stable(error, text) and self.choose(12) == 11 and program.statements:
                         program.statements.append(Statement(name, text, "error"))
                         program.mistake = str(error)
                         return
                     continue
-            if usable(result) and not self._is_quirk(text, result):
+            if usable(result):
                 program.statements.append(Statement(name, text, row.closeness))
                 self.values[name] = result
         if not program.statements:
             program.statements.append(Statement("v0", "a0", "exact"))
-
-    def _is_quirk(self, text: str, result: Any) -> bool:
-        """Python's complex times a NumPy float64, which is a float too, is Python's complex; for us it is NumPy's."""
-        return type(result) is complex and any(
-            isinstance(value, np.generic) and re.search(rf"\b{name}\b", text) for name, value in self.values.items()
-        )
 
     def _text(self, row: Row) -> str | None:
         chosen: dict[str, str] = {}
@@ -331,6 +326,3 @@ def programs(draw: Any, statements: int = 6, calls: int = 2) -> Program:
         return int(draw(st.integers(0, count - 1))) if count > 1 else 0
 
     return Generator(choose, statements, calls).program()
-
-
-_unused = itertools

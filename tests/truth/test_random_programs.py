@@ -18,7 +18,7 @@ from tests.truth.programs import Generator, Program, programs
 from tests.truth.run import Refused, check_compiled, check_interpreted
 
 PARTS = 16
-COMPILED, INTERPRETED = 24, 60
+COMPILED, INTERPRETED = 48, 150
 """Programs of each part that go through the compiler, and through the interpreter and the passes alone."""
 
 Check = Callable[[Program], None]

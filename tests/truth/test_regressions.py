@@ -83,6 +83,87 @@ PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
         ["np.var(a0, axis=2)", "a0.sum(axis=2)"], [{"a0": "array('f4', (5, 4, 3))"}, {"a0": "array('f4', (5, 4, 0))"}],
         "spread",
     ),
+    "a mask does not widen what it masks": (
+        ["a0 * 2", "np.sum(a0, axis=-1, where=a1)"],
+        [{"a0": "array('f4', (1, 3))", "a1": "array('?', (4, 3))"},
+         {"a0": "array('f4', (1, 1))", "a1": "array('?', (1, 4))"}],
+        "error",
+    ),
+    "the mean of what a mask would widen": (
+        ["a0 * 2", "np.mean(a0, where=a1)"], [{"a0": "array('f4', (1,))", "a1": "array('?', (4,))"}], "error",
+    ),
+    "Python's complex numbers take a float64 as Python's float": (
+        ["1j * a0", "a0 * 1j", "a1 - a0", "a1 / a0", "1j * a2", "a1 ** a0", "1j * np.float64(2) + a0"],
+        [{"a0": "number('f8', 7)", "a1": "number('complex', 0)", "a2": "number('f4', 7)"}], ELEMENTARY,
+    ),
+    "an index is looked at beside an axis without elements": (
+        ["a0 * 2", "a0[a1]"], [{"a0": "array('f4', (3, 0))", "a1": "np.array([0, 5])"},
+                               {"a0": "array('f4', (3, 2))", "a1": "np.array([0, 5])"}], "error",
+    ),
+    "an index is looked at beside an empty slice": (
+        ["a0 * 2", "a0[1:1, a1]"], [{"a0": "array('f4', (3, 3))", "a1": "np.array([0, 5])"}], "error",
+    ),
+    "a number as index beside an empty slice": (
+        ["a0 * 2", "a0[1:1, a1]"], [{"a0": "array('f4', (3, 3))", "a1": "number('i8', 6)"},
+                                    {"a0": "array('f4', (3, 3))", "a1": "np.int64(3)"}], EXACT,
+    ),
+    "an index into what nobody reads": (
+        ["a0 * 2", "a0[a1].shape[0]"], [{"a0": "array('f4', (3, 3))", "a1": "np.array([0, 5])"}], "error",
+    ),
+    "the first of several bad indices is named": (
+        ["a0 * 2", "a0[22, -1, 1]"], [{"a0": "array('f4', (3, 5, 1))"}], "error",
+    ),
+    "take looks at its positions once for each outer element": (
+        ["np.take(a0, [0, -1], axis=2)", "np.take(a1, [0, 5], axis=1)", "np.take(a1, a2, axis=0, mode='clip')",
+         "np.take(a0, [0, 1], axis=2, mode='clip')"],
+        [{"a0": "array('f4', (0, 4, 0))", "a1": "array('f4', (0, 4))", "a2": "array('i4', (0,))"}], EXACT,
+    ),
+    "take of nothing into nothing": (
+        ["a0 * 2", "np.take(a0, [0, -1], axis=0)"], [{"a0": "array('f4', (0, 0))"}], "error",
+    ),
+    "ranges of bools": (
+        ["np.arange(-1, 0, dtype=bool)", "np.arange(1, 3, dtype=bool)", "np.arange(1, -1, -1, dtype=bool)",
+         "np.arange(a0.shape[0], dtype=bool)"],
+        [{"a0": "array('f4', (2,))"}, {"a0": "array('f4', (0,))"}], EXACT,
+    ),
+    "a range of three bools": (["a0 * 2", "np.arange(3, dtype=bool)"], [{"a0": "array('f4', (2,))"}], "error"),
+    "BLAS does not look at what it multiplies by 0": (
+        ["np.dot(a0, 0)", "np.dot(a1, a0)", "np.inner(a0, 0.0)", "np.dot(a0, 2.0)", "np.dot(a2, 0)", "np.dot(a3, 0)"],
+        [{"a0": "np.array([np.inf, -0.0, 1, np.nan])", "a1": "number('f8', 3) * 0",
+          "a2": "array('f8', (2, 2, 2), 'C', 4)",
+          "a3": "np.array([np.inf])"}], EXACT,
+    ),
+    "a maximum of nothing is an error even if there is no result": (
+        ["a0 * 2", "np.max(a0, axis=0)"], [{"a0": "array('f4', (0, 0))"}], "error",
+    ),
+    "an argmin of nothing": (
+        ["a0 * 2", "np.argmin(a0, axis=1, keepdims=True)"], [{"a0": "array('f4', (0, 0))"}], "error",
+    ),
+    "a complex extremum of nothing with an initial value": (
+        ["np.max(a0, axis=0, initial=2)", "np.min(a0, initial=-1j)"],
+        [{"a0": "array('c16', (0, 3))"}, {"a0": "array('c16', (2, 3))"}], "extremum",
+    ),
+    "the conjugate of a bool is a bool by method": (
+        ["np.all(a0)", "v0.conj()", "np.conj(v0)", "a0.conj()"], [{"a0": "array('?', (3,))"}], EXACT,
+    ),
+    "a fill value may have more axes of size 1": (["np.full((3, 2), a0)"], [{"a0": "array('f4', (1, 1, 2))"}], EXACT),
+    "infinity is no integer": (["a0 * 2", "np.asarray(v0, np.int64)"], [{"a0": "number('float', 7)"}], "error"),
+    "nan is no integer": (["a0 * 2", "np.asarray(v0, np.int8)"], [{"a0": "number('float', 8)"}], "error"),
+    "a whole float is an integer": (["np.asarray(a0, np.int8)", "np.int64(a0)"], [{"a0": "number('float', 4)"}], EXACT),
+    "the axis of an integral is an index of a list": (
+        ["a0 * 2", "np.trapezoid(v0, axis=2)"], [{"a0": "array('f4', (3,))"}], "error",
+    ),
+    "casting as it comes takes the real part": (
+        ["np.multiply(a0, 1j, dtype=np.int8, casting='unsafe')"], [{"a0": "array('i4', (3,))"}], EXACT,
+    ),
+    "a sum's bits do not depend on what else is returned": (
+        ["np.exp(a0)", "np.sum(v0 * a1, axis=0)", "v0.T + 1"],
+        [{"a0": "array('f4', (65, 33), 'F', 1)", "a1": "array('f4', (65, 33), 'C', 3)"}], LINEAR,
+    ),
+    "the sign of a double is no sign of a half": (
+        ["np.mean(a0)", "np.copysign(a0, a1)", "np.arctan(v0)"],
+        [{"a0": "array('f2', (65, 64), 'C', 11)", "a1": "view(a0, 'same')"}], "linear",
+    ),
     "norms flatten": (["np.linalg.norm(a0)"], [{"a0": "array('f4', (3, 4), 'C', 1)"}], "norm"),
 }  # fmt: skip
 
