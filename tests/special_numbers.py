@@ -42,10 +42,13 @@ def numbers(dtype: DType, count: int, random: np.random.Generator) -> Any:
         return np.where(random.random(count) < 0.5, special, ordinary.astype(dtype.numpy))
 
 
-def arguments_for(function: Function, random: np.random.Generator, smallest: int = 2) -> list[Any]:
-    """Random arguments for a function whose facts hold for sizes of ``smallest`` and above."""
+def arguments_for(
+    function: Function, random: np.random.Generator, smallest: int = 2, equal: Sequence[str] = ()
+) -> list[Any]:
+    """Random arguments for a function whose facts hold for sizes of at least ``smallest``, those in ``equal`` alike."""
     names = sorted({name for value in function.parameters for dim in _dims(value) for name in symbols(dim)})
     sizes = {name: smallest + int(random.integers(0, 5)) for name in names}
+    sizes.update({name: sizes[equal[0]] for name in equal if name in sizes})
     return [_argument(value, sizes, random) for value in function.parameters]
 
 

@@ -5,8 +5,9 @@ check. Behind the check they are the same number, but what was computed from eit
 another loop, and would not fuse. So from the check on, one name stands for both, and values that are older enter the
 rest of the program through a ``broadcast`` that changes nothing.
 
-Relies on checks standing before what trusts them. It leaves parameters, results and the checks themselves as they are,
-and functions with regions alone.
+What a check outside of a region has found holds inside; what one inside has found holds until the region ends, where
+values that flow out get back the sizes that are awaited there. Relies on checks standing before what trusts them. It
+leaves parameters, results and the checks themselves as they are.
 
     check n == k                               check n == k
     %0: f32[n] = broadcast %y {assumed}   ->   %y2: f32[n] = broadcast %y {assumed}
@@ -17,67 +18,117 @@ and functions with regions alone.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from jitflow.ir.core import Builder, Function, Op, Value, clone_op
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
-from jitflow.ir.types import Index, Tensor, dims_of
+from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of, map_dims
 
 __all__ = ["agree"]
 
+Names = dict[str, Dim]
+
 
 def agree(function: Function) -> Function:
-    """Use one name for sizes that checks at the top level have found equal."""
-    checked = any(op.name == "check" for op in function.region.body)
-    if not checked or any(op.regions for op in function.region.body):
+    """Use one name for sizes that checks have found equal."""
+    if not any(op.name == "check" for op in function.region.ops) and not any(
+        op.name == "check" for op in walk(function.region)
+    ):
         return function
-    builder = Builder()
-    producer = {result: op for op in function.region.body for result in op.results}
-    names: dict[str, Dim] = {}
-    copies: dict[Value, Value] = {}
-    entered: dict[Value, Value] = {}
-    for op in function.region.ops:
-        builder.loc = op.loc
-        stays = op.name in ("check", "size", "yield") or _is_size_test(op)
-        if stays:
-            builder.ops.append(clone_op(op, copies))
-        else:
-            operands = [_enter(builder, copies.get(operand, operand), entered, names) for operand in op.operands]
-            builder.ops.append(clone_op(op, copies, names, operands))
-        if op.name == "check":
-            for older, newer in _found_equal(op, producer):
-                older, newer = _name(older, names), _name(newer, names)
-                if older != newer:
-                    names = {name: substitute(dim, {newer: symbol(older)}) for name, dim in names.items()}
-                    names[newer] = symbol(older)
-    return function.with_ops(builder.ops)
+    agreeing = _Agreeing(function)
+    if not any(True for op in walk(function.region) for _ in agreeing.found_equal(op)):
+        return function
+    if any(
+        isinstance(value.type, Variable) for op in walk(function.region) for r in op.regions for value in r.parameters
+    ):
+        return function  # a variable that flows has no other name for its sizes
+    region = agreeing.region(function.region, {}, {}, outermost=True)
+    return replace(function, region=region)
 
 
-def _name(name: str, names: dict[str, Dim]) -> str:
-    return str(names.get(name, name))
+class _Agreeing:
+    def __init__(self, function: Function) -> None:
+        self.producer = {result: op for op in walk(function.region) for result in op.results}
+        self.copies: dict[Value, Value] = {}
+
+    def region(self, region: Region, names: Names, entered: dict[Value, Value], outermost: bool = False) -> Region:
+        """The region with sizes by the names that they have where it begins, and by those that its checks find."""
+        awaited = [_renamed(value.type, names) for value in region.yielded]
+        names, entered = dict(names), dict(entered)
+        builder = Builder()
+        parameters = tuple(self._parameter(value, names) for value in region.parameters)
+        for op in region.body:
+            builder.loc = op.loc
+            self._visit(op, builder, names, entered)
+            for older, newer in self.found_equal(op):
+                _note(older, newer, names)
+        closing = region.ops[-1]
+        yielded = [self.copies.get(value, value) for value in closing.operands]
+        if not outermost:
+            yielded = [_as_type(builder, value, kind) for value, kind in zip(yielded, awaited, strict=True)]
+        builder.ops.append(replace(closing, operands=tuple(yielded)))
+        return Region(parameters, tuple(builder.ops))
+
+    def _visit(self, op: Op, builder: Builder, names: Names, entered: dict[Value, Value]) -> None:
+        operands = [self.copies.get(operand, operand) for operand in op.operands]
+        if op.name in ("check", "size") or _is_size_test(op):
+            builder.ops.append(clone_op(op, self.copies))
+            return
+        operands = [_enter(builder, operand, entered, names) for operand in operands]
+        if not op.regions:
+            builder.ops.append(clone_op(op, self.copies, names, operands))
+            return
+        regions = tuple(self.region(region, names, entered) for region in op.regions)
+        results = tuple(self._parameter(result, names) for result in op.results)
+        builder.ops.append(replace(op, operands=tuple(operands), results=results, regions=regions))
+
+    def _parameter(self, value: Value, names: Names) -> Value:
+        """A value that an op or a region defines anew, with its sizes by their present names."""
+        kind = _renamed(value.type, names)
+        if kind != value.type:
+            self.copies[value] = Value(kind, value.name)
+        return self.copies.get(value, value)
+
+    def found_equal(self, check: Op) -> Iterator[tuple[str, str]]:
+        """The pairs of sizes that are equal if the op is a check that holds."""
+        test = self.producer.get(check.operands[0]) if check.name == "check" else None
+        if test is None or test.name != "equal":
+            return
+        left, right = (operand.type.dim if isinstance(operand.type, Index) else None for operand in test.operands)
+        if isinstance(left, Expression) and isinstance(right, Expression) and left.is_symbol and right.is_symbol:
+            yield str(left), str(right)
+
+
+def _note(older: str, newer: str, names: Names) -> None:
+    older, newer = str(names.get(older, older)), str(names.get(newer, newer))
+    if older != newer:
+        for name, dim in names.items():
+            names[name] = substitute(dim, {newer: symbol(older)})
+        names[newer] = symbol(older)
+
+
+def _renamed(kind: Type, names: Names) -> Type:
+    return map_dims(kind, lambda dim: substitute(dim, names)) if names else kind
 
 
 def _is_size_test(op: Op) -> bool:
     return bool(op.operands) and all(isinstance(operand.type, Index) for operand in op.operands)
 
 
-def _found_equal(check: Op, producer: dict[Value, Op]) -> Iterator[tuple[str, str]]:
-    """The pairs of sizes that are equal if the check holds."""
-    test = producer.get(check.operands[0])
-    if test is None or test.name != "equal":
-        return
-    left, right = (operand.type.dim if isinstance(operand.type, Index) else None for operand in test.operands)
-    if isinstance(left, Expression) and isinstance(right, Expression) and left.is_symbol and right.is_symbol:
-        yield str(left), str(right)
-
-
-def _enter(builder: Builder, value: Value, entered: dict[Value, Value], names: dict[str, Dim]) -> Value:
+def _enter(builder: Builder, value: Value, entered: dict[Value, Value], names: Names) -> Value:
     """The value with its sizes by their present names."""
     while value in entered:
         value = entered[value]
     dims = dims_of(value.type)
-    if isinstance(value.type, Tensor) and any(name in names for dim in dims for name in symbols(dim)):
-        renamed = tuple(substitute(dim, names) for dim in dims)
-        axes = tuple(range(len(dims)))
-        entered[value] = builder.make("broadcast", value, dims=renamed, axes=axes, assumed=True)
+    if isinstance(value.type, Tensor | Variable | Place) and any(name in names for d in dims for name in symbols(d)):
+        entered[value] = _as_type(builder, value, _renamed(value.type, names))
         value = entered[value]
     return value
+
+
+def _as_type(builder: Builder, value: Value, kind: Type) -> Value:
+    """The value seen with the dims of ``kind``, which are other names for its own."""
+    dims = dims_of(kind)
+    if dims_of(value.type) == dims:
+        return value
+    return builder.make("broadcast", value, dims=dims, axes=tuple(range(len(dims))), assumed=True)

@@ -12,7 +12,9 @@ floats are summed in f32 and rounded once.
 
 from __future__ import annotations
 
-from jitflow.ir.core import Builder, Function, Op, Value, clone_op
+from dataclasses import replace
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dtypes import BOOL, F32
 from jitflow.ir.types import Tensor, dims_of
 
@@ -24,18 +26,22 @@ BLAS_LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 
 def contract(function: Function) -> Function:
     """Write out the matrix products that are not for BLAS."""
-    if not any(op.name == "matmul" and not _is_for_library(op) for op in function.region.body):
+    if not any(op.name == "matmul" and not _is_for_library(op) for op in walk(function.region)):
         return function
+    return replace(function, region=_written_out(function.region, {}))
+
+
+def _written_out(region: Region, renamed: dict[Value, Value]) -> Region:
     builder = Builder()
-    renamed: dict[Value, Value] = {}
-    for op in function.region.ops:
+    for op in region.ops:
+        operands = tuple(renamed.get(operand, operand) for operand in op.operands)
         if op.name == "matmul" and not _is_for_library(op):
             builder.loc = op.loc
-            left, right = (renamed.get(operand, operand) for operand in op.operands)
-            renamed[op.result] = _product(builder, left, right)
+            renamed[op.result] = _product(builder, *operands)
         else:
-            builder.ops.append(clone_op(op, renamed))
-    return function.with_ops(builder.ops)
+            regions = tuple(_written_out(inner, renamed) for inner in op.regions)
+            builder.ops.append(replace(op, operands=operands, regions=regions))
+    return Region(region.parameters, tuple(builder.ops))
 
 
 def _is_for_library(op: Op) -> bool:

@@ -6,7 +6,8 @@
 
 Two ops are one if they have the same operands (in either order where that does not matter) and attributes, and the
 first stands before the second in the same region or an enclosing one. An op that may fail counts as well: it has not
-failed the first time. What reads storage counts until something conflicts with it (`jitflow.ir.effects`).
+failed the first time. What reads storage counts until something conflicts with it (`jitflow.ir.effects`), also in the
+regions behind it; in a loop, until something in the loop does. An integer that becomes a size twice is one size.
 
 It leaves ops with regions alone, and what makes storage of its own. Results that were arrays of their own stay so
 (`jitflow.passes.identity`).
@@ -16,10 +17,12 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
-from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.core import Function, Op, Region, Value, clone_op
+from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.effects import Effects
+from jitflow.ir.types import Type, map_dims
 from jitflow.passes.identity import keep_apart
 
 __all__ = ["cse"]
@@ -29,7 +32,9 @@ Key = tuple[Any, ...]
 
 def cse(function: Function) -> Function:
     """The function with each common subexpression computed once."""
-    return replace(function, region=_Sweep(Effects(function)).region(function.region, {}))
+    sweep = _Sweep(Effects(function))
+    region = keep_apart(function.region, sweep.region(function.region, {}, {}))
+    return replace(function, region=_renamed(region, sweep.sizes) if sweep.sizes else region)
 
 
 class _Sweep:
@@ -37,27 +42,44 @@ class _Sweep:
         self.effects = effects
         self.values: dict[Value, Value] = {}
         self.numbers: dict[Value, int] = {}
+        self.sizes: dict[str, Dim] = {}
+        """Sizes that are other sizes. Until the end the function still mentions them."""
 
-    def region(self, region: Region, outer: dict[Key, Op]) -> Region:
+    def region(self, region: Region, outer: dict[Key, Op], read_outside: dict[Key, Op]) -> Region:
         known = dict(outer)
-        reads: dict[Key, Op] = {}
+        reads = dict(read_outside)
         ops: list[Op] = []
         for op in region.ops:
             op = self.mapped(op)
             if op.regions:
-                op = replace(op, regions=tuple(self.region(inner, known) for inner in op.regions))
+                op = self.entered(op, known, reads)
             kinds = {access.kind for access in self.effects.of(op)}
             if not kinds <= {"check", "reads"}:
-                reads = {key: read for key, read in reads.items() if not self.effects.conflict(read, op)}
+                reads = self.unchanged(reads, op)
             elif (not op.regions and op.results and op.name != "copy") or op.name == "check":
                 table = reads if "reads" in kinds else known
                 key = self.key(op)
                 if key in table:
-                    self.values.update(zip(op.results, table[key].results, strict=True))
+                    self.replace(op, table[key])
                     continue
                 table[key] = op
             ops.append(op)
-        return keep_apart(region, Region(region.parameters, tuple(ops)))
+        return Region(region.parameters, tuple(ops))
+
+    def entered(self, op: Op, known: dict[Key, Op], reads: dict[Key, Op]) -> Op:
+        """The op with its regions swept."""
+        if op.name != "if":
+            reads = self.unchanged(reads, op)
+        return replace(op, regions=tuple(self.region(inner, known, reads) for inner in op.regions))
+
+    def unchanged(self, reads: dict[Key, Op], op: Op) -> dict[Key, Op]:
+        """The reads that ``op`` does not conflict with."""
+        return {key: read for key, read in reads.items() if not self.effects.conflict(read, op)}
+
+    def replace(self, op: Op, earlier: Op) -> None:
+        self.values.update(zip(op.results, earlier.results, strict=True))
+        if "binds" in op.attributes:
+            self.sizes[op.attributes["binds"]] = symbol(earlier.attributes["binds"])
 
     def mapped(self, op: Op) -> Op:
         if not any(operand in self.values for operand in op.operands):
@@ -68,11 +90,32 @@ class _Sweep:
         operands = [self.number(operand) for operand in op.operands]
         if "commutative" in op.definition.traits:
             operands.sort()
-        attributes = sorted((name, _exact(value)) for name, value in op.attributes.items()) if op.attributes else ()
-        return (op.name, *operands, "|", *attributes, *(result.type for result in op.results))
+        given = op.attributes.items()
+        if "binds" in op.attributes:  # the name does not matter, nor a type that mentions it
+            attributes = sorted((name, _exact(value)) for name, value in given if name != "binds")
+            return (op.name, *operands, "binds", *attributes)
+        attributes = sorted((name, _exact(self.present(value))) for name, value in given)
+        return (op.name, *operands, "|", *attributes, *(self.present(result.type) for result in op.results))
+
+    def present(self, value: Any) -> Any:
+        """An attribute or type with its sizes by their present names."""
+        if not self.sizes:
+            return value
+        if isinstance(value, tuple):
+            return tuple(map(self.present, value))
+        if isinstance(value, Expression):
+            return substitute(value, self.sizes)
+        if isinstance(value, get_args(Type)):
+            return map_dims(value, lambda dim: substitute(dim, self.sizes))
+        return value
 
     def number(self, value: Value) -> int:
         return self.numbers.setdefault(value, len(self.numbers))
+
+
+def _renamed(region: Region, sizes: dict[str, Dim]) -> Region:
+    values: dict[Value, Value] = {}
+    return Region(region.parameters, tuple(clone_op(op, values, sizes) for op in region.ops))
 
 
 def _exact(value: Any) -> Any:

@@ -2,14 +2,14 @@
 
 An op stays if one of its results is needed, if it does something besides computing them (a store, a print), or if it
 may fail: a `check` stays, and so does an index out of range. One backward sweep; an ``if`` loses the results that
-nobody needs before its regions are looked at.
+nobody needs before its regions are looked at, and a loop what it only carries round for its own sake.
 
     %0: f32[n] = exp %x                         %1: f32[n] = log %x
     %1: f32[n] = log %x                 ->      yield %1
     yield %1
 
 Relies on `jitflow.ir.effects` for what may be dropped. An op that binds a size is needed where the size is mentioned.
-It keeps values that a loop carries round without a use, and variables that are only stored to: `promote` sees those.
+It keeps variables that are only stored to: `promote` sees those.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.effects import is_removable
 from jitflow.ir.types import Index, Tensor, Type, Variable, dims_of
@@ -45,6 +45,8 @@ class _Sweep:
         for op in reversed(region.ops):
             if op.name == "if":
                 op = self.narrowed(op)
+            elif op.name in ("for", "while") and op.results:
+                op = self.carrying_less(op)
             if not self.needed(op):
                 continue
             self.values.update(op.operands)
@@ -82,6 +84,50 @@ class _Sweep:
             results=tuple(op.results[position] for position in used),
             regions=tuple(_yielding(region, used) for region in op.regions),
         )
+
+    def carrying_less(self, op: Op) -> Op:
+        """A loop without the values that neither its turns nor anything behind it needs."""
+        first = 3 if op.name == "for" else 0
+        *tests, body = op.regions
+        parameters = [region.parameters[len(region.parameters) - len(op.results) :] for region in op.regions]
+        needed = {
+            number
+            for number, result in enumerate(op.results)
+            if result in self.values or any(dims_of(result.type) != dims_of(op.operands[first + number].type)
+                                            or dims_of(result.type) != dims_of(own[number].type) for own in parameters)
+            or isinstance(result.type, Index)
+        }  # fmt: skip
+        while True:
+            live = {value for test in tests for value in test.yielded}
+            live.update(body.yielded[number] for number in needed)
+            for region in op.regions:
+                _mark(region, live)
+            found = {number for own in parameters for number, value in enumerate(own) if value in live}
+            if found <= needed:
+                break
+            needed |= found
+        if len(needed) == len(op.results):
+            return op
+        kept = sorted(needed)
+        regions = []
+        for region, own in zip(op.regions, parameters, strict=True):
+            position = region.parameters[: len(region.parameters) - len(own)]
+            taking = Region((*position, *(own[number] for number in kept)), region.ops)
+            regions.append(_yielding(taking, kept) if region is body else taking)
+        carried = (op.operands[first + number] for number in kept)
+        results = tuple(op.results[number] for number in kept)
+        return replace(op, operands=(*op.operands[:first], *carried), results=results, regions=tuple(regions))
+
+
+def _mark(region: Region, live: set[Value]) -> None:
+    """Add to ``live`` what the ops of a region need to give what is live already, and for what they do besides."""
+    for op in reversed(region.body):
+        binds = "binds" in op.attributes or (op.regions and any(True for r in op.results for _ in _sizes(r.type)))
+        if binds or not is_removable(op) or any(result in live for result in op.results):
+            live.update(op.operands)
+            for inner in op.regions:
+                for nested in walk(inner):
+                    live.update(nested.operands)
 
 
 def _yielding(region: Region, positions: list[int]) -> Region:

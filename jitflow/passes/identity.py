@@ -1,16 +1,16 @@
 """Keeps arrays that the program makes apart, when a pass has found that they hold the same values.
 
 ``x * 1`` holds what ``x`` holds, yet NumPy returns a new array for it, and whoever mutates that array must not find
-``x`` changed. To values inside the program it makes no difference; to what a region yields it does. So after a pass
-has replaced values, a yielded one that was an array of its own, and now is a parameter, a value from outside, a view,
-or the same array as another result, is yielded as a ``copy``.
+``x`` changed. To values inside the program it makes no difference; to what it returns it does. So after a pass has
+replaced values, a result that was an array of its own, and now is a parameter, a view, or the same array as another
+result, is returned as a ``copy``.
 
     %0: f32[n] = multiply %x, %one              %0: f32[n] = copy %x
     yield %0                            ->      yield %0
 
 Results that were views of one array stay views of one array, unless a pass has found out that they hold one number.
-Through regions it knows what a value *may* show: where a loop yields one of two arrays depending on how often it turns,
-and both turn out to hold the same, its result may share memory that it did not share before.
+What flows out of a region inside the function is an array of its own, whatever the region yields (`lower` sees to
+that), so only the function's own results matter.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["keep_apart"]
 
 
 def keep_apart(before: Region, after: Region) -> Region:
-    """``after``, which computes what ``before`` does, with copies where arrays of their own became shared ones."""
+    """``after``, which returns what ``before`` does, with copies where arrays of their own became shared ones."""
     if len(before.yielded) != len(after.yielded) or not any(isinstance(v.type, Tensor) for v in after.yielded):
         return after
     old, new = _Storage(before), _Storage(after)
@@ -43,7 +43,7 @@ def keep_apart(before: Region, after: Region) -> Region:
                 value = copies.whole(value, root)
             elif not alone:
                 value = copies.seen_through_views(value, root)
-        elif isinstance(value.type, Tensor) and new.given(value) - old.given(was):
+        elif isinstance(value.type, Tensor) and new.given(value) not in (None, old.given(was)):
             value = copies.seen_through_views(value, root)
         yielded.append(value)
     if not copies.builder.ops:
@@ -54,33 +54,13 @@ def keep_apart(before: Region, after: Region) -> Region:
 
 
 class _Storage:
-    """Whose elements the values of a region show."""
+    """Whose elements the values of a function show."""
 
     def __init__(self, region: Region) -> None:
         self.parameters = {parameter: position for position, parameter in enumerate(region.parameters)}
-        self.views: dict[Value, Op] = {}
-        self.sources: dict[Value, list[Value]] = {}
-        """For what an op with regions gives, where it may come from."""
-        self.made: set[Value] = set()
-        """The arrays that the region itself makes."""
-        for op in region.body:
-            if "view" in op.definition.traits:
-                self.views[op.results[0]] = op
-            elif op.regions:
-                self._enter(op)
-            else:
-                self.made.update(op.results)
-
-    def _enter(self, op: Op) -> None:
-        inner = [result for region in op.regions for result in region.yielded]
-        for result in op.results:
-            self.sources[result] = [value for value in (*op.operands, *inner) if value.type == result.type]
-        for region in op.regions:
-            for nested in region.body:
-                if "view" in nested.definition.traits:
-                    self.views[nested.results[0]] = nested
-                elif nested.regions:
-                    self._enter(nested)
+        self.views = {op.results[0]: op for op in region.body if "view" in op.definition.traits}
+        self.made = {result for op in region.body for result in op.results if result not in self.views}
+        """The arrays that the function itself makes."""
 
     def root(self, value: Value) -> Value:
         """The value whose elements ``value`` shows, views being followed."""
@@ -88,29 +68,13 @@ class _Storage:
             value = self.views[value].operands[0]
         return value
 
-    def roots(self, value: Value) -> set[Value]:
-        """All the values whose elements ``value`` may show, regions being looked into."""
-        found: set[Value] = set()
-        seen: set[Value] = set()
-        pending = [value]
-        while pending:
-            root = self.root(pending.pop())
-            if root in seen:
-                continue
-            seen.add(root)
-            if root in self.sources:
-                pending += self.sources[root]
-            else:
-                found.add(root)
-        return found
-
-    def given(self, value: Value) -> set[int]:
-        """The positions of the parameters that ``value`` may show."""
-        return {self.parameters[root] for root in self.roots(value) if root in self.parameters}
+    def given(self, value: Value) -> int | None:
+        """The position of the parameter that ``value`` shows."""
+        return self.parameters.get(self.root(value))
 
     def meet(self, first: Value, second: Value) -> bool:
-        """Whether the two may show elements of one array."""
-        return not self.roots(first).isdisjoint(self.roots(second))
+        """Whether the two show elements of one array."""
+        return self.root(first) is self.root(second)
 
     def repeats(self, value: Value) -> bool:
         """Whether ``value`` shows some elements more than once."""

@@ -24,7 +24,7 @@ import numpy as np
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Builder, Function, Op, Region, Value
-from jitflow.ir.dims import Dim, Expression, lower_bound, substitute
+from jitflow.ir.dims import Dim, Expression, lower_bound, substitute, symbols
 from jitflow.ir.dtypes import DType
 from jitflow.ir.printer import print_op
 from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, map_dims
@@ -78,7 +78,7 @@ class Rewriter:
             for fact in function.facts
             if fact.relation == ">=" and isinstance(fact.right, int)
         }
-        """The smallest value that the facts allow, by size."""
+        """The smallest value that a size has, by its name, where that is not 0; negative if nothing is known."""
         self._rules = rules
         self._values: dict[Value, Value] = {}
         self._sizes: dict[str, Dim] = {}
@@ -86,7 +86,7 @@ class Rewriter:
         self._depth = 0
 
     def run(self) -> Function:
-        region = self._region(self.function.region)
+        region = keep_apart(self.function.region, self._region(self.function.region))
         return replace(self.function, region=region)
 
     # What rules ask
@@ -112,6 +112,10 @@ class Rewriter:
         """Whether ``dim >= 0`` is known from what sizes are and from the facts."""
         bound = lower_bound(dim, self.at_least)
         return bound is not None and bound >= 0
+
+    def may_be_negative(self, dim: Dim) -> bool:
+        """Whether ``dim`` mentions the position of a loop that may count below zero, of which dims know nothing."""
+        return bool(self.at_least) and any(self.at_least.get(name, 0) < 0 for name in symbols(dim))
 
     # What rules build with
 
@@ -176,7 +180,7 @@ class Rewriter:
         for op in region.ops:
             self._op(op)
         ops, self.builder.ops = tuple(self.builder.ops), outer
-        return keep_apart(region, Region(parameters, ops))
+        return Region(parameters, ops)
 
     def _op(self, op: Op) -> None:
         self.builder.loc = op.loc
@@ -205,10 +209,24 @@ class Rewriter:
         finally:
             self._depth -= 1
         if op.regions:
+            if op.name == "for":
+                self._note_position(op)
             op = replace(op, regions=tuple(map(self._region, op.regions)))
         self.builder.ops.append(op)
         self._producers.update(dict.fromkeys(op.results, op))
         return op.results
+
+    def _note_position(self, op: Op) -> None:
+        """Learn how small the position of a loop may be."""
+        position = op.regions[0].parameters[0].type
+        if not isinstance(position, Index) or position.dim is None:
+            return
+        start, stop, step = (operand.type.dim for operand in op.operands[:3])  # type: ignore[union-attr]
+        smallest = None
+        if isinstance(step, int) and step:
+            end = start if step > 0 else stop if stop is None else stop + 1
+            smallest = None if end is None else lower_bound(end, self.at_least)
+        self.at_least[str(position.dim)] = -1 if smallest is None else smallest
 
     def _fitting(self, op: Op, replacement: Replacement) -> Replacement:
         """The replacement with the types of the op's results, None if it cannot have them."""

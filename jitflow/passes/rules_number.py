@@ -150,6 +150,8 @@ def _size_arithmetic(op: Op, rewriter: Rewriter) -> Replacement:
     if dims is None or rewriter.function.layer != "tensor":
         return None
     left, right = dims
+    if op.name not in ("add", "subtract", "multiply") and any(map(rewriter.may_be_negative, dims)):
+        return None
     if op.name in ("floor_divide", "remainder"):
         if not isinstance(right, int) or right == 0:
             return None

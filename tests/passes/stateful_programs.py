@@ -2,7 +2,8 @@
 
 They are built to hit what passes must keep in order: values that were loaded are used after their memory was written
 to, in the same region, in the next turn of a loop, or behind it; places overlap, are carried round, swapped and chosen
-by branches; loops turn zero times, once or often.
+by branches; loops turn zero times, once or often; checks fail, some at once, others not at all. Two sizes, ``n`` and
+``k``, are the same number, which only checks find out.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from jitflow.ir.types import Index, Place, Scalar, Tensor, Variable, dims_of
 
 __all__ = ["stateful_program"]
 
-N, M = symbol("n"), symbol("m")
+N, M, K = symbol("n"), symbol("m"), symbol("k")
 _ARITHMETIC = ["add", "subtract", "multiply", "maximum", "minimum"]
 _FLOAT, _BOOL = Scalar(F64), Scalar(BOOL)
 
 
 def stateful_program(seed: int, length: int = 20) -> Function:
-    """A program of about ``length`` ops outside of regions; the same for the same seed. Facts: ``n >= 3, m >= 2``."""
+    """A program of about ``length`` ops outside of regions; the same for the same seed. Facts: ``n >= 3, m >= 2``.
+
+    ``n`` and ``k`` are to be the same.
+    """
     return _Maker(Random(seed)).program(length)
 
 
@@ -42,8 +46,9 @@ class _Maker:
         parameters = [
             Value(Variable(F64, (N,)), "u"), Value(Variable(F64, (N,)), "v"), Value(Variable(F64, (N, M)), "w"),
             Value(Tensor(F64, (N,)), "x"), Value(Tensor(F64, (N, M)), "y"), Value(_FLOAT, "s"), Value(_FLOAT, "t"),
+            Value(Tensor(F64, (K,)), "z"), Value(Variable(F64, (K,)), "q"),
         ]  # fmt: skip
-        self.places, self.values = parameters[:3], parameters[3:]
+        self.places, self.values = [*parameters[:3], parameters[-1]], parameters[3:-1]
         self.ops(length)
         yielded = random.sample(self.values, min(5, len(self.values)))
         local = [place for place in self.places if isinstance(place.type, Variable) and place not in parameters]
@@ -56,7 +61,7 @@ class _Maker:
         straight = [
             self.load, self.load, self.store, self.store, self.store, self.place, self.place, self.view, self.unary,
             self.binary, self.binary, self.element, self.write_element, self.reduce, self.scalar, self.variable,
-            self.shift, self.check, self.scatter, self.gather,
+            self.shift, self.check, self.scatter, self.gather, self.meet,
         ]  # fmt: skip
         nested = [self.branch, self.loop, self.loop, self.repeat] if self.depth < 2 else []
         for _ in range(count):
@@ -184,7 +189,16 @@ class _Maker:
     def check(self) -> None:
         position, zero = self.builder.make("size", dim=self.position()), self.builder.make("size", dim=0)
         holds = self.builder.make("greater_equal", position, zero)
+        if self.random.random() < 0.2:
+            holds = self.condition()
         self.builder.add("check", holds, error="ValueError", message="no")
+
+    def meet(self) -> None:
+        """A check that ``k`` is ``n``, and a value that trusts it."""
+        sizes = [self.builder.make("size", dim=dim) for dim in (N, K)]
+        self.builder.add("check", self.builder.make("equal", *sizes), error="ValueError", message="differ")
+        met = self.builder.make("broadcast", self.pick((K,)), dims=(N,), axes=(0,), assumed=True)
+        self.keep(self.builder.make("add", met, self.pick((N,))))
 
     def indices(self) -> Value:
         return self.builder.make("constant", value=self.random.choice([(0, 1), (1, 1), (2, 0)]), type=Tensor(I64, (2,)))

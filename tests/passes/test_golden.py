@@ -47,8 +47,9 @@ def test_before_and_after(path: Path, section: Section, check_golden: Callable[[
         assert fired[section.name], f"the rule {section.name} does not fire in its own test"
     check_golden(path, section.name, print_function(_without_decisions(after)))
     if "fastmath" not in section.passes:
-        assert_same_meaning(before, after)
-        assert_writeable(before, after)
+        equal = ("n", "k") if path.stem == "agree" else ()
+        assert_same_meaning(before, after, equal=equal)
+        assert_writeable(before, after, equal)
 
 
 def _without_decisions(function: Function) -> Function:
@@ -63,12 +64,12 @@ def test_every_rule_has_a_section_of_its_own() -> None:
     assert set(names) <= {section.name for _, section in SECTIONS}
 
 
-def assert_same_meaning(before: Function, after: Function, rounds: int = 8) -> None:
+def assert_same_meaning(before: Function, after: Function, rounds: int = 8, equal: Sequence[str] = ()) -> None:
     """Both functions give the same results, in the same state, on random numbers among which are the special ones."""
     random = np.random.default_rng(3)
     tolerance = tolerance_of(before)
     for _ in range(rounds):
-        arguments = arguments_for(before, random)
+        arguments = arguments_for(before, random, equal=equal)
         copies = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
         expected, actual = interpret(before, *arguments), interpret(after, *copies)
         assert_all_same(actual, expected, tolerance)
@@ -88,10 +89,10 @@ def _sharing(left: Sequence[Any], right: Sequence[Any]) -> list[list[bool]]:
     return [[np.may_share_memory(a, b) for b in right] for a in left]
 
 
-def assert_writeable(before: Function, after: Function) -> None:
+def assert_writeable(before: Function, after: Function, equal: Sequence[str] = ()) -> None:
     """What was an array of its own is not a view that repeats one number: the user may write to it."""
     random = np.random.default_rng(4)
-    arguments = arguments_for(before, random)
+    arguments = arguments_for(before, random, equal=equal)
     copies = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
     for wanted, got in zip(interpret(before, *arguments), interpret(after, *copies), strict=True):
         assert not isinstance(wanted, np.ndarray) or got.flags.writeable or not wanted.flags.writeable
