@@ -32,7 +32,7 @@ from .worker import Worker
 
 __all__ = ["Line", "measure_program", "run"]
 
-CALL_LIMIT = 60.0
+CALL_LIMIT = 120.0
 """A peer whose first calls of a program take more seconds than this is ended."""
 SLOW_CALL = 1.0
 """A peer whose call takes more seconds than this is timed once."""
