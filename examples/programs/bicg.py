@@ -18,7 +18,7 @@ def bicg(A, p, r):
 
 
 def example(size="small", seed=0):
-    n, m = (8, 11) if size == "small" else (1400, 1300)
+    n, m = (8, 11) if size == "small" else (700, 800)
     random = np.random.default_rng(seed)
     return random.random((n, m)), random.random(m), random.random(n)
 

@@ -26,7 +26,7 @@ def levenshtein(a, b):
 
 
 def example(size="small", seed=0):
-    n, m = (9, 11) if size == "small" else (900, 1000)
+    n, m = (9, 11) if size == "small" else (600, 700)
     random = np.random.default_rng(seed)
     return random.integers(97, 101, n, np.uint8), random.integers(97, 101, m, np.uint8)
 
