@@ -145,7 +145,10 @@ def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywor
 
 
 def _numpy_function(function: Any) -> Callable[..., Any]:
-    """A function of NumPy that also sees tracers in lists and tuples, in which NumPy does not look for them."""
+    """A function of NumPy that also sees tracers in lists and tuples, in which NumPy does not look for them.
+
+    Those that it does see go straight to their handler: some of NumPy's dispatchers would loop over them.
+    """
 
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
@@ -157,7 +160,7 @@ def _numpy_function(function: Any) -> Callable[..., Any]:
 
 
 def _holds_tracer(thing: Any) -> bool:
-    return isinstance(thing, list | tuple) and any(isinstance(item, Tracer) or _holds_tracer(item) for item in thing)
+    return isinstance(thing, Tracer) or (isinstance(thing, list | tuple) and any(map(_holds_tracer, thing)))
 
 
 def _errstate(**kinds: Any) -> Any:

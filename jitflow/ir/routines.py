@@ -11,7 +11,9 @@ gets (``options``, pairs of name and value). `run_routine` is that call, for the
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -70,6 +72,8 @@ def run_routine(
     function = routine_function(name)
     if isinstance(name, Routine):
         result = function(*positional, **keywords)
+    elif name in _WARNING:
+        result = _without_warnings(function, positional, keywords)
     else:
         with np.errstate(all="ignore"):
             result = function(*positional, **keywords)
@@ -80,6 +84,22 @@ def run_routine(
     if not isinstance(result, tuple | list) or len(result) != count:
         raise RoutineResultError(f"{name} returned {_described(result)}, expected {count} results")
     return tuple(result)
+
+
+_WARNING = frozenset(
+    f"numpy.{name}"
+    for name in "median nanmedian percentile quantile nanpercentile nanquantile polyfit histogram polydiv".split()
+) | {"jitflow.runtime.routines.histogram"}
+"""Routines that warn in Python's way; compiled code emits no warnings."""
+
+_FILTERS = threading.Lock()
+
+
+def _without_warnings(function: Callable[..., Any], positional: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """Call a function with warnings off. The filters are the process's, so one thread at a time changes them."""
+    with _FILTERS, warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return function(*positional, **keywords)
 
 
 def _named(names: Sequence[str], arguments: Sequence[Any]) -> Sequence[tuple[str, Any]]:

@@ -13,7 +13,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.operands import array_operand, new, pinned, refuse, static_int
 from jitflow.frontend.numpy.reductions import ABSENT
-from jitflow.frontend.numpy.routines import NO_OPTIONS, Options, Shape, fresh, library_call, sampled
+from jitflow.frontend.numpy.routines import NO_OPTIONS, Options, Shape, fresh, library_call, new_results, sampled, split
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum
 from jitflow.ir.dtypes import I64
@@ -32,14 +32,10 @@ def _or_number(dims: Dims) -> Shape:
     return dims or None
 
 
-def _tracers(found: Sequence[Value]) -> Any:
-    return tuple(map(new, found)) if len(found) > 1 else new(found[0])
-
-
 def _named(function: Any, operands: Sequence[Any], shapes: Sequence[Shape], options: Options = NO_OPTIONS) -> Any:
     """The results in the named tuple that the function returns."""
     kind = type(sampled(function, operands, options))
-    return kind(*_tracers(library_call(function, operands, shapes, options)))
+    return kind(*new_results(function, operands, shapes, options))
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -49,17 +45,17 @@ def solve(a: Any, b: Any) -> Any:
         shape = (*_batch(left), values.dims(left)[-1])
     else:
         shape = (*broadcasting.common_dims([_batch(left), _batch(right)]), *values.dims(right)[-2:])
-    return new(*library_call(np.linalg.solve, [left, right], [shape]))
+    return new_results(np.linalg.solve, [left, right], [shape])
 
 
 def inv(a: Any) -> Any:
     value = array_operand(a)
-    return new(*library_call(np.linalg.inv, [value], [values.dims(value)]))
+    return new_results(np.linalg.inv, [value], [values.dims(value)])
 
 
 def det(a: Any) -> Any:
     value = array_operand(a)
-    return new(*library_call(np.linalg.det, [value], [_or_number(_batch(value))]))
+    return new_results(np.linalg.det, [value], [_or_number(_batch(value))])
 
 
 def slogdet(a: Any) -> Any:
@@ -69,7 +65,7 @@ def slogdet(a: Any) -> Any:
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     value = array_operand(a)
-    return new(*library_call(np.linalg.cholesky, [value], [values.dims(value)], {"upper": bool(upper)}))
+    return new_results(np.linalg.cholesky, [value], [values.dims(value)], {"upper": bool(upper)})
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -78,10 +74,10 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     *batch, rows, columns = values.dims(value)
     least = minimum(rows, columns)
     if mode == "r":
-        return new(*library_call(np.linalg.qr, [value], [(*batch, least, columns)], {"mode": mode}))
+        return new_results(np.linalg.qr, [value], [(*batch, least, columns)], {"mode": mode})
     if mode == "raw":
         shapes: list[Shape] = [(*batch, columns, rows), (*batch, least)]
-        return _tracers(library_call(np.linalg.qr, [value], shapes, {"mode": mode}))
+        return new_results(np.linalg.qr, [value], shapes, {"mode": mode})
     if mode not in ("reduced", "complete"):
         raise refuse(f"np.linalg.qr with mode={mode!r}", "modes are reduced, complete, r and raw")
     inner = rows if mode == "complete" else least
@@ -95,7 +91,7 @@ def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: An
     *batch, rows, columns = values.dims(value)
     least = minimum(rows, columns)
     if not compute_uv:
-        return new(*library_call(np.linalg.svd, [value], [(*batch, least)], options))
+        return new_results(np.linalg.svd, [value], [(*batch, least)], options)
     left, right = (rows, columns) if full_matrices else (least, least)
     shapes: list[Shape] = [(*batch, rows, left), (*batch, least), (*batch, right, columns)]
     return _named(np.linalg.svd, [value], shapes, options)
@@ -105,7 +101,7 @@ def svdvals(x: Any, /) -> Any:
     value = array_operand(x)
     sampled(np.linalg.svdvals, [value])
     *batch, rows, columns = values.dims(value)
-    return new(*library_call(np.linalg.svdvals, [value], [(*batch, minimum(rows, columns))]))
+    return new_results(np.linalg.svdvals, [value], [(*batch, minimum(rows, columns))])
 
 
 def _general(function: Any, instead: str) -> Any:
@@ -121,7 +117,7 @@ def _general(function: Any, instead: str) -> Any:
         sampled(function, [value])
         dims = values.dims(value)
         if function is np.linalg.eigvals:
-            return new(*library_call(function, [value], [dims[:-1]]))
+            return new_results(function, [value], [dims[:-1]])
         return _named(function, [value], [dims[:-1], dims])
 
     handler.__name__ = function.__name__
@@ -136,46 +132,38 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
     value = array_operand(a)
-    return new(*library_call(np.linalg.eigvalsh, [value], [values.dims(value)[:-1]], {"UPLO": UPLO}))
+    return new_results(np.linalg.eigvalsh, [value], [values.dims(value)[:-1]], {"UPLO": UPLO})
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     left, right = array_operand(a), array_operand(b)
-    operands, keywords = _with_numbers([left, right], rcond=rcond)
-    sampled(np.linalg.lstsq, operands, keywords=keywords)
+    arguments = split(left, right, rcond=rcond)
+    arguments.sampled(np.linalg.lstsq)
     rows, columns = values.dims(left)
     rest = values.dims(right)[1:]
     shapes: list[Shape] = [(columns, *rest), (fresh("residuals"),), None, (minimum(rows, columns),)]
-    return _tracers(library_call(np.linalg.lstsq, operands, shapes, keywords=keywords))
-
-
-def _with_numbers(operands: list[Any], **numbers: Any) -> tuple[list[Any], list[str]]:
-    """Operands with further ones by keyword, those that are not None."""
-    given = {name: number for name, number in numbers.items() if number is not None}
-    return [*operands, *given.values()], [*[""] * len(operands), *given]
+    return arguments.new(np.linalg.lstsq, shapes)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: Any = False, *, rtol: Any = ABSENT) -> Any:
     value = array_operand(a)
     if rtol is not ABSENT and rcond is not None:
         raise UserValueError("`rtol` and `rcond` can't be both set.")
-    operands, keywords = _with_numbers([value], rcond=rcond, rtol=None if rtol is ABSENT else rtol)
-    extra = {"rtol": None} if rtol is None else {}
-    options = {"hermitian": bool(hermitian), **extra}
-    sampled(np.linalg.pinv, operands, options, keywords)
+    arguments = split(value, rcond=rcond, rtol=None if rtol is ABSENT else rtol, hermitian=bool(hermitian))
+    if rtol is None:
+        arguments.options["rtol"] = None
+    arguments.sampled(np.linalg.pinv)
     *batch, rows, columns = values.dims(value)
-    return new(*library_call(np.linalg.pinv, operands, [(*batch, columns, rows)], options, keywords=keywords))
+    return arguments.new(np.linalg.pinv, [(*batch, columns, rows)])
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: Any = False, *, rtol: Any = None) -> Any:  # noqa: N803
     value = array_operand(A)
-    operands, keywords = _with_numbers([value], tol=tol, rtol=rtol)
-    shape = _or_number(_batch(value))
+    arguments = split(value, tol=tol, rtol=rtol, hermitian=bool(hermitian))
     if values.rank(value) < 2:
         found = np.any(np.not_equal(new(value), 0))
         return new(values.emit("cast", values.as_scalar(array_operand(found)), dtype=I64, weak=True))
-    options = {"hermitian": bool(hermitian)}
-    return new(*library_call(np.linalg.matrix_rank, operands, [shape], options, keywords=keywords))
+    return arguments.new(np.linalg.matrix_rank, [_or_number(_batch(value))])
 
 
 def cond(x: Any, p: Any = None) -> Any:
@@ -184,14 +172,14 @@ def cond(x: Any, p: Any = None) -> Any:
     if isinstance(p, tracers.Tracer):
         raise UserTypeError("expected the order of a norm to be known while tracing, got a run-time number",
                             mend="write it as a literal")  # fmt: skip
-    return new(*library_call(np.linalg.cond, [value], [_or_number(_batch(value))], {"p": p}))
+    return new_results(np.linalg.cond, [value], [_or_number(_batch(value))], {"p": p})
 
 
 def tensorinv(a: Any, ind: Any = 2) -> Any:
     value, split = array_operand(a), static_int(ind, "ind")
     sampled(np.linalg.tensorinv, [value], {"ind": split})
     dims = values.dims(value)
-    return new(*library_call(np.linalg.tensorinv, [value], [(*dims[split:], *dims[:split])], {"ind": split}))
+    return new_results(np.linalg.tensorinv, [value], [(*dims[split:], *dims[:split])], {"ind": split})
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:

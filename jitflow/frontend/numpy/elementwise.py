@@ -22,7 +22,6 @@ from jitflow.frontend.numpy.operands import (
     new,
     numpy_says,
     operand,
-    refuse,
     static_int,
     view,
 )
@@ -62,9 +61,7 @@ def python_bool(flag: Any) -> Any:
 
 
 def where(condition: Any, x: Any = ABSENT, y: Any = ABSENT, /) -> Any:
-    if x is ABSENT and y is ABSENT:
-        raise refuse("np.where with one argument, whose result has a size that depends on the data",
-                     "use the three-argument form, or where= of a reduction")  # fmt: skip
+    """The choice; with one argument it is the business of `searching`."""
     if x is ABSENT or y is ABSENT:
         raise UserValueError("either both or neither of x and y should be given")
     chosen = (operand(x), operand(y))
@@ -326,7 +323,6 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     {
-        np.where: where,
         np.clip: clip,
         np.select: select,
         np.astype: astype_function,

@@ -16,7 +16,9 @@ from jitflow.frontend.numpy import (
     matrices,
     rearranging,
     reductions,
+    searching,
     shape,
+    sorting,
     statistics,
     taking,
     values,
@@ -82,6 +84,12 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "repeat": rearranging.repeat,
         "take": taking.take,
         "choose": taking.choose,
+        # order and places
+        "argsort": sorting.argsort,
+        "argpartition": sorting.argpartition,
+        "nonzero": searching.nonzero,
+        "compress": searching.compress_method,
+        "searchsorted": searching.searchsorted,
         # elements
         "astype": elementwise.astype,
         "clip": elementwise.clip_method,

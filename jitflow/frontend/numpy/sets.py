@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -10,15 +10,11 @@ import numpy as np
 
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.operands import array_operand, new, normalized_axis, static_int
-from jitflow.frontend.numpy.routines import Shape, fresh, library_call, sampled
+from jitflow.frontend.numpy.routines import Shape, fresh, library_call, new_results, sampled
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 
 __all__ = ["FUNCTIONS"]
-
-
-def _several(found: Sequence[Value]) -> Any:
-    return new(found[0]) if len(found) == 1 else tuple(map(new, found))
 
 
 def unique(ar: Any, return_index: Any = False, return_inverse: Any = False, return_counts: Any = False,
@@ -35,7 +31,7 @@ def unique(ar: Any, return_index: Any = False, return_inverse: Any = False, retu
     }  # fmt: skip
     if not sorted:
         options["sorted"] = False
-    return _several(library_call(np.unique, [value], shapes, options))
+    return new_results(np.unique, [value], shapes, options)
 
 
 def _with_unique(value: Value, axis: Any, count: Dim) -> Shape:
@@ -69,7 +65,7 @@ def _unique_of_array_api(function: Any) -> Any:
     def handler(x: Any, /) -> Any:
         value, count = array_operand(x), fresh("unique")
         if function is np.unique_values:
-            return new(*library_call(function, [value], [(count,)]))
+            return new_results(function, [value], [(count,)])
         shape_of: dict[str, Shape] = {"inverse_indices": values.dims(value)}
         kind = type(sampled(function, [value]))
         shapes = [shape_of.get(name, (count,)) for name in kind._fields]
@@ -83,24 +79,24 @@ def isin(element: Any, test_elements: Any, assume_unique: Any = False, invert: A
          kind: Any = None) -> Any:  # fmt: skip
     value = array_operand(element)
     options = {"assume_unique": bool(assume_unique), "invert": bool(invert), "kind": kind}
-    return new(*library_call(np.isin, [value, array_operand(test_elements)], [values.dims(value)], options))
+    return new_results(np.isin, [value, array_operand(test_elements)], [values.dims(value)], options)
 
 
 def intersect1d(ar1: Any, ar2: Any, assume_unique: Any = False, return_indices: Any = False) -> Any:
     operands, count = [array_operand(ar1), array_operand(ar2)], fresh("common")
     shapes = [(count,)] * (3 if return_indices else 1)
     options = {"assume_unique": bool(assume_unique), "return_indices": bool(return_indices)}
-    return _several(library_call(np.intersect1d, operands, shapes, options))
+    return new_results(np.intersect1d, operands, shapes, options)
 
 
 def union1d(ar1: Any, ar2: Any) -> Any:
-    return new(*library_call(np.union1d, [array_operand(ar1), array_operand(ar2)], [(fresh("union"),)]))
+    return new_results(np.union1d, [array_operand(ar1), array_operand(ar2)], [(fresh("union"),)])
 
 
 def _difference(function: Any) -> Any:
     def handler(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
         operands = [array_operand(ar1), array_operand(ar2)]
-        return new(*library_call(function, operands, [(fresh("rest"),)], {"assume_unique": bool(assume_unique)}))
+        return new_results(function, operands, [(fresh("rest"),)], {"assume_unique": bool(assume_unique)})
 
     handler.__name__ = function.__name__
     return handler

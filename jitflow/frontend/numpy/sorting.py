@@ -1,4 +1,4 @@
-"""Sorting: order along an axis, by NumPy's own routines."""
+"""Order: sorting and partitioning along an axis, by NumPy's own routines."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import values
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.operands import array_operand, new, static_int
-from jitflow.frontend.numpy.routines import library_call
+from jitflow.frontend.numpy.routines import library_call, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
+from jitflow.runtime import routines
 
-__all__ = ["FUNCTIONS", "argsort", "sort"]
+__all__ = ["FUNCTIONS", "argpartition", "argsort", "sort"]
 
 
 def _along(a: Any, axis: Any) -> tuple[Value, Any]:
@@ -24,20 +27,71 @@ def _along(a: Any, axis: Any) -> tuple[Value, Any]:
     return (flat_value(value), -1) if axis is None else (value, static_int(axis, "axis"))
 
 
+def _refuse_fields(order: Any) -> None:
+    if order is not None:
+        raise UserValueError("Cannot specify order when the array has no fields.")
+
+
 def _ordered(function: Any) -> Any:
     def handler(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-        if order is not None:
-            raise UserValueError("Cannot specify order when the array has no fields.")
+        _refuse_fields(order)
         value, place = _along(a, axis)
-        (result,) = library_call(
-            function, [value], [values.dims(value)], {"axis": place, "kind": kind, "stable": stable}, effect="none"
-        )
-        return new(result)
+        options = {"axis": place, "kind": kind, "stable": stable}
+        return new_results(function, [value], [values.dims(value)], options, effect="none")
 
+    handler.__name__ = function.__name__
+    return handler
+
+
+def _partitioned(function: Any) -> Any:
+    def handler(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
+        _refuse_fields(order)
+        value, place = _along(a, axis)
+        kinds = [I64 if function is np.argpartition else values.dtype_of_value(value)]
+        arguments = split(value, kth=kth, axis=place, kind=kind)
+        return arguments.new(function, [values.dims(value)], kinds=kinds)
+
+    handler.__name__ = function.__name__
     return handler
 
 
 sort = _ordered(np.sort)
 argsort = _ordered(np.argsort)
+partition = _partitioned(np.partition)
+argpartition = _partitioned(np.argpartition)
 
-FUNCTIONS: Mapping[Any, Any] = MappingProxyType({np.sort: sort, np.argsort: argsort})
+
+def lexsort(keys: Any, axis: Any = -1) -> Any:
+    """Indirect sorting by several keys, the last one first."""
+    lines = list(keys) if isinstance(keys, tuple | list) else [keys]
+    if isinstance(keys, tracers.ArrayTracer):
+        count = static_int(tracers.size_of(values.dims(keys.value)[0]), "the number of keys")
+        lines = [keys[place] for place in range(count)]
+    if not lines:
+        raise UserTypeError("need sequence of keys with len > 0 in lexsort")
+    given = [array_operand(line) for line in lines]
+    shape = values.dims(given[0])
+    for line in given[1:]:
+        if values.rank(line) != len(shape):
+            raise UserValueError("all keys need to be the same shape")
+        for dim, other in zip(shape, values.dims(line), strict=True):
+            broadcasting.require_equal(dim, other, "all keys need to be the same shape")
+    return new_results(routines.lexsort, given, [shape], {"axis": static_int(axis, "axis")})
+
+
+def sort_complex(a: Any) -> Any:
+    value = array_operand(a)
+    (found,) = library_call(np.sort_complex, [value], [values.dims(value)], effect="none")
+    return new(found)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.sort: sort,
+        np.argsort: argsort,
+        np.partition: partition,
+        np.argpartition: argpartition,
+        np.lexsort: lexsort,
+        np.sort_complex: sort_complex,
+    }
+)

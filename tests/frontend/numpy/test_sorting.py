@@ -43,3 +43,33 @@ def test_options():
 
 def test_many_sizes():
     check_sizes(lambda x: np.sort(x, axis=0)[0], lambda n: (sample("f4", n, 3),), (5, 2, 3, 8))
+
+
+@pytest.mark.parametrize("function", [np.partition, np.argpartition], ids=lambda function: function.__name__)
+def test_partition(function: Any):
+    for kth in (0, 2, -1, [1, 3], 9):
+        check(lambda x: np.sort(function(x, kth), axis=-1), sample("f8", 3, 5))
+    check(lambda x: np.partition(x, 3)[3], sample("i4", 9))
+    check(lambda x, k: np.partition(x, k)[k], sample("i4", 9), 4)
+    check(lambda x: np.partition(x, x.shape[0] // 2)[x.shape[0] // 2], sample("i4", 9))
+    check(lambda x: x[np.argpartition(x, 3)[:3]].sum(), sample("i4", 9))
+    check(lambda x: np.sort(function(x, 3, axis=None)), sample("f8", 3, 5))
+    check(lambda x: np.sort(function(x, 0, kind="odd")), sample("f8", 5))
+
+
+def test_lexsort():
+    first, second = np.array([1, 5, 1, 4, 3, 4, 4]), np.array([9, 4, 0, 4, 0, 2, 1])
+    check_function(_by_keys, first, second)
+    check(lambda x: np.lexsort(x, axis=0), CUBE[:, 0])
+    check_both(lambda x, y: x[np.lexsort((y, x))], first, second)
+    check(lambda x, y: np.lexsort((y, x)), first, second[:3])
+    check(lambda x: np.lexsort((x, x[0])), CUBE[0])
+
+
+def _by_keys(x: Any, y: Any) -> Any:
+    return np.lexsort((y, x)), np.lexsort([x + 0.5, y])
+
+
+def test_sort_complex():
+    for kind in ("i4", "f4", "f8", "c8", "c16"):
+        check(lambda x: np.sort_complex(x), sample(kind, 6))

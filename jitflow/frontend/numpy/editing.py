@@ -1,0 +1,188 @@
+"""Arrays with elements added, dropped or packed, where NumPy makes a new array of another size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, selections, values
+from jitflow.frontend.numpy.creation import arange
+from jitflow.frontend.numpy.elementwise import as_tracer, astype
+from jitflow.frontend.numpy.indexing import slice_bounds
+from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, static_int
+from jitflow.frontend.numpy.routines import fresh, new_results, split
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+
+__all__ = ["FUNCTIONS"]
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    array, more = as_tracer(arr), as_tracer(values)
+    if axis is None:
+        array, more = np.ravel(array), np.ravel(more)
+        axis = 0
+    return np.concatenate((array, more), axis=axis)
+
+
+def _along(arr: Any, axis: Any) -> tuple[Value, int]:
+    value = array_operand(arr)
+    if axis is None:
+        return values.reshape(value, (broadcasting.total_size(value),)), 0
+    return value, normalized_axis(axis, values.rank(value))
+
+
+def _with_size(value: Value, axis: int, size: Dim) -> tuple[Dim, ...]:
+    dims = values.dims(value)
+    return (*dims[:axis], size, *dims[axis + 1 :])
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    value, place = _along(arr, axis)
+    size = values.dims(value)[place]
+    obj = pinned(obj)
+    array = tracers.wrap(value, owned=False)
+    if isinstance(obj, slice):
+        _, count, _ = slice_bounds(obj, size)
+        return new_results(np.delete, [value, _taken(obj, size)], [_with_size(value, place, size - count)],
+                           {"axis": place}, kinds=[values.dtype_of_value(value)])  # fmt: skip
+    mask = selections.mask_of(obj)
+    if mask is not None:
+        if values.rank(mask) != 1:
+            raise UserValueError(
+                "boolean array argument obj to delete must be one dimensional and match the axis length of "
+                f"{broadcasting.hint(size)}"
+            )
+        return np.compress(np.logical_not(tracers.wrap(mask, owned=False)), array, axis=place)
+    if not np.ndim(obj) or (isinstance(obj, list | tuple) and len(obj) == 1):
+        single = split(value, obj=obj, axis=place)
+        return single.new(np.delete, [_with_size(value, place, size - 1)], kinds=[values.dtype_of_value(value)])
+    positions = array_operand(np.zeros(0, np.int64) if isinstance(obj, list | tuple) and not obj else obj)
+    return new_results(np.delete, [value, positions], [_with_size(value, place, fresh("kept"))], {"axis": place},
+                       kinds=[values.dtype_of_value(value)])  # fmt: skip
+
+
+def _taken(obj: slice, size: Dim) -> Value:
+    """The positions that a slice takes."""
+    positions: Value = arange(tracers.size_of(size))[obj].value
+    return positions
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    value, place = _along(arr, axis)
+    obj, given = pinned(obj), array_operand(values)
+    if isinstance(obj, slice):
+        obj = tracers.wrap(_taken(obj, _dims(value)[place]), owned=False)
+    if isinstance(obj, list | tuple | np.ndarray):
+        obj = as_tracer(np.zeros(0, np.int64) if isinstance(obj, list | tuple) and not obj else obj)
+    kind = np.dtype(value.type.dtype.numpy)  # type: ignore[union-attr]
+    arguments = split(value, obj=obj, values=given, axis=place)
+    return arguments.new(np.insert, [_with_size(value, place, fresh("longer"))], kinds=[kind])
+
+
+def _dims(value: Value) -> tuple[Dim, ...]:
+    return values.dims(value)
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    value = array_operand(filt)
+    dims = tuple(fresh("trimmed") for _ in values.dims(value))
+    if axis is not None:
+        kept = {normalized_axis(item, values.rank(value)) for item in (axis if isinstance(axis, tuple) else (axis,))}
+        dims = tuple(dim if place in kept else old
+                     for place, (dim, old) in enumerate(zip(dims, values.dims(value), strict=True)))  # fmt: skip
+    options = {"trim": trim} if axis is None else {"trim": trim, "axis": axis}
+    return new_results(np.trim_zeros, [value], [dims], options)
+
+
+# -- bits -----------------------------------------------------------------------------------------------------
+
+
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
+    value = array_operand(a)
+    place = None if axis is None else static_int(axis, "axis")
+    arguments = split(value, axis=place, bitorder=bitorder)
+    arguments.sampled(np.packbits)
+    value, where = _along(a, axis)
+    return arguments.new(np.packbits, [_with_size(value, where, (values.dims(value)[where] + 7) // 8)])
+
+
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
+    value = array_operand(a)
+    place = None if axis is None else static_int(axis, "axis")
+    number = None if count is None else static_int(count, "count")
+    split(value, axis=place, bitorder=bitorder).sampled(np.unpackbits)
+    flat, where = _along(a, axis)
+    size = values.dims(flat)[where] * 8
+    if number is not None:
+        size = number if number >= 0 else current_trace().not_negative(size + number)
+    shape = _with_size(flat, where, size)
+    arguments = split(value, axis=place, count=number, bitorder=bitorder)
+    return arguments.new(np.unpackbits, [shape], kinds=[np.uint8])
+
+
+# -- positions ------------------------------------------------------------------------------------------------
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    lines = []
+    for place, item in enumerate(args):
+        line = as_tracer(item)
+        if line.ndim != 1:
+            raise UserValueError("Cross index must be 1 dimensional")
+        if line.dtype == np.bool_:
+            line = np.flatnonzero(line)
+        shape = tuple(-1 if axis == place else 1 for axis in range(len(args)))
+        lines.append(np.reshape(line, shape))
+    return tuple(lines)
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    positions = as_tracer(indices) if np.ndim(indices) else indices
+    items = shape if isinstance(shape, tuple | list) else (shape,)
+    dims = [tracers.dim_of(item) for item in items]
+    if positions.dtype.kind not in "iu" if hasattr(positions, "dtype") else not isinstance(positions, int):
+        raise UserTypeError("only int indices permitted")
+    total: Dim = 1
+    for dim in dims:
+        total = total * dim
+    number = np.asarray(positions) if isinstance(positions, int) else positions
+    given = values.as_array(array_operand(number))
+    _check_inside(given, total)
+    axes = list(range(len(dims)))
+    found: dict[int, Any] = {}
+    inner: Dim = 1
+    wide = astype(tracers.wrap(given, owned=False), np.int64)
+    for axis in reversed(axes) if order == "C" else axes:
+        found[axis] = np.remainder(np.floor_divide(wide, tracers.size_of(inner)), tracers.size_of(dims[axis]))
+        inner = inner * dims[axis]
+    return tuple(found[axis] for axis in axes)
+
+
+def _check_inside(positions: Value, total: Dim) -> None:
+    array = tracers.wrap(positions, owned=False)
+    fits = np.logical_and(np.greater_equal(array, 0), np.less(array, tracers.size_of(total)))
+    wrong = np.max(np.where(fits, 0, astype(array, np.int64)), initial=np.iinfo(np.int64).min)
+    operands = (values.as_scalar(array_operand(wrong)), values.size(total))
+    message = "index {} is out of bounds for array with size {}"
+    values.check(values.as_scalar(array_operand(np.all(fits))), ValueError, message, *operands)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.append: append,
+        np.delete: delete,
+        np.insert: insert,
+        np.trim_zeros: trim_zeros,
+        np.packbits: packbits,
+        np.unpackbits: unpackbits,
+        np.ix_: ix_,
+        np.unravel_index: unravel_index,
+    }
+)

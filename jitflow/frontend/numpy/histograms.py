@@ -1,0 +1,69 @@
+"""Histograms, by NumPy's own routines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError
+from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.operands import array_operand, pinned
+from jitflow.frontend.numpy.routines import fresh, split
+from jitflow.ir.dims import Dim
+from jitflow.runtime import routines
+
+__all__ = ["FUNCTIONS"]
+
+
+def _counts(bins: Any) -> tuple[Any, Dim, Dim]:
+    """What goes to the routine for ``bins``, how many bins there are, and how many edges."""
+    bins = pinned(bins)
+    if isinstance(bins, str):
+        return bins, fresh("bins"), fresh("edges")
+    if isinstance(bins, tracers.ArrayTracer | np.ndarray | list | tuple):
+        edges = array_operand(bins)
+        if values.rank(edges) != 1:
+            raise UserTypeError("expected bins to be a number, a list of edges, or the name of a rule")
+        (count,) = values.dims(edges)
+        return edges, count - 1, count
+    count = tracers.dim_of(bins)
+    return bins, count, count + 1
+
+
+def _limits(range: Any, low: str = "low", high: str = "high") -> dict[str, Any]:
+    """The ends of a range as arguments of their own."""
+    return {} if range is None else {low: range[0], high: range[1]}
+
+
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    given, count, edges = _counts(bins)
+    weight = None if weights is None else array_operand(weights)
+    arguments = split(array_operand(a), bins=given, density=density, weights=weight, **_limits(range))
+    return arguments.new(routines.histogram, [(count,), (edges,)])
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    return histogram(a, bins, range, weights=weights)[1]
+
+
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    several = isinstance(bins, list | tuple) and len(bins) == 2
+    (bins_x, count_x, edges_x), (bins_y, count_y, edges_y) = (
+        _counts(item) for item in (bins if several else (bins, bins))
+    )
+    limits = {} if range is None else _limits(range[0], "low_x", "high_x") | _limits(range[1], "low_y", "high_y")
+    weight = None if weights is None else array_operand(weights)
+    arguments = split(
+        array_operand(x), array_operand(y), bins_x=bins_x, bins_y=bins_y, density=density, weights=weight, **limits
+    )
+    shapes = [(count_x, count_y), (edges_x,), (edges_y,)]
+    return arguments.new(routines.histogram2d, shapes)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {np.histogram: histogram, np.histogram_bin_edges: histogram_bin_edges, np.histogram2d: histogram2d}
+)

@@ -1,0 +1,171 @@
+"""Where elements are: positions of what holds, places in a sorted array, and what is picked by a condition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserValueError
+from jitflow.frontend.numpy import selections, values
+from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.elementwise import where as choose_where
+from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, numpy_says
+from jitflow.frontend.numpy.reductions import ABSENT
+from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
+from jitflow.frontend.numpy.shape import flat_value
+from jitflow.frontend.numpy.values import emit
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, product
+from jitflow.ir.dtypes import BOOL, I64
+
+__all__ = ["FUNCTIONS", "compress_method", "nonzero", "searchsorted", "unravelled"]
+
+
+# -- where a condition holds -----------------------------------------------------------------------------
+
+
+def nonzero(a: Any) -> tuple[Any, ...]:
+    value = array_operand(a)
+    if not values.rank(value):
+        numpy_says(np.nonzero, np.zeros(()))
+    found = selections.positions(values.cast(value, BOOL))
+    return tuple(map(new, unravelled(found, values.dims(value))))
+
+
+def unravelled(positions: Value, dims: Sequence[Dim]) -> list[Value]:
+    """Positions in C order as one index for each axis."""
+    indices = []
+    for axis in range(len(dims)):
+        inner = product(list(dims[axis + 1 :]))
+        index = positions
+        if inner != 1:
+            index = emit("floor_divide", index, values.size_value(inner))
+        if axis:
+            index = emit("remainder", index, values.size_value(dims[axis]))
+        indices.append(index)
+    return indices
+
+
+def flatnonzero(a: Any) -> Any:
+    return new(selections.positions(values.cast(flat_value(array_operand(a)), BOOL)))
+
+
+def argwhere(a: Any) -> Any:
+    value = array_operand(a)
+    if not values.rank(value):
+        found = selections.positions(values.cast(values.reshape(value, (1,)), BOOL))
+        return new(values.fill(values.constant(0, I64), (*values.dims(found), 0)))
+    found = selections.positions(values.cast(value, BOOL))
+    return np.stack([new(index) for index in unravelled(found, values.dims(value))], axis=1)
+
+
+def where(condition: Any, x: Any = ABSENT, y: Any = ABSENT, /) -> Any:
+    """With one argument the positions where it holds, with three a choice."""
+    return nonzero(condition) if x is ABSENT and y is ABSENT else choose_where(condition, x, y)
+
+
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    flags, value = as_tracer(condition), array_operand(a)
+    if flags.ndim != 1:
+        raise UserValueError("condition must be a 1-d array")
+    if axis is None:
+        value, place = flat_value(value), 0
+    else:
+        place = normalized_axis(axis, values.rank(value))
+    found = selections.positions(values.cast(flags.value, BOOL))
+    result = emit("gather", value, found, axis=place)
+    return new(result) if out is None else store_out(result, out)
+
+
+def compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return compress(condition, a, axis, out)
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    return compress(np.ravel(as_tracer(condition)), np.ravel(as_tracer(arr)))
+
+
+# -- places in a sorted array ------------------------------------------------------------------------------
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    given = None if sorter is None else array_operand(sorter)
+    sought = as_value(v)
+    array = array_operand(a)
+    kind = split(array, sought, side=side).sampled(np.searchsorted).dtype
+    return split(array, sought, sorter=given, side=side).new(np.searchsorted, [_like(sought)], kinds=[kind])
+
+
+def digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    sought = as_value(x)
+    return new_results(np.digitize, [sought, array_operand(bins)], [_like(sought)], {"right": bool(right)})
+
+
+def _like(value: Value) -> Shape:
+    """The shape of a result for each element; a number's is a number."""
+    return values.dims(value) or None
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    sought = as_value(x)
+    arguments = split(sought, array_operand(xp), array_operand(fp), left=left, right=right, period=period)
+    return arguments.new(np.interp, [_like(sought)])
+
+
+# -- functions by cases ---------------------------------------------------------------------------------------
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Each function gets the elements where its condition holds, as in NumPy."""
+    array = as_tracer(x)
+    conditions = _conditions(array, condlist)
+    if len(funclist) == len(conditions) + 1:
+        otherwise = conditions[0]
+        for condition in conditions[1:]:
+            otherwise = np.logical_or(otherwise, condition)
+        conditions.append(np.logical_not(otherwise))
+    if len(funclist) != len(conditions):
+        count = len(conditions)
+        raise UserValueError(f"with {count} condition(s), either {count} or {count + 1} functions are expected")
+    result = np.zeros_like(array)
+    for condition, function in zip(conditions, funclist, strict=True):
+        result[condition] = function(array[condition], *args, **kw) if callable(function) else function
+    return result
+
+
+def _conditions(array: Any, condlist: Any) -> list[Any]:
+    several = isinstance(condlist, list | tuple) and any(np.ndim(item) or not array.ndim for item in condlist)
+    items = list(condlist) if several else [condlist]
+    if not isinstance(condlist, list | tuple) and np.ndim(condlist) == array.ndim + 1:
+        items = list(condlist)
+    return [np.not_equal(as_tracer(item), False) for item in items]
+
+
+# -- counting ---------------------------------------------------------------------------------------------------
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    given = None if weights is None else array_operand(weights)
+    arguments = split(array_operand(x), weights=given, minlength=minlength)
+    return arguments.new(np.bincount, [(fresh("bins"),)])
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.nonzero: nonzero,
+        np.flatnonzero: flatnonzero,
+        np.argwhere: argwhere,
+        np.where: where,
+        np.compress: compress,
+        np.extract: extract,
+        np.searchsorted: searchsorted,
+        np.digitize: digitize,
+        np.interp: interp,
+        np.piecewise: piecewise,
+        np.bincount: bincount,
+    }
+)

@@ -1,0 +1,196 @@
+"""Sequences as signals and polynomials: convolution, phases, coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.creation import arange
+from jitflow.frontend.numpy.differences import diff
+from jitflow.frontend.numpy.elementwise import as_tracer, astype
+from jitflow.frontend.numpy.operands import array_operand, as_value, normalized_axis, pinned, refuse, static_int
+from jitflow.frontend.numpy.routines import fresh, new_results, split
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, maximum, minimum
+
+__all__ = ["FUNCTIONS", "unwrap"]
+
+# -- convolution ------------------------------------------------------------------------------------------
+
+
+def _line(item: Any) -> Value:
+    value = array_operand(item)
+    return value if values.rank(value) else values.reshape(value, (1,))
+
+
+def _overlap(first: Value, second: Value, mode: str) -> Dim:
+    (one,), (other,) = values.dims(first), values.dims(second)
+    if mode == "full":
+        return current_trace().not_negative(one + other - 1)
+    longer, shorter = maximum(one, other), minimum(one, other)
+    return longer if mode == "same" else longer - shorter + 1
+
+
+def _mode(mode: Any) -> str:
+    modes = ("valid", "same", "full")
+    mode = pinned(mode)
+    if isinstance(mode, int) and 0 <= mode < len(modes):
+        return modes[mode]
+    if mode not in modes:
+        raise UserValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    return str(mode)
+
+
+def _sliding(function: Any, default: str) -> Any:
+    def handler(a: Any, v: Any, mode: Any = default) -> Any:
+        first, second = (_line(item) if function is np.convolve else array_operand(item) for item in (a, v))
+        options = {"mode": _mode(mode)}
+        new_options = split(first, second, **options)
+        new_options.sampled(function)
+        return new_options.new(function, [(_overlap(first, second, options["mode"]),)])
+
+    handler.__name__ = function.__name__
+    return handler
+
+
+# -- phases -------------------------------------------------------------------------------------------------
+
+
+def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * np.pi) -> Any:
+    """Jumps of half a period or more taken as steps the other way round, in NumPy's words."""
+    array = as_tracer(p)
+    place = normalized_axis(axis, array.ndim)
+    steps = diff(array, axis=place)
+    if discont is None:
+        discont = period / 2
+    dtype = np.result_type(steps, period)
+    if dtype.kind in "iu":
+        high, rest = divmod(period, 2)
+        ambiguous = rest == 0
+    else:
+        high, ambiguous = period / 2, True
+    low = -high
+    inside = np.mod(steps - low, period) + low
+    if ambiguous:
+        inside = np.where(np.logical_and(np.equal(inside, low), np.greater(steps, 0)), high, inside)
+    correction = np.where(np.less(np.abs(steps), discont), 0, inside - steps)
+    index = tuple(slice(1, None) if other == place else slice(None) for other in range(array.ndim))
+    first = tuple(slice(0, 1) if other == place else slice(None) for other in range(array.ndim))
+    parts = [astype(array[first], dtype), astype(array[index] + np.cumsum(correction, axis=place), dtype)]
+    return np.concatenate(parts, axis=place)
+
+
+# -- polynomials ----------------------------------------------------------------------------------------------
+
+
+def polyder(p: Any, m: Any = 1) -> Any:
+    order, coefficients = static_int(m, "m"), as_tracer(p)
+    if order < 0:
+        raise UserValueError("Order of derivative must be positive (see polyint)")
+    for _ in range(order):
+        coefficients = coefficients[:-1] * arange(coefficients.shape[0] - 1, 0, -1)
+    return coefficients
+
+
+def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
+    order, coefficients = static_int(m, "m"), as_tracer(p)
+    if order < 0:
+        raise UserValueError("Order of integral must be positive (see polyder)")
+    constants: Any = [0.0] * order if k is None else np.atleast_1d(as_tracer(k))
+    if k is not None and constants.shape[0] == 1 and order > 1:
+        constants = [constants[0]] * order
+    for step in range(order):
+        divided = coefficients / arange(coefficients.shape[0], 0, -1)
+        coefficients = np.concatenate([divided, np.atleast_1d(as_tracer(constants[step]))])
+    return coefficients
+
+
+def _poly_sum(ufunc: Any) -> Any:
+    def handler(a1: Any, a2: Any) -> Any:
+        first, second = as_tracer(a1), as_tracer(a2)
+        first, second = (np.reshape(item, (1,)) if item.ndim == 0 else item for item in (first, second))
+        one, other = first.shape[0], second.shape[0]
+        if one < other:
+            first = np.concatenate([np.zeros_like(first, shape=(other - one,)), first])
+        elif other < one:
+            second = np.concatenate([np.zeros_like(second, shape=(one - other,)), second])
+        return ufunc(first, second)
+
+    return handler
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """Leading zeros go, as they do in NumPy's polynomials, so the data decides the size."""
+    return new_results(np.polymul, [_line(a1), _line(a2)], [(fresh("degree"),)])
+
+
+def polydiv(u: Any, v: Any) -> Any:
+    shapes = [(fresh("quotient"),), (fresh("remainder"),)]
+    return new_results(np.polydiv, [_line(u), _line(v)], shapes)
+
+
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False) -> Any:
+    points, data = array_operand(x), array_operand(y)
+    degree, weights = static_int(deg, "deg"), None if w is None else array_operand(w)
+    if degree < 0:
+        raise UserValueError("expected deg >= 0")
+    if values.rank(points) != 1:
+        raise UserTypeError("expected 1D vector for x")
+    if values.rank(data) not in (1, 2):
+        raise UserTypeError("expected 1D or 2D array for y")
+    scaled = pinned(cov)
+    arguments = split(points, data, deg=degree, rcond=rcond, full=bool(full), w=weights, cov=scaled)
+    of_x, of_y = (values.dtype_of_value(item) for item in (points, data))
+    matrix = np.complex128 if of_x.is_complex else np.float64
+    solution = np.complex128 if of_x.is_complex or of_y.is_complex else np.float64
+    columns = values.dims(data)[1:]
+    shape = (degree + 1, *columns)
+    if full:
+        given = as_value(of_x.numpy.type(1) + 0.0 if rcond is None else rcond)
+        tolerance = values.dtype_of_value(given).real.numpy
+        shapes = [shape, (fresh("residuals"),), None, (degree + 1,), None]
+        found = arguments.new(np.polyfit, shapes, kinds=[solution, np.float64, np.int32, np.float64, tolerance])
+        return found if rcond is None else (*found[:-1], rcond)  # NumPy hands back the very number
+    if scaled:
+        return arguments.new(np.polyfit, [shape, (degree + 1, degree + 1, *columns)], kinds=[solution, matrix])
+    return arguments.new(np.polyfit, [shape], kinds=[solution])
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    zeros: Any = np.atleast_1d(as_tracer(seq_of_zeros))
+    if zeros.ndim != 1:
+        raise refuse("np.poly of a matrix, which needs its eigenvalues", "take np.linalg.eigvalsh of a symmetric one")
+    if zeros.dtype.kind == "c":
+        raise refuse("np.poly of complex zeros, whose dtype depends on the values", "multiply the factors")
+    (count,) = values.dims(zeros.value)
+    if not current_trace().is_open(count) and zeros.shape[0] == 0:
+        return 1.0
+    return new_results(np.poly, [zeros.value], [(count + 1,)])
+
+
+def roots(p: Any) -> Any:
+    raise refuse("np.roots, whose result's dtype and size depend on the values", "call it through jitflow.callback")
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.convolve: _sliding(np.convolve, "full"),
+        np.correlate: _sliding(np.correlate, "valid"),
+        np.unwrap: unwrap,
+        np.polyder: polyder,
+        np.polyint: polyint,
+        np.polyadd: _poly_sum(np.add),
+        np.polysub: _poly_sum(np.subtract),
+        np.polymul: polymul,
+        np.polydiv: polydiv,
+        np.polyfit: polyfit,
+        np.poly: poly,
+        np.roots: roots,
+    }
+)

@@ -1,0 +1,52 @@
+"""Routines of our own that compiled code calls: NumPy's, with arrays and numbers as their only arguments.
+
+Where a function of NumPy takes its arrays in a list, or its numbers in a tuple, a function here takes them one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["accumulate", "histogram", "histogram2d", "lexsort", "reduce", "reduceat"]
+
+Array = Any
+
+
+def lexsort(*keys: Array, axis: int = -1) -> Array:
+    """`numpy.lexsort` of keys."""
+    return np.lexsort(keys, axis)
+
+
+def histogram(
+    a: Array, low: float | None = None, high: float | None = None, *, bins: Any = 10, density: Any = None,
+    weights: Array | None = None,
+) -> tuple[Array, Array]:  # fmt: skip
+    """`numpy.histogram` over ``low`` to ``high``."""
+    limits = None if low is None or high is None else (low, high)
+    return np.histogram(a, bins, limits, density, weights)
+
+
+def histogram2d(
+    x: Array, y: Array, low_x: Any = None, high_x: Any = None, low_y: Any = None, high_y: Any = None, *,
+    bins_x: Any = 10, bins_y: Any = 10, density: Any = None, weights: Array | None = None,
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """`numpy.histogram2d` with bins and limits for each axis."""
+    limits = None if low_x is None else [[low_x, high_x], [low_y, high_y]]
+    return np.histogram2d(x, y, [bins_x, bins_y], limits, density, weights)
+
+
+def reduceat(array: Array, indices: Array, *, ufunc: str, axis: int, dtype: Any) -> Array:
+    """``ufunc.reduceat``."""
+    return getattr(np, ufunc).reduceat(array, indices, axis, dtype)
+
+
+def accumulate(array: Array, *, ufunc: str, axis: int, dtype: Any) -> Array:
+    """``ufunc.accumulate``."""
+    return getattr(np, ufunc).accumulate(array, axis, dtype)
+
+
+def reduce(array: Array, *, ufunc: str, axis: Any, dtype: Any, keepdims: bool) -> Array:
+    """``ufunc.reduce``."""
+    return getattr(np, ufunc).reduce(array, axis, dtype, keepdims=keepdims)
