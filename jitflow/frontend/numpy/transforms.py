@@ -89,7 +89,7 @@ def _of_axes(function: Any, default: Any) -> Any:
     def handler(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Any:
         value = array_operand(a)
         places = _axes(value, s, axes)
-        points = [None] * len(places) if s is None else [tracers.dim_of(item) for item in s]
+        points: list[Dim | None] = [None] * len(places) if s is None else [tracers.dim_of(item) for item in s]
         if len(points) != len(places):
             raise UserValueError("Shape and axes have different lengths.")
         if s is None:
