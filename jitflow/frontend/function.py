@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import CodeType, FunctionType, MappingProxyType, TracebackType
+from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import (
@@ -25,6 +25,7 @@ from jitflow.frontend.locate import Locator, definition, frontend_path, is_inter
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
 from jitflow.frontend.storage import Overlap, Restart, Site
+from jitflow.frontend.syntax import is_block, rewritten
 from jitflow.frontend.trace import Decision, Trace, active_trace, recording
 from jitflow.ir.core import Function
 from jitflow.ir.location import Loc
@@ -33,8 +34,10 @@ from jitflow.runtime.plan import Argument, Check, Leaf, Read
 __all__ = ["TracedFunction", "trace"]
 
 
-_ON_BEHALF = tuple(frontend_path(name) for name in ("builtin_functions", "proxies", "numpy"))
+_ON_BEHALF = tuple(frontend_path(name) for name in ("builtin_functions", "control", "proxies", "numpy"))
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
+_RAISING = ("bound", "raise_")
+"""The hooks that raise what the program raises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +100,7 @@ def _recorded(
         try:
             return _trace(state, function, names, arguments, static, overlap)
         except UserError as error:
-            raise _placed(error, error.__traceback__, function.__code__) from error.__cause__
+            raise _placed(error, error.__traceback__, function) from error.__cause__
         except CompilerBug:
             raise
         except Exception as error:
@@ -106,8 +109,8 @@ def _recorded(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
                 ) from error
             if not isinstance(error, RecursionError) and type(error) not in USER_ERRORS:
-                raise with_user_frames(error, *_places(error.__traceback__, function.__code__)) from error.__cause__
-            raise _placed(_user_error(error), error.__traceback__, function.__code__) from error
+                raise with_user_frames(error, *_places(error.__traceback__, function)) from error.__cause__
+            raise _placed(_user_error(error), error.__traceback__, function) from error
 
 
 def _trace(
@@ -169,11 +172,14 @@ def _is_bug(error: Exception) -> bool:
 
     Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
     """
-    innermost = None
+    innermost, function = None, ""
     traceback = error.__traceback__
     while traceback is not None:
-        innermost, traceback = traceback.tb_frame.f_code.co_filename, traceback.tb_next
+        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
+        innermost, function = code.co_filename, code.co_name
     if innermost is None or isinstance(error, RecursionError):
+        return False
+    if function in _RAISING and innermost.startswith(frontend_path("control")):
         return False
     if innermost.startswith(_ON_BEHALF):
         return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
@@ -193,24 +199,28 @@ def _user_error(error: Exception) -> UserError:
     return as_user_error(error)
 
 
-def _placed(error: UserError, traceback: TracebackType | None, root: CodeType) -> UserError:
+def _placed(error: UserError, traceback: TracebackType | None, root: FunctionType) -> UserError:
     """The error at the innermost user line of its traceback, unless it knows its place already."""
     return error if error.location is not None else error.at(*_places(traceback, root))
 
 
-def _places(traceback: TracebackType | None, root: CodeType) -> tuple[Loc, tuple[Loc, ...]]:
-    """The innermost user line of a traceback, and the lines that led there from the code ``root``."""
+def _places(traceback: TracebackType | None, root: FunctionType) -> tuple[Loc, tuple[Loc, ...]]:
+    """The innermost user line of a traceback, and the lines that led there from the function ``root``."""
     locator = Locator()
     places: list[Loc] = []
     inside = False
+    found = rewritten(root)
+    code = root.__code__ if found is None else found.code
     while traceback is not None:
         # The recorded code is a copy of the root's: equal to it, though not the same.
-        inside = inside or traceback.tb_frame.f_code == root
+        inside = inside or traceback.tb_frame.f_code == code
         place = locator.place_in_traceback(traceback) if inside else None
         if place is not None:
+            if is_block(traceback.tb_frame.f_code):
+                places.pop()  # the place in the same function that led into the block
             places.append(place)
         traceback = traceback.tb_next
     if not places:
-        return definition(root), ()
+        return definition(root.__code__), ()
     # Recursion shows each of its lines once.
     return places[-1], tuple(dict.fromkeys(places[-2::-1]))

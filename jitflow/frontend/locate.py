@@ -14,6 +14,7 @@ from types import CodeType, FrameType, TracebackType
 
 import numpy as np
 
+from jitflow.frontend.syntax import is_block
 from jitflow.ir.location import NOWHERE, Loc
 
 __all__ = ["Locator", "definition", "frontend_path", "is_internal"]
@@ -72,8 +73,9 @@ class Locator:
         places: list[Loc] = []
         frame = self._user_frame(sys._getframe(1), stop)
         while frame is not None:
+            inside = is_block(frame.f_code)  # a part of the function that comes next, which is no caller
             frame = self._user_frame(frame.f_back, stop)
-            if frame is not None:
+            if frame is not None and not inside:
                 places.append(self._place(frame))
         return tuple(places)
 

@@ -50,6 +50,7 @@ from jitflow.frontend.objects import (
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.purity import Impure, Unusable, impure_builtins, is_foreign_impure, is_pure_module
 from jitflow.frontend.stores import refuse_stores
+from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import NumberTracer, Tracer, located
 from jitflow.frontend.tracers.base import escaped
 from jitflow.runtime.plan import (
@@ -291,12 +292,17 @@ class Recorder:
     def _recording(self, function: FunctionType, register: int, *, defaults: bool) -> FunctionType:
         code, path = function.__code__, self.inputs.path(register)
         refuse_stores(code)
-        cells = tuple(
-            self._cell(cell, name)
+        cells = {
+            name: self._cell(cell, name)
             for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
-        )  # fmt: skip
+        }  # fmt: skip
+        found = rewritten(function)
+        if found is not None:
+            code = found.code
+            cells[CELL] = CellType(_hooks())
+        closure = tuple(cells[name] for name in code.co_freevars)
         # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
-        recorded = FunctionType(code.replace(), self._globals_of(function), function.__name__, None, cells or None)
+        recorded = FunctionType(code.replace(), self._globals_of(function), function.__name__, None, closure or None)
         recorded.__qualname__, recorded.__module__ = function.__qualname__, function.__module__
         recorded.__jitflow_original__ = partial(self._original, function, register)  # type: ignore[attr-defined]
         if defaults:
@@ -389,6 +395,13 @@ class _Namespace:
         for name in names:
             if name != "*":
                 setattr(self, name, getattr(module, name))
+
+
+def _hooks() -> ModuleType:
+    """What rewritten control flow calls. Loaded when first needed: straight programs do without."""
+    from jitflow.frontend import control
+
+    return control
 
 
 def _function_guard(function: FunctionType, register: int) -> FunctionIs:

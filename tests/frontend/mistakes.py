@@ -38,19 +38,19 @@ def double(x):
 
 
 def decides(x):
-    if x.sum() > 0:
+    if list(filter(None, (x.sum() > 0,))):  # a function of Python needs to know
         return x
     return -x
 
 
 def decides_in_a_loop(x):
-    while x < 10.0:
-        x = x * 2
+    for _ in range(2):
+        x = sorted((x, 2.0))[1]
     return x
 
 
 def decides_by_chaining(x):
-    return 0 < x < 1
+    return list(filter(None, (0 < x < 1,)))
 
 
 def indexes_a_list(x, n):
@@ -248,13 +248,13 @@ def finds_zeros(x):
     return np.roots(x)
 
 
-def asserts(x):
-    assert x.sum() > 0
-    return x
+def decides_by_not(x):
+    x = x + 1
+    return list(filter(None, (not x.sum() > 0,)))
 
 
 def decides_by_and(x, y):
-    return x.any() and y.any()
+    return list(filter(None, (x.any() and y.any(),)))
 
 
 def raises_on_overflow(x):
@@ -332,7 +332,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (counts_in_cells, (X,)),
     (finds_eigenvalues, (np.eye(3),)),
     (finds_zeros, (X,)),
-    (asserts, (X,)),
+    (decides_by_not, (X,)),
     (decides_by_and, (X, X)),
     (raises_on_overflow, (X,)),
     (passes_an_unknown_keyword, (X,)),

@@ -141,8 +141,13 @@ def or_(left: Any, right: Callable[[], Any]) -> Any:
     return choose(left, lambda: left, right)
 
 
-def bound(read: Callable[[], Any], name: str) -> Any:
-    """A local that may be unbound. Raises UnboundLocalError as Python does, now or when the program runs."""
+def bound(read: Callable[[], Any], name: str | None = None) -> Any:
+    """A local that may be unbound. Raises UnboundLocalError as Python does, now or when the program runs.
+
+    Without a ``name`` it is bound for certain, although some path that does not lead here leaves it unbound.
+    """
+    if name is None:
+        return _resolved(read())
     message = f"cannot access local variable '{name}' where it is not associated with a value"
     try:
         thing = read()

@@ -106,32 +106,32 @@ def fail(error: type[BaseException], message: str) -> NoReturn:
     raise EndOfPath
 
 
-def assert_(test: Any, message: Callable[[], Any]) -> None:
+def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
     """``assert test, message()``."""
     answer = truth(test)
     if isinstance(answer, bool):
         if not answer:
-            raise_(AssertionError(*_arguments(message())), None)
+            raise_(AssertionError(*_arguments(message)))
         return
-    texts = _arguments(message())
+    texts = _arguments(message)
     current_trace().add("check", answer, error="AssertionError", message=_plain(texts))
 
 
-def _arguments(message: Any) -> tuple[Any, ...]:
-    return () if message is None else (message,)
+def _arguments(message: Callable[[], Any] | None) -> tuple[Any, ...]:
+    return () if message is None else (message(),)
 
 
 def _plain(texts: tuple[Any, ...]) -> str:
     return str(texts[0]).replace("{", "{{").replace("}", "}}") if texts else ""
 
 
-def raise_(error: Any, cause: Any) -> NoReturn:
+def raise_(error: Any, *cause: Any) -> NoReturn:
     """``raise error from cause``: at once, or when the running program comes here."""
     trace = active_trace()
     if trace is None or trace.scope is trace.root:
-        if cause is None:
+        if not cause:
             raise error
-        raise error from cause
+        raise error from cause[0]
     raised = error() if isinstance(error, type) else error
     kind = type(raised)
     if getattr(builtins, kind.__name__, None) is not kind:

@@ -1,0 +1,171 @@
+"""Expressions that decide on truth become calls of hooks.
+
+=======================  =====================================================================
+``a and b``, ``a or b``  ``jit__.and_(a, lambda: b)``, ``jit__.or_(a, lambda: b)``
+``not a``                ``jit__.not_(a)``
+``x if t else y``        ``jit__.choose(t, lambda: x, lambda: y)``
+``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
+``x in y``               ``jit__.contains(y, x)``
+``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``; ``jit__.bound(lambda: x)`` if it is unbound only
+                         on paths that a jump took elsewhere, before jumps were removed
+``super()``              ``super(__class__, self)``, which also works in a block
+=======================  =====================================================================
+
+The lambdas have a parameter ``*lazy__``, by which `restore` knows them. What assigns a name in an operand that may be
+skipped stays Python's (see `prepare`), for a name that a lambda assigns would be its own. Comprehensions keep their
+form: a lambda inside is called before the next turn begins.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from jitflow.frontend.syntax.build import constant, hook, lazy, load, placed
+from jitflow.frontend.syntax.names import Scope, is_suspendable
+from jitflow.frontend.syntax.prepare import assigns
+
+__all__ = ["COMPARISONS", "Expressions"]
+
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
+    ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+class Expressions(ast.NodeTransformer):
+    """Rewrites the expressions of one function.
+
+    ``unbound`` are the reads of names that may be unbound, ``overtaken`` those that only seem so since jumps were
+    removed. ``function`` rewrites a lambda. ``has_class`` says that the cell ``__class__`` is at hand.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        unbound: set[ast.Name],
+        overtaken: set[ast.Name],
+        function: Callable[[ast.Lambda], ast.Lambda],
+        has_class: bool,
+    ) -> None:
+        self._scope = scope
+        self._unbound = unbound
+        self._overtaken = overtaken
+        self._function = function
+        self._has_class = has_class
+        self.changed = False
+
+    def rewrite(self, node: ast.expr) -> ast.expr:
+        """The expression in its new form. Changes the nodes that it is given."""
+        result = self.visit(node)
+        assert isinstance(result, ast.expr)
+        return result
+
+    def hook(self, name: str, like: ast.AST, *arguments: ast.expr) -> ast.Call:
+        """A call of a hook that stands where ``like`` stands."""
+        self.changed = True
+        return placed(hook(name, *arguments), like)
+
+    def lazy(self, value: ast.expr) -> ast.Lambda:
+        """A lambda around an expression that has been rewritten."""
+        return placed(lazy(value), value)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        skippable = any(assigns(value) for value in node.values[1:])
+        self.generic_visit(node)
+        if skippable:
+            return node
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        *others, result = node.values
+        for value in reversed(others):
+            result = self.hook(name, node, value, self.lazy(result))
+        return result
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        return self.hook("not_", node, node.operand) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        skippable = assigns(node.body) or assigns(node.orelse)
+        self.generic_visit(node)
+        if skippable:
+            return node
+        return self.hook("choose", node, node.test, self.lazy(node.body), self.lazy(node.orelse))
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        assigning = [assigns(comparator) for comparator in node.comparators]
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return self._contains(node)
+        if any(assigning[1:]):
+            return node
+        if not assigning[0]:
+            return self._chain(node, node.left, node.ops, node.comparators)
+        second = node.comparators[0]
+        if not isinstance(second, ast.NamedExpr):
+            return node
+        # 0 < (n := f()) < 9 means 0 < (n := f()) and n < 9: the rest assigns nothing.
+        first = ast.copy_location(ast.Compare(node.left, node.ops[:1], [second]), node)
+        again = ast.copy_location(load(second.target.id), second)
+        rest = ast.copy_location(ast.Compare(again, node.ops[1:], node.comparators[1:]), node)
+        last = self._chain(rest, again, rest.ops, rest.comparators) if len(rest.ops) > 1 else self._contains(rest)
+        return self.hook("and_", node, self._contains(first), self.lazy(last))
+
+    def _chain(self, node: ast.expr, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> ast.expr:
+        links: list[ast.expr] = [
+            ast.Tuple([constant(COMPARISONS[type(op)]), self.lazy(comparator)], ast.Load())
+            for op, comparator in zip(ops, comparators, strict=True)
+        ]
+        return self.hook("chain", node, left, ast.Tuple(links, ast.Load()))
+
+    def _contains(self, node: ast.Compare) -> ast.expr:
+        """``in`` and ``not in``; other comparisons ask nobody for a truth."""
+        if not isinstance(node.ops[0], ast.In | ast.NotIn):
+            return node
+        item, container = node.left, node.comparators[0]
+        if isinstance(item, ast.Constant) or (isinstance(container, ast.Constant | ast.Name) and not assigns(item)):
+            found = self.hook("contains", node, container, item)
+        else:  # Python computes the item first
+            pair = ast.Tuple([item, container], ast.Load())
+            backward = ast.Slice(step=ast.UnaryOp(ast.USub(), constant(1)))
+            found = self.hook("contains", node, ast.Starred(ast.Subscript(pair, backward, ast.Load()), ast.Load()))
+        return found if isinstance(node.ops[0], ast.In) else self.hook("not_", node, found)
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id="super"), args=[], keywords=[]) if (
+                self._has_class and self._scope.receiver and "super" not in self._scope.bound
+            ):
+                node.args = [placed(load("__class__"), node), placed(load(self._scope.receiver), node)]
+        return node
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.bound(node) if self.needs_proof(node) and isinstance(node.ctx, ast.Load) else node
+
+    def needs_proof(self, node: ast.Name) -> bool:
+        """Whether a name that is read or deleted may be unbound, or seem to be."""
+        return node in self._unbound or node in self._overtaken
+
+    def bound(self, node: ast.Name) -> ast.expr:
+        """A read of such a name."""
+        name = self._scope.spell(node.id)
+        words = [constant(name)] if node in self._unbound else []
+        return self.hook("bound", node, placed(lazy(load(name)), node), *words)
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        self.visit(node.args)
+        return node if is_suspendable(node) else self._function(node)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        if any(isinstance(part, ast.Await) for part in ast.walk(node)) or any(
+            generator.is_async for generator in node.generators
+        ):
+            return node
+        self.generic_visit(node)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> Any:
+        """Annotations stay as they are."""
+        return node

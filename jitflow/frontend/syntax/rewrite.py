@@ -1,0 +1,188 @@
+"""From a function to its rewritten code.
+
+Most functions that are compiled go straight ahead; their bytecode says so, and no source is read for them. The others
+are found in their file, rewritten as a syntax tree, compiled, and given back the names by which the user knows them:
+a block bears the name of the function that it was part of.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import weakref
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+
+from jitflow.frontend.syntax.build import CELL, ITEM, LAZY
+from jitflow.frontend.syntax.jumps import Unusable
+from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
+from jitflow.frontend.syntax.source import Unreadable, compiled, find
+from jitflow.frontend.syntax.statements import rewrite_function
+
+__all__ = ["Rewritten", "is_block", "rewritten", "why_not"]
+
+_BLOCK = "<block>"
+_RESERVED = frozenset({CELL, LAZY, ITEM})
+_GENERATED = ("and", "body", "brk", "choice", "cont", "else", "or", "ret", "test", "then", "value")
+_LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
+"""Functions that would see what the rewriting adds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rewritten:
+    """The rewritten code of a function.
+
+    Its parameters, names and lines are those of the user's. Its free variables are among those of the user's, and
+    ``jit__``, which holds the hooks (`jitflow.frontend.control`).
+    """
+
+    code: CodeType
+    node: AnyFunction
+
+    @property
+    def text(self) -> str:
+        """The rewritten function as Python source."""
+        return ast.unparse(self.node)
+
+
+_Result = Rewritten | str
+_RESULTS: dict[int, tuple[weakref.ref[CodeType], Rewritten]] = {}
+"""What was rewritten, by the identity of the user's code: codes that are equal may come from two files."""
+
+
+def rewritten(function: FunctionType) -> Rewritten | None:
+    """The rewritten form of a function; None if there is nothing to rewrite or `why_not`."""
+    result = _result(function.__code__)
+    return result if isinstance(result, Rewritten) else None
+
+
+def why_not(function: FunctionType) -> str:
+    """Why a function with control flow is not rewritten; empty if it is, or has none."""
+    result = _result(function.__code__)
+    return "" if isinstance(result, Rewritten) else result
+
+
+def is_block(code: CodeType) -> bool:
+    """Whether code is a part of a rewritten function that became a function of its own."""
+    return code.co_qualname.endswith(_BLOCK)
+
+
+def _result(code: CodeType) -> _Result:
+    if is_straight(code):
+        return ""
+    known = _RESULTS.get(id(code))
+    if known is not None and known[0]() is code:
+        return known[1]
+    result = _rewrite(code)
+    if isinstance(result, Rewritten):
+        key = id(code)
+        _RESULTS[key] = (weakref.ref(code, lambda _: _RESULTS.pop(key, None)), result)
+    return result
+
+
+# -- is there anything to do? ----------------------------------------------------------------------
+
+
+def _deciding() -> frozenset[int]:
+    """The instructions of statements and expressions that are rewritten: all jumps and three more."""
+    found = {*dis.hasjrel, *dis.hasjabs}
+    found |= {dis.opmap[name] for name in ("UNARY_NOT", "CONTAINS_OP", "RAISE_VARARGS")}
+    return frozenset(number for number in found if number < 256)
+
+
+_DECIDING = _deciding()
+
+
+def is_straight(code: CodeType) -> bool:
+    """Whether a function, those inside it included, has no control flow at all."""
+    if not _DECIDING.isdisjoint(code.co_code[::2]):
+        return False
+    return all(is_straight(inner) for inner in code.co_consts if isinstance(inner, CodeType))
+
+
+# -- rewriting -------------------------------------------------------------------------------------
+
+
+def _rewrite(code: CodeType) -> _Result:
+    seen = _LOOKS_AT_NAMES.intersection(code.co_names)
+    if seen:
+        return f"it calls {min(seen)}()"
+    try:
+        found = find(code)
+        node = _clone(found.node)
+        if is_suspendable(node):
+            return "it is a generator or asynchronous"
+        _refuse_clashes(node)
+        fresh = Fresh()
+        if not rewrite_function(node, found.owner, fresh, "__class__" in code.co_freevars):
+            return ""
+        new = compiled(node, found.owner, code, CELL)
+    except (Unreadable, Unusable) as reason:
+        return str(reason)
+    except RecursionError:
+        return "its blocks are nested too deep"
+    return Rewritten(_restored(new, code, fresh.blocks), node)
+
+
+def _clone(node: AnyFunction) -> AnyFunction:
+    """A copy that may be changed, several times as fast as `copy.deepcopy`."""
+    new = _cloned(node)
+    assert isinstance(new, AnyFunction)
+    return new
+
+
+def _cloned(node: object) -> object:
+    if isinstance(node, list):
+        return [_cloned(item) for item in node]
+    if not isinstance(node, ast.AST):
+        return node
+    if not node._fields:  # contexts and operators
+        return node
+    new = type(node).__new__(type(node))
+    for name, value in vars(node).items():
+        setattr(new, name, _cloned(value) if isinstance(value, (list, ast.AST)) else value)
+    return new
+
+
+def _refuse_clashes(node: AnyFunction) -> None:
+    """Raise `Unusable` if the user has a name that the rewriting makes."""
+    for part in ast.walk(node):
+        name = getattr(part, "id", None) or getattr(part, "arg", None) or getattr(part, "name", None)
+        if not isinstance(name, str) or "__" not in name:
+            continue
+        prefix, _, number = name.rpartition("__")
+        if name in _RESERVED or (prefix in _GENERATED and number.isdigit()):
+            raise Unusable(f"its name {name!r} is taken")
+
+
+def _restored(new: CodeType, old: CodeType, blocks: set[str]) -> CodeType:
+    """The code with the user's names."""
+    nested = 0x10  # CO_NESTED
+    flags = new.co_flags & ~nested | old.co_flags & nested
+    return _renamed(new, old.co_name, old.co_qualname, blocks).replace(co_flags=flags)
+
+
+def _renamed(code: CodeType, name: str, qualified: str, blocks: set[str], inside: str | None = None) -> CodeType:
+    """``code`` as ``name``; functions in it are called after ``inside``, the user's function or class around them."""
+    inside = f"{qualified}.<locals>" if inside is None else inside
+    constants = []
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            constant = _inner(constant, name, inside, blocks)
+        constants.append(constant)
+    return code.replace(co_name=name, co_qualname=qualified, co_consts=tuple(constants))
+
+
+def _inner(code: CodeType, name: str, inside: str, blocks: set[str]) -> CodeType:
+    is_lazy = code.co_flags & 0x04 and code.co_varnames[code.co_argcount + code.co_kwonlyargcount] == LAZY
+    if code.co_name in blocks or is_lazy:
+        owner = inside.removesuffix(".<locals>")
+        return _renamed(code, name, f"{owner}.{_BLOCK}", blocks, inside)
+    if code.co_qualname == code.co_name:  # of a function that was declared global
+        return _renamed(code, code.co_name, code.co_name, blocks)
+    qualified = f"{inside}.{code.co_name}"
+    if code.co_flags & 0x01:  # CO_OPTIMIZED: a function
+        return _renamed(code, code.co_name, qualified, blocks)
+    # The body of a class knows its qualified name as a constant.
+    constants = tuple(qualified if constant == code.co_qualname else constant for constant in code.co_consts)
+    return _renamed(code.replace(co_consts=constants), code.co_name, qualified, blocks, qualified)

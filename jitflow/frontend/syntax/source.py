@@ -1,0 +1,175 @@
+"""The syntax tree of a function that is running.
+
+A file may have been edited since it was imported, so its text is believed only if it still compiles to the code that is
+running: the function's node is compiled alone, with the same free variables and in a class of the same name (for
+``super()`` and private names), and everything that decides what the code does is compared. That also tells several
+functions on a line apart.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
+
+from jitflow.frontend.syntax.build import no_type_parameters
+from jitflow.frontend.syntax.names import AnyFunction
+
+__all__ = ["Unreadable", "compiled", "find"]
+
+_FUTURE = 0
+for _name in __future__.all_feature_names:
+    _FUTURE |= getattr(__future__, _name).compiler_flag
+_LAMBDA = "<lambda>"
+
+
+class Unreadable(Exception):
+    """There is no source that can be used; the message says why."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The node of a function, which is shared and must not be changed, and the class that it stands in."""
+
+    node: AnyFunction
+    owner: str | None
+
+
+def find(code: CodeType) -> Found:
+    """The syntax tree that ``code`` was compiled from. Raises `Unreadable`."""
+    linecache.checkcache(code.co_filename)
+    text = "".join(linecache.getlines(code.co_filename))
+    if not text:
+        raise Unreadable(f"the source of {code.co_filename} cannot be read")
+    try:
+        index = _index(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        raise Unreadable(f"{code.co_filename} cannot be parsed") from error
+    candidates = index.get((code.co_firstlineno, code.co_name), [])
+    equal: list[Found] = []
+    for candidate in candidates:
+        try:
+            again = compiled(candidate.node, candidate.owner, code)
+        except (SyntaxError, ValueError, RecursionError):
+            continue
+        if _same(again, code):
+            if list(again.co_positions()) == list(code.co_positions()):
+                return candidate
+            equal.append(candidate)
+    if equal:
+        return equal[0]
+    raise Unreadable(f"the text of {code.co_filename} is not what was compiled: it was edited, or rewritten on import")
+
+
+@lru_cache(maxsize=16)
+def _index(text: str) -> dict[tuple[int, str], list[Found]]:
+    """The functions of a file by the line on which their code begins, and their name."""
+    index: dict[tuple[int, str], list[Found]] = {}
+    for found in _functions(ast.parse(text), None):
+        node = found.node
+        if isinstance(node, ast.Lambda):
+            key = (node.lineno, _LAMBDA)
+        else:
+            key = (min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]), node.name)
+        index.setdefault(key, []).append(found)
+    return index
+
+
+def _functions(root: ast.AST, owner: str | None) -> Iterator[Found]:
+    pending: list[tuple[ast.AST, str | None]] = [(root, owner)]
+    while pending:
+        node, owner = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield Found(node, owner)
+        inside = node.name if isinstance(node, ast.ClassDef) else owner
+        for child in ast.iter_child_nodes(node):
+            # What a class statement computes outside of its body is not in the class.
+            pending.append((child, inside if not isinstance(node, ast.ClassDef) or child in node.body else owner))
+
+
+# -- compiling one function ------------------------------------------------------------------------
+
+
+def compiled(node: AnyFunction, owner: str | None, like: CodeType, *cells: str) -> CodeType:
+    """The code of a function alone, with the free variables of ``like`` and ``cells``."""
+    free = [*like.co_freevars, *cells]
+    statement = _bare(node)
+    if owner is not None:
+        free = [name for name in free if name != "__class__"]
+        statement = _named(ast.ClassDef(owner, [], [], [statement], [], **no_type_parameters(ast.ClassDef)), node)
+    arguments = ast.arguments(
+        posonlyargs=[], args=[ast.arg(name) for name in free], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None,
+        defaults=[],
+    )  # fmt: skip
+    factory = ast.FunctionDef("factory", arguments, [statement], [], **no_type_parameters(ast.FunctionDef))
+    module = ast.Module([ast.fix_missing_locations(_named(factory, node))], [])
+    code: CodeType = compile(module, like.co_filename, "exec", flags=like.co_flags & _FUTURE, dont_inherit=True)
+    for _ in range(2 if owner is None else 3):
+        code = next(inner for inner in code.co_consts if isinstance(inner, CodeType))
+    return code
+
+
+def _named(node: ast.stmt, like: ast.AST) -> ast.stmt:
+    return ast.copy_location(node, like)
+
+
+def _bare(function: AnyFunction) -> ast.stmt:
+    """The function without what is computed where it is defined: decorators, defaults, annotations."""
+    old = function.args
+    bare = [[_plain(argument) for argument in group] for group in (old.posonlyargs, old.args, old.kwonlyargs)]
+    arguments = ast.arguments(
+        posonlyargs=bare[0], args=bare[1], vararg=_plain(old.vararg) if old.vararg else None, kwonlyargs=bare[2],
+        kw_defaults=[None] * len(bare[2]), kwarg=_plain(old.kwarg) if old.kwarg else None, defaults=[],
+    )  # fmt: skip
+    if isinstance(function, ast.Lambda):
+        return _named(ast.Expr(ast.copy_location(ast.Lambda(arguments, function.body), function)), function)
+    # Code begins at the first decorator: a literal stands in its place.
+    first = min(function.decorator_list, key=lambda node: node.lineno, default=None)
+    decorators: list[ast.expr] = [] if first is None else [ast.copy_location(ast.Constant(None), first)]
+    kind = type(function)
+    return _named(kind(function.name, arguments, function.body, decorators, **no_type_parameters(kind)), function)
+
+
+def _plain(argument: ast.arg) -> ast.arg:
+    return ast.copy_location(ast.arg(argument.arg), argument)
+
+
+# -- comparing code --------------------------------------------------------------------------------
+
+
+def _same(left: CodeType, right: CodeType) -> bool:
+    """Whether two codes do the same, wherever they stand."""
+    return (
+        left.co_name == right.co_name
+        and left.co_code == right.co_code
+        and left.co_argcount == right.co_argcount
+        and left.co_posonlyargcount == right.co_posonlyargcount
+        and left.co_kwonlyargcount == right.co_kwonlyargcount
+        and left.co_names == right.co_names
+        and left.co_varnames == right.co_varnames
+        and left.co_cellvars == right.co_cellvars
+        and left.co_freevars == right.co_freevars
+        and left.co_exceptiontable == right.co_exceptiontable
+        and _same_constants(left.co_consts, right.co_consts)
+    )
+
+
+def _same_constants(left: Sequence[object], right: Sequence[object]) -> bool:
+    return len(left) == len(right) and all(map(_same_constant, left, right))
+
+
+def _same_constant(left: object, right: object) -> bool:
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, CodeType) and isinstance(right, CodeType):
+        return _same(left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return _same_constants(left, right)
+    if isinstance(left, frozenset) and isinstance(right, frozenset):
+        return _same_constants(sorted(left, key=repr), sorted(right, key=repr))
+    # The text of a float tells 0.0 from -0.0, and a nan equals itself.
+    return repr(left) == repr(right) if isinstance(left, float | complex) else left == right

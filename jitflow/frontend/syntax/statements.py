@@ -1,0 +1,246 @@
+"""Statements that decide on truth become calls of hooks, and their blocks become functions.
+
+::
+
+    if t:                   def then__1():
+        x = a                   nonlocal x
+    else:                       x = a
+        x = b               def else__1():
+                                nonlocal x
+                                x = b
+                            jit__.if_(t, then__1, else__1, ('x',), ())
+
+    while x < n:            def test__1():
+        x = 2 * x               return x < n
+                            def body__1():
+                                nonlocal x
+                                x = 2 * x
+                            jit__.while_(test__1, body__1, ('x',), ())
+
+    for y in ys:            def body__1(item__):
+        x = x + y               nonlocal x, y
+                                y = item__
+                                x = x + y
+                            jit__.for_(ys, body__1, None, ('x',), ('y',))
+
+The names are the *state*, which the statement assigns and somebody may read afterwards (or in the next turn), and the
+*temporaries*, which it assigns as well. Both functions of a statement declare all of them, so that a hook finds their
+cells in either. ``assert t, m`` becomes ``jit__.assert_(t, lambda: m)``, ``raise x from y`` ``jit__.raise_(x, y)``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from jitflow.frontend.syntax.bound import maybe_unbound
+from jitflow.frontend.syntax.build import ITEM, assign, block, constant, load, negated, placed, returned, spelled
+from jitflow.frontend.syntax.expressions import Expressions
+from jitflow.frontend.syntax.jumps import without_jumps
+from jitflow.frontend.syntax.liveness import Liveness, assigned
+from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
+from jitflow.frontend.syntax.prepare import assigns, prepared
+
+__all__ = ["rewrite_function"]
+
+
+def rewrite_function(
+    function: AnyFunction, owner: str | None, fresh: Fresh, has_class: bool, outer: Scope | None = None
+) -> bool:
+    """Rewrite the body of ``function`` in place. Returns whether anything was changed but the form of a statement.
+
+    ``owner`` is the class whose private names it uses. Raises `Unusable` for what cannot be rewritten.
+    """
+    return _Rewriting(scope_of(function, owner, outer), fresh, has_class).function(function)
+
+
+class _Rewriting:
+    """The rewriting of one function; functions inside it get one of their own."""
+
+    def __init__(self, scope: Scope, fresh: Fresh, has_class: bool) -> None:
+        self._scope = scope
+        self._fresh = fresh
+        self._has_class = has_class
+
+    def function(self, function: AnyFunction) -> bool:
+        scope = self._scope
+        if isinstance(function, ast.Lambda):
+            self._expressions = self._make_expressions(maybe_unbound([function.body], scope), set())
+            function.body = self._expressions.rewrite(function.body)
+            return self._expressions.changed
+        body = list(function.body)
+        head = [body.pop(0)] if _is_docstring(body[0]) else []
+        body = prepared(body, scope, self._fresh)
+        unbound = maybe_unbound(body, scope)
+        names = set(scope.bound)
+        body, self._stops = without_jumps(body, scope, self._fresh)
+        overtaken = {node for node in maybe_unbound(body, scope) - unbound if scope.spell(node.id) in names}
+        self._expressions = self._make_expressions(unbound, overtaken)
+        self._live = Liveness(body, scope, self._stops).live
+        body = self._block(body) or [ast.Pass()]
+        function.body = [placed(part, function) for part in (*head, *self._declarations(body), *body)]
+        return self._expressions.changed
+
+    def _make_expressions(self, unbound: set[ast.Name], overtaken: set[ast.Name]) -> Expressions:
+        return Expressions(self._scope, unbound, overtaken, self._inner_lambda, self._has_class)
+
+    def _declarations(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """What makes names that only blocks assign names of this function: an annotation, which runs no code."""
+        scope = self._scope
+        statements: list[ast.stmt] = []
+        if scope.declared_global:
+            statements.append(ast.Global(sorted(scope.declared_global)))
+        if scope.declared_nonlocal:
+            statements.append(ast.Nonlocal(sorted(scope.declared_nonlocal)))
+        for name in sorted(scope.bound - set(scope.parameters) - uses_of(body, scope.owner).writes):
+            statements.append(ast.AnnAssign(ast.Name(name, ast.Store()), constant(None), None, 1))
+        return statements
+
+    # -- statements -------------------------------------------------------------------------------
+
+    def _block(self, statements: Iterable[ast.stmt]) -> list[ast.stmt]:
+        return [new for statement in statements for new in self._statement(statement)]
+
+    def _statement(self, statement: ast.stmt) -> list[ast.stmt]:
+        match statement:
+            case ast.If():
+                return self._if(statement)
+            case ast.While():
+                return self._while(statement)
+            case ast.For():
+                return self._for(statement)
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return self._inner_function(statement)
+            case ast.Raise(exc=ast.expr() as error, cause=cause):
+                parts = [self._expression(part) for part in (error, cause) if part is not None]
+                return [placed(ast.Expr(self._expressions.hook("raise_", statement, *parts)), statement)]
+            case ast.Assert(test=test, msg=message) if __debug__ and not (message is not None and assigns(message)):
+                parts = [self._expression(test)]
+                if message is not None:
+                    parts.append(self._expressions.lazy(self._expression(message)))
+                return [placed(ast.Expr(self._expressions.hook("assert_", test, *parts)), statement)]
+            case ast.AugAssign(target=ast.Name() as target) if self._expressions.needs_proof(target):
+                return [self._proved(target), *self._others(statement)]
+            case ast.Delete(targets=targets):
+                names = [target for target in targets if isinstance(target, ast.Name)]
+                unbound = [name for name in names if self._expressions.needs_proof(name)]
+                return [*map(self._proved, unbound), *self._others(statement)]
+        return self._others(statement)
+
+    def _others(self, statement: ast.stmt) -> list[ast.stmt]:
+        """A statement that stays Python's, with what is inside rewritten."""
+        for name, value in ast.iter_fields(statement):
+            if isinstance(statement, ast.ClassDef) and name not in ("bases", "keywords", "decorator_list"):
+                continue
+            if isinstance(value, ast.expr):
+                setattr(statement, name, self._expression(value))
+            elif isinstance(value, list):
+                setattr(statement, name, [part for item in value for part in self._part(item)])
+        return [statement]
+
+    def _part(self, item: object) -> list[object]:
+        match item:
+            case ast.stmt():
+                return list(self._statement(item))
+            case ast.expr():
+                return [self._expression(item)]
+            case ast.withitem() | ast.keyword():
+                self._expressions.visit(item)
+            case ast.ExceptHandler(type=kind):
+                item.type = None if kind is None else self._expression(kind)
+                item.body = self._block(item.body)
+            case ast.match_case(guard=guard):
+                item.guard = None if guard is None else self._expression(guard)
+                item.body = self._block(item.body)
+        return [item]
+
+    def _expression(self, node: ast.expr) -> ast.expr:
+        return self._expressions.rewrite(node)
+
+    def _proved(self, target: ast.Name) -> ast.stmt:
+        """``x = jit__.bound(lambda: x, 'x')``: what follows reads and unbinds a name that is bound."""
+        return placed(assign(self._scope.spell(target.id), self._expressions.bound(target)), target)
+
+    # -- branches and loops -----------------------------------------------------------------------
+
+    def _if(self, statement: ast.If) -> list[ast.stmt]:
+        names = assigned([*statement.body, *statement.orelse], self._scope)
+        state, temporaries = self._split(statement, names)
+        test = self._expression(statement.test)
+        then, otherwise = self._fresh.block("then", "else")
+        call = self._expressions.hook("if_", test, test, load(then), load(otherwise), state, temporaries)
+        like = statement.orelse[0] if statement.orelse else statement.test
+        return [
+            placed(self._lend(then, names, self._block(statement.body)), statement.body[0]),
+            placed(self._lend(otherwise, names, self._block(statement.orelse)), like),
+            placed(ast.Expr(call), statement),
+        ]
+
+    def _while(self, statement: ast.While) -> list[ast.stmt]:
+        names = assigned([statement.test, *statement.body], self._scope)
+        state, temporaries = self._split(statement, names)
+        test, body = self._fresh.block("test", "body")
+        value = self._expression(statement.test)
+        call = self._expressions.hook("while_", value, load(test), load(body), state, temporaries)
+        return [
+            placed(self._lend(test, assigned([value], self._scope), [returned(value)]), value),
+            placed(self._lend(body, names, self._block(statement.body)), statement.body[0]),
+            placed(ast.Expr(call), statement),
+        ]
+
+    def _for(self, statement: ast.For) -> list[ast.stmt]:
+        names = assigned([statement.target, *statement.body], self._scope)
+        state, temporaries = self._split(statement, names)
+        source = self._expression(statement.iter)
+        target = self._expression(statement.target)
+        test, body = self._fresh.block("test", "body")
+        stop = self._stops.get(statement)
+        first = ast.Assign([target], load(ITEM))
+        asked = constant(None) if stop is None else load(test)
+        call = self._expressions.hook("for_", source, source, load(body), asked, state, temporaries)
+        result: list[ast.stmt] = [
+            placed(self._lend(body, names, [placed(first, target), *self._block(statement.body)], ITEM), target),
+            placed(ast.Expr(call), statement),
+        ]
+        if stop is not None:
+            goes_on = placed(self._expression(placed(negated(load(stop)), source)), source)
+            result.insert(0, placed(self._lend(test, (), [returned(goes_on)]), source))
+        return result
+
+    def _split(self, statement: ast.stmt, names: set[str]) -> tuple[ast.Tuple, ast.Tuple]:
+        """The names that a statement assigns, as its state and its temporaries."""
+        live = self._live[statement] | self._scope.always_live
+        return spelled(sorted(names & live)), spelled(sorted(names - live))
+
+    def _lend(self, name: str, names: Iterable[str], body: list[ast.stmt], *parameters: str) -> ast.FunctionDef:
+        """A block as a function that shares ``names`` with this one."""
+        head: list[ast.stmt] = []
+        if self._scope.declared_global:
+            head.append(ast.Global(sorted(self._scope.declared_global)))
+        if names:
+            head.append(ast.Nonlocal(sorted(names)))
+        return block(name, parameters, [*head, *body])
+
+    # -- functions inside -------------------------------------------------------------------------
+
+    def _inner_function(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.stmt]:
+        function.decorator_list = [self._expression(decorator) for decorator in function.decorator_list]
+        self._expressions.visit(function.args)
+        if not is_suspendable(function):
+            self._inner(function)
+        return [function]
+
+    def _inner_lambda(self, function: ast.Lambda) -> ast.Lambda:
+        self._inner(function)
+        return function
+
+    def _inner(self, function: AnyFunction) -> None:
+        if rewrite_function(function, self._scope.owner, self._fresh, self._has_class, self._scope):
+            self._expressions.changed = True
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False

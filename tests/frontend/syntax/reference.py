@@ -1,0 +1,114 @@
+"""The hooks that rewritten control flow calls, in their plainest form: Python's meaning on Python's values.
+
+They say what the rewriting means without any tracing, and the tests hold rewritten functions with them against the
+functions as they were written.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "for_", "if_", "not_", "or_", "raise_", "while_"]
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "is": operator.is_, "is not": operator.is_not, "in": lambda item, container: item in container,
+    "not in": lambda item, container: item not in container,
+}  # fmt: skip
+
+
+def if_(
+    condition: Any, then: Callable[[], None], otherwise: Callable[[], None],
+    state: tuple[str, ...], temporaries: tuple[str, ...],
+) -> None:  # fmt: skip
+    """``if condition: then() else: otherwise()``."""
+    if condition:
+        then()
+    else:
+        otherwise()
+
+
+def while_(
+    test: Callable[[], Any], body: Callable[[], None], state: tuple[str, ...], temporaries: tuple[str, ...]
+) -> None:
+    """``while test(): body()``."""
+    while test():
+        body()
+
+
+def for_(
+    source: Iterable[Any], body: Callable[[Any], None], test: Callable[[], Any] | None,
+    state: tuple[str, ...], temporaries: tuple[str, ...],
+) -> None:  # fmt: skip
+    """``for item in source: body(item)``, as long as ``test`` says so before each turn."""
+    items = iter(source)
+    while test is None or test():
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        body(item)
+
+
+def and_(left: Any, right: Callable[[], Any]) -> Any:
+    """``left and right()``."""
+    return left and right()
+
+
+def or_(left: Any, right: Callable[[], Any]) -> Any:
+    """``left or right()``."""
+    return left or right()
+
+
+def not_(operand: Any) -> Any:
+    """``not operand``."""
+    return not operand
+
+
+def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+    """``then() if condition else otherwise()``."""
+    return then() if condition else otherwise()
+
+
+def chain(left: Any, links: tuple[tuple[str, Callable[[], Any]], ...]) -> Any:
+    """``left < a < b``, for the links ``('<', a), ('<', b)``."""
+    result = None
+    for index, (name, operand) in enumerate(links):
+        right = operand()
+        result = _COMPARISONS[name](left, right)
+        if index == len(links) - 1 or not result:
+            break
+        left = right
+    return result
+
+
+def contains(container: Any, item: Any) -> Any:
+    """``item in container``."""
+    return item in container
+
+
+def assert_(condition: Any, message: Callable[[], Any] | None = None) -> None:
+    """``assert condition, message()``."""
+    if not condition:
+        raise AssertionError() if message is None else AssertionError(message())
+
+
+def raise_(error: Any, *cause: Any) -> NoReturn:
+    """``raise error from cause``."""
+    if cause:
+        raise error from cause[0]
+    raise error
+
+
+def bound(read: Callable[[], Any], name: str | None = None) -> Any:
+    """What ``read`` finds in the local name ``name``; without a name it is known that something is there."""
+    if name is None:
+        return read()
+    try:
+        return read()
+    except NameError:
+        raise UnboundLocalError(
+            f"cannot access local variable '{name}' where it is not associated with a value"
+        ) from None
