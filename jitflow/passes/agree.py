@@ -112,7 +112,7 @@ def _renamed(kind: Type, names: Names) -> Type:
 
 
 def _is_size_test(op: Op) -> bool:
-    return bool(op.operands) and all(isinstance(operand.type, Index) for operand in op.operands)
+    return bool(op.operands) and not op.regions and all(isinstance(operand.type, Index) for operand in op.operands)
 
 
 def _enter(builder: Builder, value: Value, entered: dict[Value, Value], names: Names) -> Value:
