@@ -24,11 +24,12 @@ import numpy as np
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Builder, Function, Op, Region, Value
-from jitflow.ir.dims import Dim, Expression, lower_bound, substitute, symbols
+from jitflow.ir.dims import Dim, Expression, substitute
 from jitflow.ir.dtypes import DType
 from jitflow.ir.printer import print_op
 from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, map_dims
 from jitflow.passes.identity import keep_apart
+from jitflow.passes.integers import Integers
 
 __all__ = ["Replacement", "Rewriter", "Rule", "RuleTable", "algebraic", "dtype_of_value", "rewrite", "rule_table"]
 
@@ -73,17 +74,12 @@ class Rewriter:
         self.function = function
         self.fired = fired
         self.builder = Builder()
-        self.at_least = {
-            str(fact.left): fact.right
-            for fact in function.facts
-            if fact.relation == ">=" and isinstance(fact.right, int)
-        }
-        """The smallest value that a size has, by its name, where that is not 0; negative if nothing is known."""
         self._rules = rules
         self._values: dict[Value, Value] = {}
         self._sizes: dict[str, Dim] = {}
         self._producers: dict[Value, Op] = {}
         self._depth = 0
+        self.integers = Integers(function, self._producers.get)
 
     def run(self) -> Function:
         region = keep_apart(self.function.region, self._region(self.function.region))
@@ -109,13 +105,12 @@ class Rewriter:
         return None if isinstance(number, tuple) else python_number(number, op.attributes["type"].dtype)
 
     def holds(self, dim: Dim) -> bool:
-        """Whether ``dim >= 0`` is known from what sizes are and from the facts."""
-        bound = lower_bound(dim, self.at_least)
-        return bound is not None and bound >= 0
+        """Whether ``dim >= 0`` is known here."""
+        return self.integers.bounds.proves(dim)
 
     def may_be_negative(self, dim: Dim) -> bool:
         """Whether ``dim`` mentions the position of a loop that may count below zero, of which dims know nothing."""
-        return bool(self.at_least) and any(self.at_least.get(name, 0) < 0 for name in symbols(dim))
+        return self.integers.bounds.may_be_negative(dim)
 
     # What rules build with
 
@@ -209,24 +204,22 @@ class Rewriter:
         finally:
             self._depth -= 1
         if op.regions:
-            if op.name == "for":
-                self._note_position(op)
-            op = replace(op, regions=tuple(map(self._region, op.regions)))
+            op = replace(op, regions=self._regions(op))
         self.builder.ops.append(op)
         self._producers.update(dict.fromkeys(op.results, op))
+        if op.name == "check":
+            self.integers.learn(op.operands[0], True)
+        elif op.name == "to_index" and "binds" in op.attributes:
+            self.integers.bound(op)
         return op.results
 
-    def _note_position(self, op: Op) -> None:
-        """Learn how small the position of a loop may be."""
-        position = op.regions[0].parameters[0].type
-        if not isinstance(position, Index) or position.dim is None:
-            return
-        start, stop, step = (operand.type.dim for operand in op.operands[:3])  # type: ignore[union-attr]
-        smallest = None
-        if isinstance(step, int) and step:
-            end = start if step > 0 else stop if stop is None else stop + 1
-            smallest = None if end is None else lower_bound(end, self.at_least)
-        self.at_least[str(position.dim)] = -1 if smallest is None else smallest
+    def _regions(self, op: Op) -> tuple[Region, ...]:
+        regions: list[Region] = []
+        for number, region in enumerate(op.regions):
+            mark = self.integers.enter(op, number, regions)
+            regions.append(self._region(region))
+            self.integers.leave(mark)
+        return tuple(regions)
 
     def _fitting(self, op: Op, replacement: Replacement) -> Replacement:
         """The replacement with the types of the op's results, None if it cannot have them."""

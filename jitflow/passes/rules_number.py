@@ -12,13 +12,14 @@ from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Index, Scalar, Tensor, Vector
 from jitflow.passes.fold import ELEMENTWISE
+from jitflow.passes.integers import COMPARISONS, is_integer
 from jitflow.passes.rewrite import Replacement, Rewriter, Rule, dtype_of_value
 
 __all__ = ["NUMBER_RULES", "divide_by_constant", "holds_exactly"]
 
 _MANTISSA = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53, "c64": 24, "c128": 53}
 _EXPONENT = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11, "c64": 8, "c128": 11}
-_COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+_CHECKED = ("add", "subtract", "multiply", "negative", "divide", "floor_divide", "remainder")
 _INDEX_ARITHMETIC = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimum", "maximum")
 
 
@@ -165,24 +166,28 @@ def _size_arithmetic(op: Op, rewriter: Rewriter) -> Replacement:
     return rewriter.make("size", dim=minimum(left, right) if op.name == "minimum" else maximum(left, right))
 
 
-def _size_comparison(op: Op, rewriter: Rewriter) -> Replacement:
-    """Comparisons that the normal forms or the facts decide."""
-    dims = _dims_of_sizes(op)
-    if dims is None:
+def _integer_comparison(op: Op, rewriter: Rewriter) -> Replacement:
+    """Comparisons that are decided by what is known of sizes, positions of loops, and what is computed from them."""
+    if not isinstance(op.result.type, Scalar) or not all(map(is_integer, op.operands)):
         return None
-    left, right = dims
-    at_least, at_most = rewriter.holds(left - right), rewriter.holds(right - left)
-    above, below = rewriter.holds(left - right - 1), rewriter.holds(right - left - 1)
-    answers: dict[str, bool | None] = {
-        "greater_equal": True if at_least else False if below else None,
-        "less": True if below else False if at_least else None,
-        "less_equal": True if at_most else False if above else None,
-        "greater": True if above else False if at_most else None,
-        "equal": True if at_least and at_most else False if above or below else None,
-        "not_equal": False if at_least and at_most else True if above or below else None,
-    }
-    answer = answers[op.name]
+    answer = rewriter.integers.decide(op)
     return None if answer is None else rewriter.number(answer, op.result.type)
+
+
+def _checked_for_nothing(op: Op, rewriter: Rewriter) -> Replacement:
+    """Python's arithmetic that never raises here: ints that do not overflow, a divisor that is a number."""
+    if not op.attributes.get("checked") or not isinstance(op.result.type, Scalar):
+        return None
+    if op.name in ("divide", "floor_divide", "remainder"):
+        divisor = rewriter.constant(op.operands[1])
+        # Of floats only ``/`` is the same op for Python and NumPy, of ints only the others.
+        same = op.result.type.dtype.is_float == (op.name == "divide") and op.operands[0].type == op.result.type
+        harmless = same and divisor not in (None, 0, -1) and divisor == divisor
+    else:
+        harmless = rewriter.integers.fits(op)
+    if not harmless:
+        return None
+    return rewriter.make(op.name, *op.operands, **{key: v for key, v in op.attributes.items() if key != "checked"})
 
 
 def _index_and_back(op: Op, rewriter: Rewriter) -> Replacement:
@@ -201,6 +206,7 @@ NUMBER_RULES = (
     Rule("power_half", ("power",), "power(array, 0.5) -> sqrt(array)", _power_half),
     divide_by_constant("divide_by_power_of_two", exact=True),
     Rule("size_arithmetic", _INDEX_ARITHMETIC, "size(a) + size(b) -> size(a + b)", _size_arithmetic),
-    Rule("size_comparison", _COMPARISONS, "size(a) < size(b) -> True or False if known", _size_comparison),
+    Rule("integer_comparison", COMPARISONS, "a < b -> True or False if known", _integer_comparison),
+    Rule("checked_for_nothing", _CHECKED, "a + b, checked -> a + b if it fits", _checked_for_nothing),
     Rule("index_and_back", ("to_index",), "to_index(cast(i)) -> i", _index_and_back),
 )  # fmt: skip

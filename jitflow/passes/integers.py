@@ -1,0 +1,323 @@
+"""What is known of the integers of a function: sizes, positions of loops, and numbers computed from them.
+
+Each integer value gets a dim: what its type says, what its arithmetic comes to, or a name of its own (``$1``) that
+stands for it. What the numbers may be, `jitflow.ir.bounds` proves. It learns
+
+- the range of a loop's position, and that the loop turns where its body runs;
+- what a condition says inside the branch, or the turn of a ``while``, that it decides about;
+- what a check has found, from there on;
+- of a number that a loop carries and that each turn makes larger (or smaller), that it is never below (above) what it
+  was at first.
+
+Arithmetic on 64-bit integers comes to a dim only if it cannot wrap around, or would have raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from jitflow.ir.bounds import Bounds, Choice
+from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.dims import Dim, Expression, symbol
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Index, Scalar
+
+__all__ = ["COMPARISONS", "Integers", "is_integer"]
+
+COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
+_MOST_TERMS = 8
+_SMALL_STEP = 16
+_EARLY = 1 << 62
+"""A number below it that grows by small steps does not reach the largest integer in anybody's lifetime."""
+
+
+def is_integer(value: Value) -> bool:
+    """Whether a value is a size or an integer scalar."""
+    return isinstance(value.type, Index) or (isinstance(value.type, Scalar) and value.type.dtype.is_integer)
+
+
+class Integers:
+    """The integers of one function while a pass goes over it; ``producer`` gives the op that computes a value now."""
+
+    def __init__(self, function: Function, producer: Callable[[Value], Op | None]) -> None:
+        self.bounds = Bounds(function.facts)
+        self._function = function
+        self._producer = producer
+        self._dims: dict[Value, Dim] = {}
+        self._before: dict[Value, Op] | None = None
+        self._names = 0
+        self._wrapping: dict[Value, Dim] = {}
+        """What arithmetic comes to that might wrap around: true where it does not."""
+
+    # The dims of values
+
+    def dim(self, value: Value) -> Dim:
+        """What an integer value is."""
+        if isinstance(value.type, Index) and value.type.dim is not None:
+            return value.type.dim
+        if value not in self._dims:
+            op = self._producer(value)
+            found = None if op is None else self._computed(op)
+            self._dims[value] = self._anonymous(value) if found is None else found
+        return self._dims[value]
+
+    def _new_name(self) -> str:
+        self._names += 1
+        return f"${self._names}"
+
+    def _anonymous(self, value: Value) -> Dim:
+        name = self._new_name()
+        bits = value.type.dtype if isinstance(value.type, Scalar) else I64
+        if bits.kind == "u":
+            lowest, highest = 0, (1 << bits.bits) - 1
+        else:
+            lowest, highest = -(1 << (bits.bits - 1)), (1 << (bits.bits - 1)) - 1
+        self.bounds.name(name, signed=True, lower=[lowest], upper=[highest])
+        return symbol(name)
+
+    def _computed(self, op: Op) -> Dim | None:
+        """What the only result of an op is; None if that has no dim."""
+        if op.name == "constant":
+            number = op.attributes["value"]
+            return int(number) if isinstance(number, int) else None
+        if not op.operands or not all(map(is_integer, op.operands[op.name == "select" :])):
+            return None
+        if op.name == "to_index" or (op.name == "cast" and _keeps_value(op)):
+            return self.dim(op.operands[0])
+        kind = op.result.type
+        if isinstance(kind, Scalar) and kind.dtype != I64:
+            return None
+        if op.name in ("maximum", "minimum", "select"):
+            return self._chosen(op)
+        dim = self._arithmetic(op)
+        if dim is None or (isinstance(dim, Expression) and len(dim.terms) > _MOST_TERMS):
+            return None
+        if isinstance(kind, Index) or op.attributes.get("checked") or self.bounds.fits(dim):
+            return dim
+        self._wrapping[op.result] = dim
+        return None
+
+    def _arithmetic(self, op: Op) -> Dim | None:
+        if op.name == "negative":
+            return -self.dim(op.operands[0])
+        if op.name not in ("add", "subtract", "multiply", "floor_divide", "remainder"):
+            return None
+        left, right = map(self.dim, op.operands)
+        if op.name == "add":
+            return left + right
+        if op.name == "subtract":
+            return left - right
+        if op.name == "multiply":
+            return left * right
+        if not isinstance(right, int) or right <= 0:
+            return None
+        return left // right if op.name == "floor_divide" else left % right
+
+    def _chosen(self, op: Op) -> Dim:
+        options = tuple(map(self.dim, op.operands[-2:]))
+        if op.name == "select":
+            given = tuple(tuple(self._told(op.operands[0], answer)) for answer in (True, False))
+            arms = zip(op.operands[1:], options, given, strict=True)
+            choice = Choice("any", tuple(self._where(*arm) for arm in arms), given)
+        else:
+            choice = Choice(op.name[:3], options)
+        name = self._new_name()
+        self._dims[op.result] = symbol(name)
+        self.bounds.choose(name, choice)
+        return symbol(name)
+
+    def _where(self, value: Value, dim: Dim, given: Sequence[Dim]) -> Dim:
+        """What ``value``, which is ``dim``, comes to where something is given."""
+        exact = self._wrapping.get(value)
+        if exact is None:
+            return dim
+        mark = self.bounds.mark()
+        for known in given:
+            self.bounds.learn(known)
+        fits = self.bounds.fits(exact)
+        self.bounds.forget(mark)
+        return exact if fits else dim
+
+    # Questions
+
+    def decide(self, op: Op) -> bool | None:
+        """What a comparison of integers comes to, if that is known."""
+        left, right = map(self.dim, op.operands)
+        difference = left - right
+        negated = -difference
+        if op.name in ("less", "greater_equal"):
+            at_least = self._decide(difference, negated - 1)
+            return at_least if op.name == "greater_equal" or at_least is None else not at_least
+        if op.name in ("greater", "less_equal"):
+            at_most = self._decide(negated, difference - 1)
+            return at_most if op.name == "less_equal" or at_most is None else not at_most
+        equal: bool | None = None
+        if self.bounds.proves(difference - 1) or self.bounds.proves(negated - 1):
+            equal = False
+        elif self.bounds.proves(difference) and self.bounds.proves(negated):
+            equal = True
+        return equal if op.name == "equal" or equal is None else not equal
+
+    def _decide(self, holds: Dim, fails: Dim) -> bool | None:
+        return True if self.bounds.proves(holds) else False if self.bounds.proves(fails) else None
+
+    def fits(self, op: Op) -> bool:
+        """Whether arithmetic that is checked for overflow never overflows."""
+        if op.result.type != Scalar(I64, getattr(op.result.type, "weak", False)) or not all(
+            map(is_integer, op.operands)
+        ):
+            return False
+        dim = self._arithmetic(op)
+        return dim is not None and self.bounds.fits(dim)
+
+    # Learning
+
+    def learn(self, condition: Value, answer: bool) -> None:
+        """From here on ``condition`` is known to be ``answer``."""
+        for dim in self._told(condition, answer):
+            self.bounds.learn(dim)
+
+    def _told(self, condition: Value, answer: bool) -> Iterator[Dim]:
+        """The dims that are at least 0 if ``condition`` is ``answer``."""
+        op = self._producer(condition)
+        if op is None:
+            return
+        if op.name == "logical_not":
+            yield from self._told(op.operands[0], not answer)
+        elif (op.name == "logical_and" and answer) or (op.name == "logical_or" and not answer):
+            for operand in op.operands:
+                yield from self._told(operand, answer)
+        elif op.name in COMPARISONS and all(map(is_integer, op.operands)):
+            difference = self.dim(op.operands[0]) - self.dim(op.operands[1])
+            name = op.name if answer else _OPPOSITE[op.name]
+            if name in ("greater_equal", "equal"):
+                yield difference
+            if name in ("less_equal", "equal"):
+                yield -difference
+            if name == "greater":
+                yield difference - 1
+            if name == "less":
+                yield -difference - 1
+
+    def bound(self, op: Op) -> None:
+        """An op has been reached that gives an integer a name."""
+        name, dim = op.attributes["binds"], self.dim(op.operands[0])
+        self.bounds.name(name, lower=[dim], upper=[dim])
+
+    def enter(self, op: Op, number: int, earlier: Sequence[Region]) -> int:
+        """Enter region ``number`` of an op, whose regions before it are ``earlier`` by now. For `leave`."""
+        mark = self.bounds.mark()
+        if op.name == "if":
+            self.learn(op.operands[0], number == 0)
+        elif op.name == "for":
+            self._enter_for(op)
+            self._carried(op, op.operands[3:], [op.regions[0].parameters[1:]])
+        elif op.name == "while":
+            if number == 0:
+                self._carried(op, op.operands, [region.parameters for region in op.regions])
+            else:
+                self.learn(earlier[0].yielded[0], True)
+        return mark
+
+    def leave(self, mark: int) -> None:
+        """Forget what held inside of a region."""
+        self.bounds.forget(mark)
+
+    def _enter_for(self, op: Op) -> None:
+        start, stop, step = map(self.dim, op.operands[:3])
+        position = op.regions[0].parameters[0]
+        known = isinstance(position.type, Index) and position.type.dim is not None
+        if known:
+            name = str(position.type.dim)  # type: ignore[union-attr]
+        else:
+            name = self._new_name()
+            self._dims[position] = symbol(name)
+        if not isinstance(step, int) or not step:
+            self.bounds.name(name, signed=True)
+            return
+        low, high = (start, stop - 1) if step > 0 else (stop + 1, start)
+        self.bounds.name(name, signed=True, lower=[low], upper=[high])
+        self.bounds.learn(high - low)
+
+    # Numbers that a loop carries
+
+    def _carried(self, op: Op, initial: Sequence[Value], parameters: Sequence[Sequence[Value]]) -> None:
+        body = op.regions[-1]
+        for number, first in enumerate(initial):
+            if not is_integer(first) or not is_integer(parameters[0][number]):
+                continue
+            if isinstance(first.type, Index) and parameters[0][number].type != Index():
+                continue
+            own, yielded = parameters[-1][number], body.yielded[number]
+            start = self.dim(first)
+            lower = [start] if self._moves(yielded, own, start, 1) else []
+            upper = [start] if self._moves(yielded, own, start, -1) else []
+            for value in (*(values[number] for values in parameters), op.results[number]):
+                dim = self._anonymous(value)
+                self.bounds.lower[str(dim)] += lower
+                self.bounds.upper[str(dim)] += upper
+                self._dims[value] = dim
+            for values in parameters:
+                self._dims[values[number]] = self._dims[own]
+
+    def _moves(self, value: Value, carried: Value, start: Dim, sign: int) -> bool:
+        """Whether ``value`` is never below (``sign`` 1) or above (-1) what is ``carried`` in this turn."""
+        if value is carried:
+            return True
+        op = self._original(value)
+        if op is None:
+            return False
+        if op.name in ("add", "subtract") and op.operands[0].type == value.type:
+            step = self._constant(op.operands[1])
+            if step is None or step * sign * (1 if op.name == "add" else -1) < 0:
+                return False
+            exact = op.attributes.get("checked") or (
+                abs(step) <= _SMALL_STEP and isinstance(start, int) and abs(start) <= _EARLY
+            )
+            return bool(exact) and self._moves(op.operands[0], carried, start, sign)
+        if op.name == ("maximum" if sign > 0 else "minimum"):
+            return any(self._moves(operand, carried, start, sign) for operand in op.operands)
+        if op.name == "select":
+            return all(self._moves(operand, carried, start, sign) for operand in op.operands[1:])
+        if op.name == "if":
+            position = op.results.index(value)
+            return all(self._moves(region.yielded[position], carried, start, sign) for region in op.regions)
+        return False
+
+    def _original(self, value: Value) -> Op | None:
+        """The op that computes ``value`` in the function as it was given."""
+        if self._before is None:
+            self._before = {result: op for op in walk(self._function.region) for result in op.results}
+        return self._before.get(value)
+
+    def _constant(self, value: Value) -> int | None:
+        op = self._original(value)
+        while op is not None and op.name == "cast" and _keeps_value(op):
+            op = self._original(op.operands[0])
+        if op is None or op.name != "constant" or not isinstance(op.attributes["value"], int):
+            return None
+        return int(op.attributes["value"])
+
+
+_OPPOSITE = {
+    "less": "greater_equal",
+    "less_equal": "greater",
+    "greater": "less_equal",
+    "greater_equal": "less",
+    "equal": "not_equal",
+    "not_equal": "equal",
+}
+
+
+def _keeps_value(op: Op) -> bool:
+    """Whether a conversion of an integer gives the same number."""
+    source, target = op.operands[0].type, op.result.type
+    if not isinstance(target, Scalar) or not target.dtype.is_integer:
+        return False
+    if isinstance(source, Index):
+        return target.dtype == I64
+    if not isinstance(source, Scalar) or not source.dtype.is_integer:
+        return False
+    return source.dtype == target.dtype or (
+        target.dtype.bits > source.dtype.bits and (target.dtype.kind == "i" or source.dtype.kind == "u")
+    )
