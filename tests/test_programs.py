@@ -23,7 +23,7 @@ NOT_YET = frozenset(
     adaptive_ode atax bilateral_filter bisection burgers channel_flow conjugate_gradients fir_filter gauss_jordan
     jacobi_2d kmeans knapsack levenshtein lu mandelbrot_shrinking matrix_exponential monte_carlo_option
     needleman_wunsch newton newton_fractal pagerank perceptron power_iteration radial_histogram ray_marching
-    shallow_water sieve simulated_annealing smith_waterman stockham_fft symm
+    shallow_water sieve simulated_annealing smith_waterman stockham_fft
     """.split()
 )
 

@@ -25,7 +25,9 @@ from jitflow.frontend.numpy.operands import (
 )
 from jitflow.frontend.numpy.promotion import convert, is_python_integer, ufunc_dtypes
 from jitflow.frontend.numpy.ufuncs import loop_of
+from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, I64, DType, dtype_of
 
 __all__ = ["call_ufunc", "compute", "outer", "store_out"]
@@ -84,16 +86,24 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
     wanted = dtype_argument(out.dtype)
     _check_output_cast(values.dtype_of_value(result), wanted, casting, name)
     target, source = values.dims(out.value), values.dims(result)
-    message = (
-        f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the "
-        f"broadcast shape {broadcasting.shape_text(source)}"
-    )
-    if len(source) > len(target) or any(
-        dim == 1 and other != 1 for dim, other in zip(target[len(target) - len(source) :], source, strict=True)
-    ):
-        raise UserValueError(message)
+    if len(source) > len(target):
+        raise UserValueError(
+            f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the "
+            f"broadcast shape {broadcasting.shape_text(source)}"
+        )
     broadcasting.common_dims([source, target])
+    _require_no_repetition(target, source)
     return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
+
+
+def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
+    """Raise NumPy's error, now or at run time, where an output of size 1 would have to take in more."""
+    known = current_trace().known
+    for dim, other in zip(target[len(target) - len(source) :], source, strict=True):
+        if not known(dim, "==", other) and not broadcasting.is_one(other):
+            output, sizes = broadcasting.message_shapes("operand with shape {shapes} doesn't match", [target])
+            found, more = broadcasting.message_shapes("the broadcast shape {shapes}", [source])
+            broadcasting.require_equal_sizes(dim, other, f"non-broadcastable output {output} {found}", [*sizes, *more])
 
 
 def _check_output_cast(found: DType, wanted: DType, casting: str, name: str) -> None:

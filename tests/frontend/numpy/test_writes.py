@@ -117,3 +117,41 @@ def test_a_read_only_argument():
 def test_mistakes(write: Any, error: str):
     with pytest.raises((IndexError, ValueError), match=error):
         interpreted(lambda x: write(x))(np.zeros((4, 4)))
+
+
+def behind_the_first(x, y, n):
+    x[1:] += y
+
+
+def a_first_element(x, y, n):
+    for k in range(n):
+        x[:1] += y[: k + 1]
+
+
+def prefixes(x, y, n):
+    for k in range(n):
+        total = x[:k] @ y[:k]
+        x[:k] += y[:k] * total
+
+
+@pytest.mark.parametrize(
+    ("program", "sizes"),
+    [
+        *((behind_the_first, sizes) for sizes in ((2, 7, 0), (8, 7, 0), (9, 1, 0), (2, 1, 0), (2, 2, 0), (1, 1, 0))),
+        *((a_first_element, sizes) for sizes in ((5, 5, 1), (5, 5, 3), (5, 1, 3))),
+        *((prefixes, sizes) for sizes in ((7, 7, 6), (7, 4, 4))),
+    ],
+)
+def test_an_output_does_not_repeat(program: Any, sizes: tuple[int, int, int]):
+    """An element of an array of size 1 cannot take in several, whoever finds out about the sizes, and when."""
+    results = []
+    for function in (program, interpreted(program)):
+        x, y = np.arange(1.0, sizes[0] + 1), np.arange(1.0, sizes[1] + 1)
+        try:
+            function(x, y, sizes[2])
+        except ValueError as error:
+            results.append((str(error).splitlines()[0], x))
+        else:
+            results.append(("", x))
+    assert results[1][0] == results[0][0]
+    np.testing.assert_array_equal(results[1][1], results[0][1])
