@@ -214,6 +214,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         table[id(function)] = (function, partial(_of_dataclass, function))
     for name, function in BUILTIN_FUNCTIONS.items():
         table[id(getattr(builtins, name))] = (getattr(builtins, name), function)
+    for original, thing in dispatch.OBJECTS.items():
+        table[id(original)] = (original, thing)
     for original, function in dispatch.REPLACEMENTS.items():
         table[id(original)] = (original, _stand_in(original, function) if isinstance(original, type) else function)
     return table

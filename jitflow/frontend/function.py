@@ -122,6 +122,7 @@ def _trace(
     overlap: frozenset[int] | None,
 ) -> TracedFunction:
     inputs = Inputs(state, overlap)
+    state.capture = inputs.computed
     recorder = Recorder(inputs)
     recorded = recorder.root(function, function.__name__)
     taken = []

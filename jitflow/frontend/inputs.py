@@ -7,9 +7,12 @@ an item or an attribute. Each read gets a register of the plan; reading the same
 from __future__ import annotations
 
 from dataclasses import replace
+from types import CellType
 from typing import Any
 
-from jitflow.frontend.arguments import ArrayClass, NumberClass, check_rank
+import numpy as np
+
+from jitflow.frontend.arguments import ArrayClass, NumberClass, array_class, check_rank
 from jitflow.frontend.storage import Overlap
 from jitflow.frontend.trace import Decision, Trace
 from jitflow.frontend.tracers import wrap
@@ -53,6 +56,7 @@ class Inputs:
         self.leaves: list[Leaf] = []
         self.slots = 0
         self._named_sizes: dict[str, Dim] = {}
+        self._computed: list[tuple[np.ndarray[Any, Any], Value]] = []
         self._registers: dict[tuple[Any, ...], int] = {}
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
@@ -101,6 +105,19 @@ class Inputs:
         if not kind.writeable:
             self.trace.storage.protect(value)
         return wrap(value, owned=False)
+
+    def computed(self, array: np.ndarray[Any, Any]) -> Value:
+        """The input that is an array which was computed while tracing, and depends on nothing that is traced."""
+        for known, value in self._computed:
+            if known.dtype == array.dtype and known.shape == array.shape and known.tobytes() == array.tobytes():
+                return value
+        snapshot = array.copy(order="C")  # the program may go on to change it
+        path = f"computed_{len(self._computed)}"
+        register = self.register(Cell(CellType(snapshot)), path)
+        kind = replace(array_class(snapshot, path), fixed=True)
+        made: Value = self.array(register, kind)._value
+        self._computed.append((snapshot, made))
+        return made
 
     def finish(self) -> None:
         """Ask for writeable arrays where the program writes. Raises `Overlap` if one of these overlaps another array."""

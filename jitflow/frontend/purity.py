@@ -138,6 +138,13 @@ def impure_call(what: str) -> UserError:
                 mend="return what you want to see, or print outside the compiled function",
             )
         )
+    if what.startswith("numpy.random."):
+        return located(
+            UserNotImplementedError(
+                f"{what} draws from a state outside the compiled function, which would change once, while tracing",
+                mend="draw with a jitflow.random.Generator, or draw outside and pass the numbers as an argument",
+            )
+        )
     return located(
         UserNotImplementedError(
             f"{what} is not known to be pure: it would be answered once, while tracing, and never again",

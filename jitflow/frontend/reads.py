@@ -176,6 +176,9 @@ class Recorder:
         if isinstance(thing, (FunctionType, *C_METHODS)) or (callable(thing) and is_numpy_function(thing)):
             inputs.guard(IsObject(register, thing))
             return self.replace(thing)
+        if replacement(thing) is not None:
+            inputs.guard(IsObject(register, thing))
+            return replacement(thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.locate import Locator
 from jitflow.frontend.scopes import Knowledge, Scope
@@ -56,6 +58,12 @@ class Trace:
         self.refusals: list[UserError] = []
         """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
         self.storage = Storage(self, place_sites)
+        self.found_sizes: set[str] = set()
+        """Sizes that the data decides: any number, 1 as well."""
+        self.found_positions: dict[Value, tuple[Scope, Value]] = {}
+        """Where masks hold, for those that were asked before, and the region that knows it."""
+        self.capture: Callable[[np.ndarray[Any, Any]], Value] | None = None
+        """Makes an input of an array that was computed while tracing."""
         self._unbound: dict[str, Scope] = {}
         self._locator = Locator()
         self._bottom = bottom

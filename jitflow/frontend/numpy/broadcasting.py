@@ -18,6 +18,7 @@ from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Fact, Value
 from jitflow.ir.dims import Dim, evaluate, minimum, product, symbols
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index
 
 __all__ = ["align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
@@ -53,10 +54,22 @@ def broadcast_to(value: Value, target: Dims) -> Value:
     if not source:
         return values.fill(value, target)
     axes = range(len(target) - len(source), len(target))
+    value = _spread_found(value, target, axes)
+    source = values.dims(value)
     # A computed size that was decided to be 1 becomes the number: elsewhere in the IR only 1 itself repeats.
     plain = tuple(1 if _repeats(dim, target[axis]) else dim for axis, dim in zip(axes, source, strict=True))
     provable = all(dim in (1, target[axis]) for axis, dim in zip(axes, plain, strict=True))
     return values.broadcast_in(values.reshape(value, plain, assumed=True), target, axes, assumed=not provable)
+
+
+def _spread_found(value: Value, target: Dims, axes: Sequence[int]) -> Value:
+    """The value with axes whose size the data decides at their full length: a gather that repeats the only element."""
+    for axis, (dim, place) in enumerate(zip(values.dims(value), axes, strict=True)):
+        wanted = target[place]
+        if dim in (1, wanted) or not _is_found(dim) or current_trace().known(dim, "==", wanted):
+            continue
+        value = values.emit("gather", value, values.iota(I64, (wanted,)), axis=axis, mode="clip")
+    return value
 
 
 def _repeats(dim: Dim, target: Dim) -> bool:
@@ -114,10 +127,37 @@ def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exc
     long = [dim for dim in distinct if not is_one(dim)]
     if not long:
         return 1
+    if any(_is_found(dim) for dim in long):
+        return _meet_as_found(long, shapes, message, error)
     chosen = next((dim for dim in long if isinstance(dim, int)), long[0])
     for dim in long:
         require_equal(chosen, dim, message, shapes, error)
     return chosen
+
+
+def _is_found(dim: Dim) -> bool:
+    """Whether the data decides a size, so that it may be 1 in one turn and not in the next."""
+    return any(name in current_trace().found_sizes for name in symbols(dim))
+
+
+def _meet_as_found(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exception]) -> Dim:
+    """The size at which sizes meet that the data decides: the running program sees which of them are 1."""
+    trace = current_trace()
+    first = dims[0]
+    if all(trace.known(first, "==", dim) for dim in dims):
+        return first
+    one, common = values.constant(1, I64), values.size_value(first)
+    for dim in dims[1:]:
+        common = values.select(values.emit("equal", common, one), values.size_value(dim), common)
+    template, sizes = message_shapes(message, shapes)
+    for dim in dims:
+        size = values.size_value(dim)
+        fits = values.emit("logical_or", values.emit("equal", size, one), values.emit("equal", size, common))
+        values.check(fits, error, template, *sizes)
+    met = trace.size("common")
+    values.emit("to_index", common, binds=str(met))
+    trace.found_sizes.add(str(met))
+    return met
 
 
 def is_one(dim: Dim) -> bool:

@@ -23,6 +23,7 @@ from jitflow.frontend.numpy import (
     editing,
     einsum,
     elementwise,
+    grids,
     histograms,
     indexing,
     introspection,
@@ -44,11 +45,12 @@ from jitflow.frontend.numpy import (
     storing,
     taking,
     transforms,
+    ufunc_methods,
 )
 from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.trace import current_trace
 
-__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
+__all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "OBJECTS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
            "set_attribute", "set_item"]  # fmt: skip
 
 Handler = Callable[..., Any]
@@ -128,12 +130,17 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: M
         return special(*inputs, **kwargs) if special else calling.call_ufunc(ufunc, *inputs, **kwargs)
     handler = _UFUNC_METHODS.get(method)
     if handler is None:
-        raise refuse(f"{ufunc.__name__}.{method}", "the methods reduce, accumulate and outer are compiled")
+        raise refuse(f"{ufunc.__name__}.{method}", "the methods reduce, accumulate, reduceat and outer are compiled")
     return handler(ufunc, *inputs, **kwargs)
 
 
 _UFUNC_METHODS: Mapping[str, Handler] = MappingProxyType(
-    {"reduce": reductions.reduce_ufunc, "accumulate": reductions.accumulate, "outer": calling.outer}
+    {
+        "reduce": reductions.reduce_ufunc,
+        "accumulate": reductions.accumulate,
+        "outer": calling.outer,
+        "reduceat": ufunc_methods.reduceat,
+    }
 )
 
 
@@ -153,6 +160,11 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
         )
     return handler(*args, **kwargs)
 
+
+OBJECTS: Mapping[Any, Any] = MappingProxyType(
+    {item: grids.Indexed(made._name, _located(made._make)) for item, made in grids.OBJECTS.items()}
+)
+"""From an object of NumPy that is no function to what stands for it while tracing."""
 
 get_item = _located(indexing.get_item)
 """``array[index]``."""

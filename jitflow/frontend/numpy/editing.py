@@ -14,7 +14,7 @@ from jitflow.frontend.numpy import broadcasting, selections, values
 from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.indexing import slice_bounds
-from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, static_int
+from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, refuse, static_int
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -165,6 +165,37 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
     return tuple(found[axis] for axis in axes)
 
 
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    sizes = [tracers.dim_of(item) for item in (dims if isinstance(dims, tuple | list) else (dims,))]
+    modes = mode if isinstance(mode, tuple | list) else [mode] * len(sizes)
+    indices = list(multi_index)
+    if len(indices) != len(sizes):
+        raise UserValueError("parameter multi_index must be a sequence of length " + str(len(sizes)))
+    total: Any = 0
+    inner: Dim = 1
+    places = list(zip(indices, sizes, modes, strict=True))
+    for index, size, how in reversed(places) if order == "C" else places:
+        found = as_tracer(index)
+        if found.dtype.kind not in "iu":
+            raise UserTypeError("only int indices permitted")
+        inside = _brought_inside(astype(found, np.int64), tracers.size_of(size), how)
+        total = inside * tracers.size_of(inner) + total
+        inner = inner * size
+    return total
+
+
+def _brought_inside(index: Any, size: Any, mode: str) -> Any:
+    if mode == "clip":
+        return np.clip(index, 0, size - 1)
+    if mode == "wrap":
+        return np.remainder(index, size)
+    if mode != "raise":
+        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    fits = np.all(np.logical_and(np.greater_equal(index, 0), np.less(index, size)))
+    values.check(values.as_scalar(array_operand(fits)), ValueError, "invalid entry in coordinates array")
+    return index
+
+
 def _check_inside(positions: Value, total: Dim) -> None:
     array = tracers.wrap(positions, owned=False)
     fits = np.logical_and(np.greater_equal(array, 0), np.less(array, tracers.size_of(total)))
@@ -172,6 +203,27 @@ def _check_inside(positions: Value, total: Dim) -> None:
     operands = (values.as_scalar(array_operand(wrong)), values.size(total))
     message = "index {} is out of bounds for array with size {}"
     values.check(values.as_scalar(array_operand(np.all(fits))), ValueError, message, *operands)
+
+
+# -- functions of functions --------------------------------------------------------------------------------------
+
+
+def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    raise refuse(
+        "np.apply_along_axis, which calls a Python function for every line",
+        "use functions with axis=, or write a loop over the rows",
+    )
+
+
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    array = as_tracer(a)
+    for axis in axes if isinstance(axes, tuple | list) else (axes,):
+        place = static_int(axis, "axis")
+        found = func(array, place)
+        if found.ndim != array.ndim:
+            found = np.expand_dims(found, place)
+        array = found
+    return array
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
@@ -184,5 +236,8 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.unpackbits: unpackbits,
         np.ix_: ix_,
         np.unravel_index: unravel_index,
+        np.ravel_multi_index: ravel_multi_index,
+        np.apply_along_axis: apply_along_axis,
+        np.apply_over_axes: apply_over_axes,
     }
 )

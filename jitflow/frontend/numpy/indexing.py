@@ -21,12 +21,12 @@ from jitflow.frontend.numpy.operands import array_operand, new, operand, pinned,
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Tensor
 
 __all__ = ["Lookup", "gather", "get_item", "has_elements", "lay_out", "looked_up", "slice_bounds", "sliced",
-           "too_many_indices"]  # fmt: skip
+           "too_many_indices", "unravelled"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,13 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """Integer positions as a value: an array, or a number that only the running program knows."""
+    """Integer positions as a value: an array, or a number that only the running program knows.
+
+    ``covers`` is the size that the axis must have, where the positions are those of a mask.
+    """
 
     positions: Value
+    covers: Dim | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,31 @@ def get_item(array: Any, index: Any) -> Any:
 
 def lay_out(items: Sequence[Any], rank: int) -> list[Any]:
     """The items of an index, one for every axis: slices, None, `Position`, `Lookup`, and the mark of an ellipsis."""
-    return _expanded([_item(item) for item in items], rank)
+    return _expanded([part for item in items for part in _parts(item)], rank)
+
+
+def _parts(item: Any) -> list[Any]:
+    """An item of an index; a mask is as many as it has axes."""
+    mask = selections.mask_of(item)
+    if mask is None:
+        return [_item(item)]
+    dims = values.dims(mask)
+    found = unravelled(selections.positions(mask), dims)
+    return [Lookup(positions, size) for positions, size in zip(found, dims, strict=True)]
+
+
+def unravelled(positions: Value, dims: Sequence[Dim]) -> list[Value]:
+    """Positions in C order as one index for each axis."""
+    indices = []
+    for axis in range(len(dims)):
+        inner = product(list(dims[axis + 1 :]))
+        index = positions
+        if inner != 1:
+            index = emit("floor_divide", index, values.size_value(inner))
+        if axis:
+            index = emit("remainder", index, values.size_value(dims[axis]))
+        indices.append(index)
+    return indices
 
 
 def looked_up(value: Value, items: Sequence[Any]) -> tuple[Value, list[Value], int]:
@@ -192,6 +220,8 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
             start, size = runtime_sizes.position(item.positions, dims[axis], axis), 1
             before.append((axis, item))
         else:
+            if isinstance(item, Lookup) and item.covers is not None:
+                selections.require_size(item.covers, size, axis)
             entries.append(Entry(size, item))
         starts.append(start)
         sizes.append(size)

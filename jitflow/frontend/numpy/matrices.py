@@ -165,7 +165,7 @@ def matrix_power(a: Any, n: Any) -> Any:
         raise UserValueError(f"{array.ndim}-dimensional array given. Array must be at least two-dimensional")
     power = static_int(n, "n")
     if power < 0:
-        raise refuse("matrix_power with a negative exponent, which needs the inverse", "invert the matrix outside")
+        array, power = np.linalg.inv(array), -power
     if power == 0:
         return np.broadcast_to(eye(array.shape[-1], dtype=array.dtype), array.shape).copy()
     result, square = None, array
@@ -224,13 +224,25 @@ def _vector_norm(array: Any, ord: Any, axis: int, keepdims: Any) -> Any:
 def _matrix_norm(array: Any, ord: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
     if ord in (None, "f", "fro"):
         return np.sqrt(np.sum(_squares(array), axis=axes, keepdims=keepdims))
-    if ord not in (1, -1, np.inf, -np.inf):
-        raise refuse(f"the matrix norm {ord!r}, which needs a decomposition", "use the norms 'fro', 1, -1, inf, -inf")
     rows, columns = axes
+    if ord in (2, -2, "nuc"):
+        return _spectral_norm(array, ord, rows, columns, keepdims)
+    if ord not in (1, -1, np.inf, -np.inf):
+        raise UserValueError("Invalid norm order for matrices.")
     summed, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = np.sum(np.abs(array), axis=summed, keepdims=True)
     result = (np.max if ord > 0 else np.min)(sums, axis=over, keepdims=True)
     return result if keepdims else np.squeeze(result, axis=axes)[()]
+
+
+def _spectral_norm(array: Any, ord: Any, rows: int, columns: int, keepdims: Any) -> Any:
+    """The norms that are made of the singular values."""
+    found = np.linalg.svd(np.moveaxis(array, (rows, columns), (-2, -1)), compute_uv=False)
+    fold: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+    result = fold(found, axis=-1)
+    if not keepdims:
+        return result
+    return np.reshape(result, tuple(1 if place in (rows, columns) else size for place, size in enumerate(array.shape)))
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: Any = False, ord: Any = 2) -> Any:

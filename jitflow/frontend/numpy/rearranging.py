@@ -24,6 +24,7 @@ from jitflow.frontend.numpy.operands import (
     static_int,
 )
 from jitflow.frontend.numpy.promotion import convert
+from jitflow.frontend.numpy.routines import new_results
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -167,8 +168,10 @@ def tile(A: Any, reps: Any) -> Any:  # noqa: N803
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
     value = array_operand(array)
+    if isinstance(mode, str) and (mode in _ROUTINE_PADDINGS or (mode in _PADDINGS and "reflect_type" in keywords)):
+        return _padded_by_numpy(value, pad_width, mode, keywords)
     if not isinstance(mode, str) or mode not in _PADDINGS:
-        raise refuse(f"np.pad with mode={mode!r}", f"modes are {', '.join(_PADDINGS)}")
+        raise refuse(f"np.pad with mode={mode!r}", f"modes are {', '.join((*_PADDINGS, *_ROUTINE_PADDINGS))}")
     allowed = {"constant_values"} if mode == "constant" else set()
     if set(keywords) - allowed:
         raise UserValueError(f"unsupported keyword arguments for mode '{mode}': {set(keywords) - allowed}")
@@ -180,6 +183,22 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> 
             raise UserValueError("index can't contain negative values")
         value = _PADDINGS[mode](value, axis, counts, fillers)
     return new(value)
+
+
+_ROUTINE_PADDINGS = ("linear_ramp", "maximum", "mean", "median", "minimum", "empty")
+"""What NumPy pads with that no kernel of ours does."""
+
+
+def _padded_by_numpy(value: Value, pad_width: Any, mode: str, keywords: Mapping[str, Any]) -> Any:
+    widths = [(static_int(before, "pad_width"), static_int(after, "pad_width"))
+              for before, after in _pairs(pad_width, values.rank(value), "pad_width")]  # fmt: skip
+    if mode == "empty":  # nobody may rely on what is there
+        return pad(new(value), widths)
+    if any(min(pair) < 0 for pair in widths):
+        raise UserValueError("index can't contain negative values")
+    shape = tuple(dim + sum(pair) for dim, pair in zip(values.dims(value), widths, strict=True))
+    options = {"pad_width": tuple(widths), "mode": mode, **keywords}
+    return new_results(np.pad, [value], [shape], options, kinds=[values.dtype_of_value(value)])
 
 
 def _pairs(given: Any, rank: int, name: str) -> list[tuple[Any, Any]]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy import broadcasting, ufunc_methods, values
 from jitflow.frontend.numpy.calling import compute, store_out, where_mask
 from jitflow.frontend.numpy.operands import (
     array_operand,
@@ -133,8 +133,10 @@ def reduce_value(
 ) -> Value:
     """`reduce_ufunc` on a value."""
     rule = _FOLDS.get(ufunc)
+    if rule is None and initial is ABSENT and where is True:
+        return ufunc_methods.reduce(ufunc, value, axis, dtype, keepdims)
     if rule is None:
-        raise refuse(f"{ufunc.__name__}.reduce", "write the reduction with sum, prod, max, min, any or all")
+        raise refuse(f"{ufunc.__name__}.reduce with initial= or where=", "leave these out, or write the loop")
     if ufunc in (np.fmax, np.fmin) and values.dtype_of_value(value).is_complex:
         raise refuse(f"{ufunc.__name__}.reduce of complex numbers", "reduce the real and imaginary parts")
     loop = _reduction_dtype(ufunc, value, dtype)
@@ -222,9 +224,10 @@ def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """``ufunc.accumulate``."""
     name = _ACCUMULATIONS.get(ufunc)
-    if name is None:
-        raise refuse(f"{ufunc.__name__}.accumulate", "cumsum, cumprod, maximum.accumulate and minimum.accumulate work")
     value = array_operand(array)
+    if name is None:
+        found = ufunc_methods.accumulate(ufunc, value, axis, dtype)
+        return new(found) if out is None else store_out(found, out)
     if values.rank(value) == 0:
         raise UserTypeError("cannot accumulate on a scalar")
     loop = _reduction_dtype(ufunc, value, dtype)

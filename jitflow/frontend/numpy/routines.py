@@ -37,7 +37,10 @@ NO_OPTIONS: Options = MappingProxyType({})
 
 def fresh(name: str = "k") -> Dim:
     """A size that a call will bind."""
-    return current_trace().size(name)
+    trace = current_trace()
+    size = trace.size(name)
+    trace.found_sizes.add(str(size))
+    return size
 
 
 def path_of(function: Routine) -> str:

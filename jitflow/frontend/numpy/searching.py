@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -13,16 +13,16 @@ from jitflow.frontend.numpy import selections, values
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.elementwise import where as choose_where
+from jitflow.frontend.numpy.indexing import unravelled
 from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, numpy_says
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64
 
-__all__ = ["FUNCTIONS", "compress_method", "nonzero", "searchsorted", "unravelled"]
+__all__ = ["FUNCTIONS", "compress_method", "nonzero", "searchsorted"]
 
 
 # -- where a condition holds -----------------------------------------------------------------------------
@@ -34,20 +34,6 @@ def nonzero(a: Any) -> tuple[Any, ...]:
         numpy_says(np.nonzero, np.zeros(()))
     found = selections.positions(values.cast(value, BOOL))
     return tuple(map(new, unravelled(found, values.dims(value))))
-
-
-def unravelled(positions: Value, dims: Sequence[Dim]) -> list[Value]:
-    """Positions in C order as one index for each axis."""
-    indices = []
-    for axis in range(len(dims)):
-        inner = product(list(dims[axis + 1 :]))
-        index = positions
-        if inner != 1:
-            index = emit("floor_divide", index, values.size_value(inner))
-        if axis:
-            index = emit("remainder", index, values.size_value(dims[axis]))
-        indices.append(index)
-    return indices
 
 
 def flatnonzero(a: Any) -> Any:

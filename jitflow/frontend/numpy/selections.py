@@ -22,11 +22,11 @@ from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import Trace, current_trace
 from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.ir.core import Value
-from jitflow.ir.dims import product
+from jitflow.ir.dims import Dim, product, symbols
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Tensor
 
-__all__ = ["SelectionTracer", "elementwise", "folded", "mask_of", "positions", "require_fit", "same_mask", "select", "selected_flat"]
+__all__ = ["SelectionTracer", "elementwise", "folded", "mask_of", "positions", "require_fit", "require_size", "same_mask", "select", "selected_flat"]
 
 
 class SelectionTracer(ArrayTracer):
@@ -79,7 +79,7 @@ class SelectionTracer(ArrayTracer):
 
 def mask_of(item: Any) -> Value | None:
     """The mask that an item of an index is, None if it is none."""
-    if not isinstance(item, tracers.ArrayTracer | np.ndarray | list) or isinstance(item, list) and not item:
+    if not isinstance(item, tracers.ArrayTracer | np.ndarray | list) or (isinstance(item, list) and not item):
         return None
     if isinstance(item, tracers.ArrayTracer):
         return item.value if item.ndim and item.dtype == np.bool_ else None
@@ -91,15 +91,19 @@ def mask_of(item: Any) -> Value | None:
 
 def require_fit(mask: Value, dims: Sequence[Any]) -> None:
     """Raise IndexError, now or at run time, unless a mask has the sizes of the leading axes."""
-    message = "boolean index did not match indexed array along axis {axis}; size of axis is {{}} but size of "
-    message += "corresponding boolean axis is {{}}"
     if values.rank(mask) > len(dims):
         raise UserIndexError(
             f"too many indices for array: array is {len(dims)}-dimensional, but {values.rank(mask)} were indexed"
         )
     for axis, (dim, size) in enumerate(zip(values.dims(mask), dims, strict=False)):
-        found = [values.size(size), values.size(dim)]
-        broadcasting.require_equal_sizes(size, dim, message.format(axis=axis), found, IndexError)
+        require_size(dim, size, axis)
+
+
+def require_size(dim: Dim, size: Dim, axis: int) -> None:
+    """Raise IndexError, now or at run time, unless a mask's axis has the size of the array's."""
+    message = f"boolean index did not match indexed array along axis {axis}; size of axis is {{}} but size of "
+    found = [values.size(size), values.size(dim)]
+    broadcasting.require_equal_sizes(size, dim, f"{message}corresponding boolean axis is {{}}", found, IndexError)
 
 
 def select(value: Value, mask: Value) -> Any:
@@ -118,7 +122,18 @@ def selected_flat(value: Value, mask: Value) -> Value:
 
 
 def positions(mask: Value) -> Value:
-    """Where a mask holds, counted along its elements in C order: i64 of a size of its own.
+    """Where a mask holds, counted along its elements in C order: i64 of a size of its own, the same for one mask."""
+    trace = current_trace()
+    scope, found = trace.found_positions.get(mask, (None, None))
+    if found is None or scope not in set(trace.scope.around()):
+        found = _found(mask)
+        trace.found_positions[mask] = (trace.scope, found)
+        trace.found_sizes.update(symbols(values.dims(found)[0]))
+    return found
+
+
+def _found(mask: Value) -> Value:
+    """`positions`, for the first time.
 
     One pass: every position is written behind those found so far, and counts if the mask holds there.
     """

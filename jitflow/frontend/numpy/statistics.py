@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.calling import compute, store_out, where_mask
 from jitflow.frontend.numpy.operands import (
@@ -23,7 +23,6 @@ from jitflow.frontend.numpy.operands import (
     new,
     numpy_says,
     operand,
-    refuse,
 )
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
 from jitflow.frontend.numpy.shape import broadcast_value
@@ -177,8 +176,6 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
         aweights: Any = None, *, dtype: Any = None) -> Any:  # fmt: skip
     if ddof is not None and ddof != int(ddof):
         raise UserValueError("ddof must be integer")
-    if fweights is not None:
-        raise refuse("np.cov with fweights", "repeat the observations, or use aweights")
     given = [new(array_operand(item)) for item in (m, y) if item is not None]
     for name, item in zip("my", given, strict=False):
         if item.ndim > 2:
@@ -187,6 +184,8 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
     rows = [_observations(item, loop, bool(rowvar)) for item in given]
     table = rows[0] if len(rows) == 1 else np.concatenate(rows, axis=0)
     lost = (0 if bias else 1) if ddof is None else int(ddof)
+    if fweights is not None:
+        return _frequency_cov(table, fweights, aweights, lost)
     if aweights is None:
         mean_of_rows = np.mean(table, axis=1)
         freedom: Any = table.shape[1] - lost
@@ -201,6 +200,33 @@ def cov(m: Any, y: Any = None, rowvar: Any = True, bias: Any = False, ddof: Any 
         turned = (centred * weight).T
     positive = np.maximum(np.multiply(freedom, 1.0), 0.0)
     return np.squeeze(np.dot(centred, np.conjugate(turned)) * np.true_divide(1, positive))
+
+
+def _frequency_cov(table: Any, fweights: Any, aweights: Any, lost: int) -> Any:
+    """The covariance where each observation counts ``fweights`` times."""
+    times = new(as_value(fweights))
+    if times.dtype.kind not in "iub" and times.dtype.kind != "f":
+        raise UserTypeError("fweights must be integer")
+    counts = np.multiply(times, 1.0)
+    whole = np.all(np.equal(counts, np.rint(counts)))
+    values.check(values.as_scalar(array_operand(whole)), TypeError, "fweights must be integer")
+    if counts.ndim > 1:
+        raise UserRuntimeError("cannot handle multidimensional fweights")
+    negative = np.any(np.less(counts, 0))
+    some = emit("logical_not", values.as_scalar(array_operand(negative)))
+    values.check(some, ValueError, "fweights cannot be negative")
+    weight = counts if aweights is None else counts * np.ravel(new(as_value(aweights, F64)))
+    mean_of_rows, sums = average(table, axis=1, weights=weight, returned=True)
+    total = sums[0]
+    if lost == 0:
+        freedom = total
+    elif aweights is None:
+        freedom = total - lost
+    else:
+        freedom = total - lost * np.sum(weight * np.ravel(new(as_value(aweights, F64)))) / total
+    centred = table - mean_of_rows[:, None]
+    product = np.dot(centred, np.conjugate((centred * weight).T))
+    return np.squeeze(product * np.true_divide(1, np.maximum(freedom, 0.0)))
 
 
 def _observations(item: Any, dtype: Any, rowvar: bool) -> Any:

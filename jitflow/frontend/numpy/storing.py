@@ -127,7 +127,8 @@ def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
 
 
 def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Operand, combine: str = "set") -> None:
-    target = values.dims(moved)[:before] + values.dims(indices[0]) + values.dims(moved)[before + len(indices) :]
+    looked_up = next((values.dims(index) for index in indices if values.rank(index)), ())
+    target = values.dims(moved)[:before] + looked_up + values.dims(moved)[before + len(indices) :]
     dtype = values.dtype_of_value(moved)
     value = values.as_scalar(convert(given, dtype))
     if values.rank(value):

@@ -47,8 +47,8 @@ def wrap(value: Value, *, owned: bool | None = None) -> Any:
 def lift(operand: Any) -> Value:
     """The IR value of an operand: a tracer, an array, a Python number or a NumPy scalar.
 
-    Arrays built while tracing become constants when they have up to `LARGEST_LITERAL` elements. Raises `UserTypeError`
-    for anything else.
+    Arrays built while tracing become constants if they have up to `LARGEST_LITERAL` elements, else inputs.
+    Raises `UserTypeError` for anything else.
     """
     if isinstance(operand, Tracer):
         return operand.value
@@ -125,6 +125,9 @@ def element_type(dtype: np.dtype[Any]) -> DType:
 
 def _literal(array: np.ndarray[Any, Any]) -> Value:
     dtype = element_type(array.dtype)
+    capture = current_trace().capture
+    if array.size > LARGEST_LITERAL and capture is not None:
+        return current_trace().make("copy", capture(array))
     if array.size > LARGEST_LITERAL:
         raise located(
             UserNotImplementedError(

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jitflow.errors import UserNotImplementedError
 from tests.frontend.numpy.both import check_both
-from tests.frontend.numpy.oracle import check, check_function, check_sizes, sample
+from tests.frontend.numpy.oracle import check, check_function, check_sizes, run, sample
 
 LINE, MATRIX = sample("f8", 6), sample("i4", 3, 4)
 BITS = sample("?", 3, 11)
@@ -64,6 +65,12 @@ def test_editing(program: Any, arguments: tuple[Any, ...]):
     check_both(program, *arguments)
 
 
+def test_functions_of_functions():
+    check(lambda x: np.apply_over_axes(np.sum, x, [0, 1]), MATRIX)
+    with pytest.raises(UserNotImplementedError, match="apply_along_axis"):
+        run(lambda x: np.apply_along_axis(np.sum, 0, x), (MATRIX,))
+
+
 def test_positions():
     def crossed(x: Any) -> Any:
         return x[np.ix_([0, 2], [3, 1])], x[np.ix_(x[:, 0] > 0, [1, 2])]
@@ -74,4 +81,8 @@ def test_positions():
     check(lambda i: np.unravel_index(i, (3, 4)), np.array([0, 12]))
     check(lambda x: np.unravel_index(np.argmax(x), x.shape), MATRIX)
     check_both(lambda x: x[np.unravel_index(np.argmax(x), x.shape)], MATRIX)
+    for mode in ("raise", "clip", "wrap", ("wrap", "clip"), "odd"):
+        check(lambda i, j: np.ravel_multi_index((i, j), (3, 4), mode), np.array([0, 2, 3]), np.array([[1], [5], [-2]]))
+    check(lambda i, j: np.ravel_multi_index((i, j), (3, 4), order="F"), np.array([0, 2]), np.array([1, 3]))
+    check(lambda i: np.ravel_multi_index((i, 1), (3, 4)), 2)
     check_sizes(lambda x: np.delete(x, 0), lambda n: (sample("f8", n),), (4, 2, 7))

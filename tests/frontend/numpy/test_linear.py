@@ -218,3 +218,28 @@ def test_matrices_of_many_sizes():
 def test_matrix_power(power: int):
     check(lambda x: np.linalg.matrix_power(x, power), np.sign(sample("i4", 3, 3)))
     check(lambda x: np.linalg.matrix_power(x, power), sample("f8", 2, 3, 3))
+
+
+SQUARE = sample("f8", 3, 3)
+
+
+@pytest.mark.parametrize("ord", [2, -2, "nuc", "odd"])
+def test_spectral_norms(ord: Any):
+    for array in (SQUARE, MATRIX.astype("f8"), sample("f4", 2, 3, 4), sample("c16", 3, 4), sample("i4", 3, 3)):
+        check(lambda x: np.linalg.norm(x, ord, axis=(-2, -1)), array, tolerance=REDUCTION)
+        check(lambda x: np.linalg.matrix_norm(x, ord=ord, keepdims=True), array, tolerance=REDUCTION)
+    check(lambda x: np.linalg.norm(x, ord, axis=(0, 2)), sample("f8", 2, 3, 4), tolerance=REDUCTION)
+
+
+def test_powers_of_the_inverse():
+    for power in (-1, -3):
+        check(lambda x: np.linalg.matrix_power(x, power), SQUARE, tolerance=REDUCTION)
+
+
+def test_covariance_of_repeated_observations():
+    rows, times, weights = sample("f8", 3, 4), np.array([1, 2, 0, 3]), np.array([0.5, 1.0, 2.0, 1.5])
+    check(lambda x, f: np.cov(x, fweights=f), rows, times, tolerance=REDUCTION)
+    check(lambda x, f, a: np.cov(x, fweights=f, aweights=a), rows, times, weights, tolerance=REDUCTION)
+    check(lambda x, f, a: np.cov(x, fweights=f, aweights=a, ddof=0), rows, times, weights, tolerance=REDUCTION)
+    check(lambda x, f: np.cov(x, fweights=f), rows, times - 1)
+    check(lambda x, f: np.cov(x, fweights=f), rows, times + 0.5)

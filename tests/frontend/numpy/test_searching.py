@@ -124,3 +124,62 @@ def _runs(x: Any) -> Any:
 def test_run_length_encoding():
     check_function(_runs, np.array([3, 3, 1, 1, 1, 2]))
     check_both(lambda x: np.diff(np.flatnonzero(x)), np.array([0, 1, 0, 0, 1, 1]))
+
+
+MASKED = [
+    f(lambda x: x[x[:, 0] > 0, 1], MATRIX),
+    f(lambda x: x[:, x[0] > 0], MATRIX),
+    f(lambda x: x[..., x[0, 0] > 0], CUBE),
+    f(lambda x: x[x[:, 0, 0] > 0, 1:, x[0, 0] * 0 == 0], np.ones((2, 3, 2))),
+    f(lambda x: x[[0, 1], x[0] > 100], MATRIX),
+    f(lambda x: x[1, x[0] > 0], MATRIX),
+    f(lambda x: x[x[:, :, 0] > 0, 0], CUBE),
+    f(lambda x: x[0, x[0, :2] > 0], MATRIX),
+    f(lambda x: x[None, x[:, 0] > 0], MATRIX),
+]
+
+
+@pytest.mark.parametrize(("program", "arguments"), MASKED)
+def test_masks_among_other_indices(program: Any, arguments: tuple[Any, ...]):
+    check_both(program, *arguments)
+
+
+def _written(x: Any, y: Any) -> Any:
+    z = x * 1
+    z[z[:, 0] > 0, 1] = 7
+    z[0, z[0] > 1] += 1
+    z[:, y] = 0
+    return z
+
+
+def test_writing_by_masks_among_other_indices():
+    check_function(_written, MATRIX, np.array([True, False, False, True, False]))
+
+
+@pytest.mark.parametrize("counts", [(3, 3), (3, 1), (1, 3), (0, 1), (1, 0), (0, 0), (1, 1), (2, 3), (0, 2)])
+def test_sizes_that_data_decides_meet(counts: tuple[int, int]):
+    one, other = (np.arange(1, 6) <= count for count in counts)
+    x, y = LINE[:5], LINE[2:]
+    check_both(lambda x, y, a, b: np.sort(x[a]) + np.sort(y[b]), x, y, one, other)
+    check_both(lambda x, y, a, b: np.sort(x[a]) * 2 - y[b] + 1, x, y, one, other)
+    check_both(lambda x, y, a, b: np.sort(x[a])[:, None] + np.sort(y[b]), x, y, one, other)
+    check_both(lambda x, a: np.sort(x[a]) + x, x, one)
+    check_both(lambda x, a: np.sort(x[a]) + x[:3], x, one)
+    check_both(lambda x, a: np.stack([np.sort(x[a]), np.sort(x[a]) * 2]), x, one)
+
+
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.maximum, np.hypot, np.logical_and],
+                         ids=lambda ufunc: ufunc.__name__)  # fmt: skip
+def test_methods_of_ufuncs(ufunc: Any):
+    for array in (MATRIX, sample("f4", 4, 5), sample("?", 4, 5)):
+        for axis in (0, 1, -1):
+            check(lambda x: ufunc.reduceat(x, [0, 2, 1], axis=axis), array)
+            check(lambda x: ufunc.accumulate(x, axis=axis), array, message=False)
+        check(lambda x: ufunc.reduce(x, axis=0), array, message=False)
+        check(lambda x: ufunc.reduce(x, axis=1, keepdims=True), array, message=False)
+        check(lambda x: ufunc.reduce(x, axis=None), array, message=False)
+        check(lambda x: ufunc.reduce(x[0, 0]), array, message=False)
+    check(lambda x, i: ufunc.reduceat(x, i), LINE, np.array([0, 3, 3, 1]))
+    check(lambda x, i: ufunc.reduceat(x, i), LINE, np.array([0, 9]))
+    check(lambda x: ufunc.reduceat(x, [0, 1], dtype="f4"), LINE)
+    check_both(lambda x, i: ufunc.reduceat(x, i) * 2, LINE, np.array([0, 3]))

@@ -241,3 +241,16 @@ def test_rearranging_many_sizes():
     check_sizes(lambda x: np.repeat(x, 2), lambda n: (sample("f4", n),))
     check_sizes(lambda x: np.tile(x, 2), lambda n: (sample("f4", n),))
     check_sizes(lambda x: np.pad(x, 1), lambda n: (sample("f4", n),))
+
+
+@pytest.mark.parametrize("mode", ["linear_ramp", "maximum", "mean", "median", "minimum"])
+def test_padding_by_numpy(mode: str):
+    check(lambda x: np.pad(x, 2, mode), sample("f8", 3, 4))
+    check(lambda x: np.pad(x, ((1, 2), (0, 3)), mode), sample("i4", 3, 4))
+
+
+def test_options_of_padding():
+    check(lambda x: np.pad(x, 2, "linear_ramp", end_values=(3, 4)), sample("f8", 3))
+    check(lambda x: np.pad(x, 2, "mean", stat_length=2), sample("f8", 5))
+    check(lambda x: np.pad(x, 2, "reflect", reflect_type="odd"), sample("f8", 5))
+    check(lambda x: np.pad(x, 2, "empty")[2:-2], sample("f8", 5))

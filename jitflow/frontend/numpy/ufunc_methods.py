@@ -1,0 +1,64 @@
+"""Methods of ufuncs that no kernel computes: NumPy's own loops, called as routines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserValueError
+from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, normalized_axes, refuse, static_int
+from jitflow.frontend.numpy.routines import library_call, sampled
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.runtime import routines
+
+__all__ = ["accumulate", "reduce", "reduceat"]
+
+
+def _options(ufunc: np.ufunc, axis: Any, dtype: Any) -> dict[str, Any]:
+    if getattr(np, ufunc.__name__, None) is not ufunc:
+        raise refuse(f"a method of the ufunc {ufunc.__name__}", "write the loop, or use NumPy's own ufuncs")
+    return {"ufunc": ufunc.__name__, "axis": axis, "dtype": None if dtype is None else dtype_argument(dtype)}
+
+
+def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    """``ufunc.reduceat``: a reduction of each stretch that two neighbouring indices bound."""
+    value, marks = array_operand(array), array_operand(indices)
+    place = static_int(axis, "axis")
+    (axis_found,) = normalized_axes(place, values.rank(value))
+    dims = values.dims(value)
+    options = _options(ufunc, place, dtype)
+    kind = _kind(ufunc, value, dtype, routines.accumulate)
+    shape: tuple[Dim, ...] = (*dims[:axis_found], *values.dims(marks), *dims[axis_found + 1 :])
+    if values.rank(marks) != 1 or not values.dtype_of_value(marks).is_integer:
+        raise UserValueError("expected a line of integers as indices of reduceat")
+    (found,) = library_call(routines.reduceat, [value, marks], [shape], options, kinds=[kind])
+    return new(found) if out is None else store_out(found, out)
+
+
+def accumulate(ufunc: np.ufunc, value: Value, axis: Any, dtype: Any) -> Value:
+    """``ufunc.accumulate`` of a ufunc that has no op of its own."""
+    options = _options(ufunc, static_int(axis, "axis"), dtype)
+    (found,) = library_call(routines.accumulate, [value], [values.dims(value)], options)
+    return found
+
+
+def reduce(ufunc: np.ufunc, value: Value, axis: Any, dtype: Any, keepdims: bool) -> Value:
+    """``ufunc.reduce`` of a ufunc that has no op of its own."""
+    if ufunc.nin != 2 or ufunc.nout != 1 or ufunc.signature is not None:
+        raise UserValueError("reduce only supported for binary functions")
+    normalized_axes(axis, max(values.rank(value), 1))
+    places = normalized_axes(axis, values.rank(value)) if values.rank(value) else ()
+    option = None if axis is None or not values.rank(value) else places
+    dims = values.dims(value)
+    kept = tuple(1 if place in places else dim for place, dim in enumerate(dims) if keepdims or place not in places)
+    options = {**_options(ufunc, option, dtype), "keepdims": keepdims}
+    (found,) = library_call(routines.reduce, [value], [kept or None], options)
+    return found
+
+
+def _kind(ufunc: np.ufunc, value: Value, dtype: Any, routine: Any) -> Any:
+    return sampled(routine, [value], _options(ufunc, 0, dtype)).dtype
