@@ -8,7 +8,7 @@ of branches, checks that were passed) are subtracted where that may help.
 
     i <= n - 1,  j <= i - 1    |-    n - j - 2 >= 0      since  n - (i - 1) - 2  =  n - i - 1  >=  n - (n - 1) - 1  =  0
 
-A proof is right or is not found: the search ends after some dozen steps.
+A proof is right or is not found: the search, which tries with few facts first, ends after some dozen steps.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.core import Fact
-from jitflow.ir.dims import Call, Dim, Expression, Symbol, substitute, symbol, symbols
+from jitflow.ir.dims import Call, Dim, Expression, Monomial, Symbol, symbol, symbols
 
 __all__ = ["Bounds", "Choice"]
 
-_STEPS = 80
+_STEPS = 24
 _LARGEST = (1 << 63) - 1
+_HUGE = 1 << 62
 _FACTS = 2
 """How many known inequalities may be subtracted, one after the other."""
 
@@ -60,6 +61,11 @@ class Bounds:
         self._order: dict[str, int] = {}
         self._steps = 0
         self._failed: set[Dim] = set()
+        self._seen: set[tuple[Dim, int, int]] = set()
+        self._above: dict[str, set[str]] = {}
+        """From sizes to those that something has been said about that may bound them from above."""
+        self._capped: set[str] = set()
+        """Sizes that are never above some number."""
         for dim in _as_dims(facts):
             self.learn(dim)
 
@@ -72,17 +78,25 @@ class Bounds:
         self.upper.setdefault(name, []).extend(upper)
         if signed:
             self.signed.add(name)
+        for bound in upper:
+            self._note_above(name, bound)
 
     def choose(self, name: str, choice: Choice) -> None:
         """Enter an integer that is one of several."""
-        self.name(name, signed=True)
+        self.name(name, signed=True, upper=[])
         self.choices[name] = choice
+        for option in choice.options:
+            self._note_above(name, option)
+        for given in choice.given:
+            for dim in given:
+                self._note_fact(dim)
 
     def learn(self, dim: Dim) -> None:
         """From here on ``dim`` is at least 0, until `forget`."""
         if not isinstance(dim, int) and dim not in self.facts:
             self.facts.append(dim)
             self._failed.clear()
+            self._note_fact(dim)
 
     def mark(self) -> int:
         """How much is known now, for `forget`."""
@@ -91,6 +105,21 @@ class Bounds:
     def forget(self, mark: int) -> None:
         """Forget the facts that were learnt since `mark`."""
         del self.facts[mark:]
+
+    def _note_above(self, name: str, bound: Dim) -> None:
+        if isinstance(bound, int):
+            if bound < _HUGE:
+                self._capped.add(name)
+        else:
+            self._above.setdefault(name, set()).update(symbols(bound))
+
+    def _note_fact(self, dim: Dim) -> None:
+        if isinstance(dim, Expression):
+            names = set(symbols(dim))
+            for name in names:
+                self._above.setdefault(name, set()).update(names)
+            if len(names) == 1:
+                self._capped |= names
 
     # Proving
 
@@ -102,11 +131,42 @@ class Bounds:
             return True
         if dim in self._failed:
             return False
-        self._steps = _STEPS
-        proved = self._holds(dim, _FACTS, self.facts)
-        if not proved:
+        if self._is_hopeless(dim):
             self._failed.add(dim)
-        return proved
+            return False
+        for facts in range(_FACTS + 1 if self.facts or self.choices else 1):
+            self._steps, self._seen = _STEPS, set()
+            if self._holds(dim, facts, self.facts):
+                return True
+        self._failed.add(dim)
+        return False
+
+    def _is_hopeless(self, dim: Expression) -> bool:
+        """Whether something is subtracted that nothing ties to what is added."""
+        added: set[str] = set()
+        subtracted: set[str] = set()
+        for monomial, coefficient in dim.terms:
+            if not monomial and coefficient > _HUGE:
+                return False
+            for atom in monomial:
+                if isinstance(atom, Call):
+                    added.update(_names(atom))
+                else:
+                    (added if coefficient > 0 else subtracted).add(atom.name)
+        return not all(self._reaches(name, added) for name in subtracted)
+
+    def _reaches(self, name: str, targets: set[str]) -> bool:
+        seen = {name}
+        pending = [name]
+        while pending:
+            name = pending.pop()
+            if name in targets or name in self._capped:
+                return True
+            for other in self._above.get(name, ()):
+                if other not in seen:
+                    seen.add(other)
+                    pending.append(other)
+        return False
 
     def fits(self, dim: Dim) -> bool:
         """Whether ``dim`` is one of the integers of 64 bits."""
@@ -122,17 +182,35 @@ class Bounds:
         if self._plainly(dim):
             return True
         self._steps -= 1
-        if self._steps < 0:
+        if self._steps < 0 or (dim, facts, len(known)) in self._seen:
             return False
+        self._seen.add((dim, facts, len(known)))
         for alternative in self._worst(dim):
+            if self._steps < 0:
+                return False
             if all(self._holds(case, facts, (*known, *given)) for case, given in alternative):
                 return True
         if facts:
-            names = set(symbols(dim))
+            wanted = self._open_terms(dim)
             for fact in known:
-                if not names.isdisjoint(symbols(fact)) and self._holds(dim - fact, facts - 1, known):
-                    return True
+                if isinstance(fact, Expression) and any((m, c > 0) in wanted for m, c in fact.terms):
+                    if self._steps < 0:
+                        return False
+                    if self._holds(dim - fact, facts - 1, known):
+                        return True
         return False
+
+    def _open_terms(self, dim: Expression) -> set[tuple[Monomial, bool]]:
+        """The terms, with their signs, that keep ``dim`` from being plainly at least 0.
+
+        If that is a number alone, those that might make up for it.
+        """
+        terms = {
+            (monomial, coefficient > 0)
+            for monomial, coefficient in dim.terms
+            if monomial and (coefficient < 0 or not all(map(self._natural, monomial)))
+        }
+        return terms or {(monomial, True) for monomial, _ in dim.terms if monomial}
 
     def _plainly(self, dim: Expression) -> bool:
         """Whether every term of ``dim`` is at least 0."""
@@ -148,6 +226,7 @@ class Bounds:
 
     def _worst(self, dim: Expression) -> Iterator[_Cases]:
         """Ways to get rid of an atom: in each, ``dim`` holds if all its cases do, under what is given in them."""
+        constant = next((coefficient for monomial, coefficient in dim.terms if not monomial), 0)
         for atom in self._atoms(dim):
             factor = _factor(dim, atom)
             if factor is None:
@@ -157,9 +236,10 @@ class Bounds:
                     yield from _without_call(dim, atom, factor)
                 continue
             rises, falls = self._sign(factor)
+            own = symbol(atom.name)
             choice = self.choices.get(atom.name)
             if choice is not None:
-                cases = [substitute(dim, {atom.name: option}) for option in choice.options]
+                cases = [dim + (option - own) * factor for option in choice.options]
                 given = choice.given or ((),) * len(cases)
                 if choice.kind == "any" or (choice.kind == "min" and rises) or (choice.kind == "max" and falls):
                     yield list(zip(cases, given, strict=True))
@@ -167,11 +247,10 @@ class Bounds:
                     yield from ([(case, ())] for case in cases)
             bounds = self.lower if rises else self.upper if falls else {}
             for bound in bounds.get(atom.name, ()):
-                yield [(substitute(dim, {atom.name: bound}), ())]
-            if rises:
-                yield [(substitute(dim, {atom.name: -_LARGEST - 1 if self._is_signed(atom.name) else 0}), ())]
-            elif falls:
-                yield [(substitute(dim, {atom.name: _LARGEST}), ())]
+                if not isinstance(bound, int) or abs(bound) < _HUGE or abs(constant) > _HUGE:
+                    yield [(dim + (bound - own) * factor, ())]
+            if falls and constant > _HUGE:
+                yield [(dim + (_LARGEST - own) * factor, ())]
 
     def _is_signed(self, name: str) -> bool:
         return name in self.signed or name.startswith("$")
@@ -184,12 +263,15 @@ class Bounds:
         return self._plainly(factor), isinstance(negative, Expression) and self._plainly(negative)
 
     def _atoms(self, dim: Expression) -> list[Symbol | Call]:
-        """The atoms of ``dim``, calls first, then the latest sizes."""
-        atoms = {atom for monomial, _ in dim.terms for atom in monomial}
-        return sorted(atoms, key=self._when)
+        """The atoms of ``dim``: calls first, then what is subtracted, the latest sizes before earlier ones."""
+        atoms: dict[Symbol | Call, bool] = {}
+        for monomial, coefficient in dim.terms:
+            for atom in monomial:
+                atoms[atom] = atoms.get(atom, False) or coefficient < 0
+        return sorted(atoms, key=lambda atom: (isinstance(atom, Symbol), not atoms[atom], self._when(atom)))
 
-    def _when(self, atom: Symbol | Call) -> tuple[int, str]:
-        return (-len(self._order) - 1 if isinstance(atom, Call) else -self._order.get(atom.name, -1), str(atom))
+    def _when(self, atom: Symbol | Call) -> int:
+        return 0 if isinstance(atom, Call) else -self._order.get(atom.name, -1)
 
 
 def _factor(dim: Expression, atom: Symbol | Call) -> Dim | None:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
-__all__ = ["Call", "Dim", "Expression", "Symbol", "evaluate", "lower_bound", "maximum", "minimum", "product",
-           "substitute", "symbol", "symbols"]  # fmt: skip
+__all__ = ["Call", "Dim", "Expression", "Monomial", "Symbol", "evaluate", "lower_bound", "maximum", "minimum",
+           "product", "substitute", "symbol", "symbols"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
