@@ -12,12 +12,12 @@ import __future__
 import ast
 import linecache
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType
 
 from jitflow.frontend.syntax.build import no_type_parameters
-from jitflow.frontend.syntax.names import AnyFunction
+from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction
 
 __all__ = ["Unreadable", "compiled", "find"]
 
@@ -33,10 +33,15 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Found:
-    """The node of a function, which is shared and must not be changed, and the class that it stands in."""
+    """The node of a function, which is shared and must not be changed, and the class that it stands in.
+
+    ``imported`` are the names that its module imports: Python compiles ``np.sum(x)`` in another way where it knows that
+    ``np`` is a module.
+    """
 
     node: AnyFunction
     owner: str | None
+    imported: tuple[str, ...] = ()
 
 
 def find(code: CodeType) -> Found:
@@ -53,7 +58,7 @@ def find(code: CodeType) -> Found:
     equal: list[Found] = []
     for candidate in candidates:
         try:
-            again = compiled(candidate.node, candidate.owner, code)
+            again = compiled(candidate.node, candidate.owner, code, imported=candidate.imported)
         except (SyntaxError, ValueError, RecursionError):
             continue
         if _same(again, code):
@@ -69,14 +74,26 @@ def find(code: CodeType) -> Found:
 def _index(text: str) -> dict[tuple[int, str], list[Found]]:
     """The functions of a file by the line on which their code begins, and their name."""
     index: dict[tuple[int, str], list[Found]] = {}
-    for found in _functions(ast.parse(text), None):
+    tree = ast.parse(text)
+    imported = tuple(_imported(tree))
+    for found in _functions(tree, None):
         node = found.node
+        found = replace(found, imported=imported)
         if isinstance(node, ast.Lambda):
             key = (node.lineno, _LAMBDA)
         else:
             key = (min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]), node.name)
         index.setdefault(key, []).append(found)
     return index
+
+
+def _imported(root: ast.AST) -> Iterator[str]:
+    """The names that a module imports at its own level."""
+    for node in ast.iter_child_nodes(root):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names if alias.name != "*")
+        elif not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            yield from _imported(node)
 
 
 def _functions(root: ast.AST, owner: str | None) -> Iterator[Found]:
@@ -94,8 +111,10 @@ def _functions(root: ast.AST, owner: str | None) -> Iterator[Found]:
 # -- compiling one function ------------------------------------------------------------------------
 
 
-def compiled(node: AnyFunction, owner: str | None, like: CodeType, *cells: str) -> CodeType:
-    """The code of a function alone, with the free variables of ``like`` and ``cells``."""
+def compiled(
+    node: AnyFunction, owner: str | None, like: CodeType, *cells: str, imported: Sequence[str] = ()
+) -> CodeType:
+    """The code of a function alone, with the free variables of ``like`` and ``cells``, below some imports."""
     free = [*like.co_freevars, *cells]
     statement = _bare(node)
     if owner is not None:
@@ -106,7 +125,8 @@ def compiled(node: AnyFunction, owner: str | None, like: CodeType, *cells: str) 
         defaults=[],
     )  # fmt: skip
     factory = ast.FunctionDef("factory", arguments, [statement], [], **no_type_parameters(ast.FunctionDef))
-    module = ast.Module([ast.fix_missing_locations(_named(factory, node))], [])
+    imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
+    module = ast.Module([ast.fix_missing_locations(_named(part, node)) for part in (*imports, factory)], [])
     code: CodeType = compile(module, like.co_filename, "exec", flags=like.co_flags & _FUTURE, dont_inherit=True)
     for _ in range(2 if owner is None else 3):
         code = next(inner for inner in code.co_consts if isinstance(inner, CodeType))
