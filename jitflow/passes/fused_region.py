@@ -66,10 +66,13 @@ def scheduled(
 ) -> list[Op]:
     """The ops of a region with each group written as one op, behind what it ``needs``.
 
-    A group that ``may_wait`` is written where something needs it, all others where their first op stood.
+    A group that ``may_wait`` is written where something needs it, all others where their first op stood. A view of what
+    is not written yet waits as well: it must not draw a kernel to where it stood.
     """
     ordered: list[Op] = []
+    waiting: list[Op] = []
     emitted: set[Group] = set()
+    missing = {result for op in body for result in op.results}
 
     def emit(group: Group) -> None:
         if group in emitted:
@@ -78,15 +81,20 @@ def scheduled(
         for needed in needs(group):
             emit(needed)
         ordered.append(write(group))
+        missing.difference_update(result for op in group.ops for result in op.results)
 
     for op in body:
         if is_free(op):
-            ordered.append(op)
+            if missing.isdisjoint(op.operands):
+                ordered.append(op)
+                missing.difference_update(op.results)
+            else:
+                waiting.append(op)
         elif not may_wait(group_of[op]):
             emit(group_of[op])
     for group in group_of.values():
         emit(group)
-    return _in_order(ordered)
+    return _in_order(ordered + waiting)
 
 
 def _in_order(ops: list[Op]) -> list[Op]:
