@@ -23,6 +23,7 @@ from jitflow.passes.fastmath import fastmath
 from jitflow.passes.fold import fold
 from jitflow.passes.fuse import fuse
 from jitflow.passes.materialize import materialize
+from jitflow.passes.promote import promote
 from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
 
@@ -33,6 +34,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "fold": fold,
     "simplify": simplify,
     "fastmath": fastmath,
+    "promote": promote,
     "cse": cse,
     "dce": dce,
     "contract": contract,

@@ -32,6 +32,8 @@ from tests.special_numbers import arguments_for
 PIPELINES = {
     "agree": ("agree",),
     "simplify": ("simplify",),
+    "promote": ("promote",),
+    "promote and clean": ("simplify", "promote", "cse", "simplify", "promote", "dce"),
     "cse": ("cse",),
     "dce": ("dce",),
     "optimized": ("agree", "simplify", "cse", "dce"),
