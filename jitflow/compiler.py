@@ -89,7 +89,7 @@ def compile_traced(compilation: Compilation) -> Specialisation:
 def optimize(compilation: Compilation) -> Function:
     """Verify what was traced and run the tensor passes."""
     from jitflow.ir.verifier import verify
-    from jitflow.passes.pipeline import TENSOR_PIPELINE, run_passes
+    from jitflow.passes.pipeline import run_passes, tensor_pipeline
 
     if compilation.optimized is None:
         traced = with_layouts(compilation.traced)
@@ -97,7 +97,9 @@ def optimize(compilation: Compilation) -> Function:
         with compilation.stage("verify"):
             verify(traced, "trace")  # always: it is where the frontend's mistakes are found
         with compilation.stage("optimize"):
-            pipeline = ("fastmath", *TENSOR_PIPELINE) if compilation.fastmath else TENSOR_PIPELINE
+            pipeline = tensor_pipeline(traced)
+            if compilation.fastmath:
+                pipeline = ("fastmath", *pipeline)
             compilation.optimized = run_passes(traced, pipeline, observe=_observer())
     return compilation.optimized
 

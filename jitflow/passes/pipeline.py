@@ -14,6 +14,7 @@ from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, JitflowError
 from jitflow.ir.core import Function
 from jitflow.ir.printer import print_function
+from jitflow.ir.types import Place, Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.agree import agree
 from jitflow.passes.contract import contract
@@ -24,10 +25,12 @@ from jitflow.passes.fold import fold
 from jitflow.passes.fuse import fuse
 from jitflow.passes.materialize import materialize
 from jitflow.passes.promote import promote
+from jitflow.passes.reload import reload
 from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
 
-__all__ = ["FUSION_PIPELINE", "PASSES", "TENSOR_PIPELINE", "Step", "run_passes"]
+__all__ = ["FUSION_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "Step", "run_passes",
+           "tensor_pipeline"]  # fmt: skip
 
 PASSES: dict[str, Callable[[Function], Function]] = {
     "agree": agree,
@@ -41,14 +44,26 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "snapshot": snapshot,
     "materialize": materialize,
     "fuse": fuse,
+    "reload": reload,
 }
 """Every pass by its name."""
 
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse")
+STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce")
+"""What those go through that have variables, loops or branches."""
+
+FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")
 """What groups a tensor function into kernels."""
+
+
+def tensor_pipeline(function: Function) -> tuple[str, ...]:
+    """The passes for a tensor function as it was traced."""
+    stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
+        op.regions or op.name == "variable" for op in function.region.ops
+    )
+    return STORAGE_PIPELINE if stateful else TENSOR_PIPELINE
 
 
 @dataclass(frozen=True, slots=True)

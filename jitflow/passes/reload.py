@@ -15,7 +15,7 @@ It leaves values alone that flow into or out of a region, and those that are nee
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
@@ -72,11 +72,7 @@ class _Reloading:
         for op in ops:
             if self.effects.conflict(op, load):
                 return False
-            nested = [inner for region in op.regions for inner in walk(region)] if op.name != "fusion" else []
-            flows = [*op.operands] if nested else []
-            flows += [
-                operand for inner in nested if inner.name == "yield" or inner.regions for operand in inner.operands
-            ]
+            flows = [operand for inner in _flowing(op) for operand in inner.operands]
             if any(shown.get(operand, operand) is value for operand in flows):
                 return False
         return True
@@ -94,6 +90,17 @@ class _Reloading:
                 (value,) = (operand for operand in region.ops[number].operands if isinstance(operand.type, Tensor))
                 self.values[value] = behind[number].result
         return Region(region.parameters, tuple(ops))
+
+
+def _flowing(op: Op) -> Iterator[Op]:
+    """The ops among an op and those inside it whose operands flow into a region, or out of one."""
+    if not op.regions or op.name == "fusion":
+        return
+    yield op
+    for region in op.regions:
+        yield region.ops[-1]
+        for inner in region.body:
+            yield from _flowing(inner)
 
 
 def _stored(op: Op) -> tuple[Value, Value] | None:

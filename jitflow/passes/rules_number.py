@@ -10,7 +10,7 @@ import numpy as np
 from jitflow.ir.core import Op
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import DType
-from jitflow.ir.types import Index, Scalar, Tensor, Vector
+from jitflow.ir.types import Index, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.fold import ELEMENTWISE
 from jitflow.passes.integers import COMPARISONS, is_integer
 from jitflow.passes.rewrite import Replacement, Rewriter, Rule, dtype_of_value
@@ -41,6 +41,14 @@ def holds_exactly(target: DType, source: DType) -> bool:
 
 def _cast_nothing(op: Op, rewriter: Rewriter) -> Replacement:
     return op.operands[0] if op.operands[0].type == op.result.type else None
+
+
+def _cast_of_number(op: Op, rewriter: Rewriter) -> Replacement:
+    """The number in a 0-d array that is a view of a number."""
+    spread = rewriter.producer(op.operands[0], "broadcast")
+    if spread is None or dims_of(op.operands[0].type) or not isinstance(spread.operands[0].type, Scalar):
+        return None
+    return rewriter.make("cast", spread.operands[0], **op.attributes)
 
 
 def _cast_cast(op: Op, rewriter: Rewriter) -> Replacement:
@@ -197,8 +205,17 @@ def _index_and_back(op: Op, rewriter: Rewriter) -> Replacement:
     return inner.operands[0] if inner.attributes["dtype"].name == "i64" else None
 
 
+def _store_number(op: Op, rewriter: Rewriter) -> Replacement:
+    """Storing a number that is spread over the place is storing the number."""
+    spread = rewriter.producer(op.operands[1], "broadcast")
+    if spread is None or dims_of(spread.operands[0].type):
+        return None
+    return rewriter.add("store", op.operands[0], spread.operands[0])
+
+
 NUMBER_RULES = (
     Rule("cast_nothing", ("cast", "bitcast"), "cast(x) -> x of that type", _cast_nothing),
+    Rule("cast_of_number", ("cast",), "cast(0-d broadcast(a)) -> cast(a)", _cast_of_number),
     Rule("cast_cast", ("cast",), "cast(cast(x)) -> cast(x) if the inner one is exact", _cast_cast),
     Rule("bitcast_bitcast", ("bitcast",), "bitcast(bitcast(x)) -> bitcast(x)", _bitcast_bitcast),
     Rule("scalars_first", ELEMENTWISE, "op(broadcast(a), broadcast(b)) -> broadcast(op(a, b))", _scalars_first),
@@ -208,5 +225,6 @@ NUMBER_RULES = (
     Rule("size_arithmetic", _INDEX_ARITHMETIC, "size(a) + size(b) -> size(a + b)", _size_arithmetic),
     Rule("integer_comparison", COMPARISONS, "a < b -> True or False if known", _integer_comparison),
     Rule("checked_for_nothing", _CHECKED, "a + b, checked -> a + b if it fits", _checked_for_nothing),
+    Rule("store_number", ("store",), "store(p, broadcast(a)) -> store(p, a)", _store_number),
     Rule("index_and_back", ("to_index",), "to_index(cast(i)) -> i", _index_and_back),
 )  # fmt: skip

@@ -24,7 +24,7 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, walk
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.verifier import verify
-from jitflow.passes.pipeline import FUSION_PIPELINE, TENSOR_PIPELINE, run_passes
+from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes, tensor_pipeline
 from tests.compare import EXACT, assert_same
 from tests.frontend.interpreted import Interpreted, _match
 from tests.truth.judge import judge
@@ -110,7 +110,7 @@ def _check_passes(traced: Any, leaves: Sequence[Any]) -> None:
     )
     with quiet():
         expected = interpret(function, *leaves)
-        for name in (*TENSOR_PIPELINE, *FUSION_PIPELINE):
+        for name in (*tensor_pipeline(function), *FUSION_PIPELINE):
             halves = name == "contract" and _multiplies_halves(function)
             function = run_passes(function, (name,))
             verify(function, name)

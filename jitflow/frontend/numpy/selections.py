@@ -26,7 +26,18 @@ from jitflow.ir.dims import Dim, product, symbols
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Tensor
 
-__all__ = ["SelectionTracer", "elementwise", "folded", "mask_of", "positions", "require_fit", "require_size", "same_mask", "select", "selected_flat"]
+__all__ = [
+    "SelectionTracer",
+    "elementwise",
+    "folded",
+    "mask_of",
+    "positions",
+    "require_fit",
+    "require_size",
+    "same_mask",
+    "select",
+    "selected_flat",
+]
 
 
 class SelectionTracer(ArrayTracer):
