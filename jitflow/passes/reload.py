@@ -10,7 +10,8 @@ has seen to for all other loads. It undoes `promote` where what it found was of 
     %1: f64[m] = matmul %a, %0                 %1: f64[n] = load %v
                                                %2: f64[m] = matmul %a, %1
 
-It leaves values alone that flow into or out of a region, and those that are needed before they are stored.
+It leaves values alone that flow into or out of a region, those that are needed before they are stored, and those that
+are reshaped, since a place need not lie in C order as computed arrays do.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import replace
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Tensor
+from jitflow.passes.axes import is_axis_view
 from jitflow.passes.order import reads_of
 
 __all__ = ["reload"]
@@ -54,10 +56,11 @@ class _Reloading:
             for value in {shown.get(value, value) for value in reads_of(op)}:
                 users.setdefault(value, []).append(number)
         ops = list(region.ops)
+        reshaped = _reshaped(region, shown)
         behind: dict[int, Op] = {}
         for number, op in enumerate(ops):
             stored = _stored(op)
-            if stored is None or stored[1] not in made:
+            if stored is None or stored[1] not in made or stored[1] in reshaped:
                 continue
             place, value = stored
             first, last = users[value][0], users[value][-1]
@@ -90,6 +93,20 @@ class _Reloading:
                 (value,) = (operand for operand in region.ops[number].operands if isinstance(operand.type, Tensor))
                 self.values[value] = behind[number].result
         return Region(region.parameters, tuple(ops))
+
+
+def _reshaped(region: Region, shown: dict[Value, Value]) -> set[Value]:
+    """The values that are read, here or in a kernel, through a reshape that relies on C order."""
+    found: set[Value] = set()
+    inside: dict[Value, Value] = {}
+    for op in walk(region):
+        if op.name == "fusion":
+            inside.update(zip(op.regions[0].parameters, op.operands, strict=True))
+        elif op.name == "reshape" and not is_axis_view(op):
+            value = shown.get(op.result, op.operands[0])
+            value = inside.get(value, value)
+            found.add(shown.get(value, value))
+    return found
 
 
 def _flowing(op: Op) -> Iterator[Op]:
