@@ -20,8 +20,7 @@ from tests.gallery import FOLDER, PROGRAMS, compiled, example, plain
 
 NOT_YET = frozenset(
     """
-    bilateral_filter fir_filter kalman kmeans lstm lu mandelbrot_shrinking power_iteration ray_marching sieve
-    vertical_advection
+    bilateral_filter fir_filter kalman kmeans lstm lu mandelbrot_shrinking power_iteration sieve vertical_advection
     """.split()
 )
 
