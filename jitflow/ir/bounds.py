@@ -17,7 +17,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.core import Fact
-from jitflow.ir.dims import Call, Dim, Expression, Monomial, Symbol, symbol, symbols
+from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbol, symbols
+from jitflow.ir.monomials import Monomials, Terms, sizes_in, sum_of
 
 __all__ = ["Bounds", "Choice"]
 
@@ -26,6 +27,9 @@ _LARGEST = (1 << 63) - 1
 _HUGE = 1 << 62
 _FACTS = 2
 """How many known inequalities may be subtracted, one after the other."""
+
+_Cases = Sequence[tuple[Terms, Sequence[Terms]]]
+"""Dims that must all be at least 0, each with inequalities that hold in its case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +44,6 @@ class Choice:
     given: tuple[tuple[Dim, ...], ...] = ()
 
 
-_Cases = Sequence[tuple[Dim, Sequence[Dim]]]
-"""Dims that must all be at least 0, each with inequalities that hold in its case."""
-
-
 class Bounds:
     """What is known of the sizes of a function, and the facts that hold at some point of it.
 
@@ -51,21 +51,26 @@ class Bounds:
     """
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
-        self.lower: dict[str, list[Dim]] = {}
-        self.upper: dict[str, list[Dim]] = {}
-        self.choices: dict[str, Choice] = {}
-        self.signed: set[str] = set()
-        """Names that may be negative as far as is known; what they are never below says more."""
         self.facts: list[Dim] = []
         """Dims that are at least 0."""
+        self._known: list[Terms] = []
+        """The same, as the search has them."""
+        self._monomials = Monomials()
+        self._lower: dict[str, list[Terms]] = {}
+        self._upper: dict[str, list[Terms]] = {}
+        self._choices: dict[str, tuple[str, list[Terms], list[list[Terms]]]] = {}
+        self._signed: set[str] = set()
+        """Names that may be negative as far as is known; what they are never below says more."""
+        self._natural: set[str] = set()
+        """Of these the ones that a number is known for that they are not below, and that is at least 0."""
         self._order: dict[str, int] = {}
-        self._steps = 0
-        self._failed: set[Dim] = set()
-        self._seen: set[tuple[Dim, int, int]] = set()
         self._above: dict[str, set[str]] = {}
         """From sizes to those that something has been said about that may bound them from above."""
         self._capped: set[str] = set()
         """Sizes that are never above some number."""
+        self._failed: set[Dim] = set()
+        self._seen: set[tuple[frozenset[tuple[int, int]], int, int]] = set()
+        self._steps = 0
         for dim in _as_dims(facts):
             self.learn(dim)
 
@@ -74,27 +79,41 @@ class Bounds:
     def name(self, name: str, *, signed: bool = False, lower: Iterable[Dim] = (), upper: Iterable[Dim] = ()) -> None:
         """Enter a size with what it is never below and never above, in terms of earlier ones."""
         self._order[name] = len(self._order)
-        self.lower.setdefault(name, []).extend(lower)
-        self.upper.setdefault(name, []).extend(upper)
         if signed:
-            self.signed.add(name)
+            self._signed.add(name)
+        for bound in lower:
+            self.at_least(name, bound)
         for bound in upper:
-            self._note_above(name, bound)
+            self.at_most(name, bound)
+
+    def at_least(self, name: str, bound: Dim) -> None:
+        """A size is never below ``bound``."""
+        self._lower.setdefault(name, []).append(self._monomials.terms(bound))
+        if isinstance(bound, int) and bound >= 0:
+            self._natural.add(name)
+
+    def at_most(self, name: str, bound: Dim) -> None:
+        """A size is never above ``bound``."""
+        self._upper.setdefault(name, []).append(self._monomials.terms(bound))
+        self._note_above(name, bound)
 
     def choose(self, name: str, choice: Choice) -> None:
         """Enter an integer that is one of several."""
-        self.name(name, signed=True, upper=[])
-        self.choices[name] = choice
+        self.name(name, signed=True)
+        options = [self._monomials.terms(option) for option in choice.options]
+        given = [[self._monomials.terms(dim) for dim in dims] for dims in choice.given] or [[] for _ in options]
+        self._choices[name] = (choice.kind, options, given)
         for option in choice.options:
             self._note_above(name, option)
-        for given in choice.given:
-            for dim in given:
+        for dims in choice.given:
+            for dim in dims:
                 self._note_fact(dim)
 
     def learn(self, dim: Dim) -> None:
         """From here on ``dim`` is at least 0, until `forget`."""
         if not isinstance(dim, int) and dim not in self.facts:
             self.facts.append(dim)
+            self._known.append(self._monomials.terms(dim))
             self._failed.clear()
             self._note_fact(dim)
 
@@ -104,7 +123,7 @@ class Bounds:
 
     def forget(self, mark: int) -> None:
         """Forget the facts that were learnt since `mark`."""
-        del self.facts[mark:]
+        del self.facts[mark:], self._known[mark:]
 
     def _note_above(self, name: str, bound: Dim) -> None:
         if isinstance(bound, int):
@@ -114,45 +133,53 @@ class Bounds:
             self._above.setdefault(name, set()).update(symbols(bound))
 
     def _note_fact(self, dim: Dim) -> None:
-        if isinstance(dim, Expression):
-            names = set(symbols(dim))
-            for name in names:
-                self._above.setdefault(name, set()).update(names)
-            if len(names) == 1:
-                self._capped |= names
+        names = set(symbols(dim))
+        for name in names:
+            self._above.setdefault(name, set()).update(names)
+        if len(names) == 1:
+            self._capped |= names
 
-    # Proving
+    # Asking
 
     def proves(self, dim: Dim) -> bool:
         """Whether ``dim >= 0`` follows."""
         if isinstance(dim, int):
             return dim >= 0
-        if self._plainly(dim):
+        terms = self._monomials.terms(dim)
+        if self._plainly(terms):
             return True
         if dim in self._failed:
             return False
-        if self._is_hopeless(dim):
-            self._failed.add(dim)
-            return False
-        for facts in range(_FACTS + 1 if self.facts or self.choices else 1):
-            self._steps, self._seen = _STEPS, set()
-            if self._holds(dim, facts, self.facts):
-                return True
+        if not self._is_hopeless(terms):
+            for facts in range(_FACTS + 1 if self._known or self._choices else 1):
+                self._steps, self._seen = _STEPS, set()
+                if self._holds(terms, facts, self._known):
+                    return True
         self._failed.add(dim)
         return False
 
-    def _is_hopeless(self, dim: Expression) -> bool:
+    def fits(self, dim: Dim) -> bool:
+        """Whether ``dim`` is one of the integers of 64 bits."""
+        return self.proves(_LARGEST - dim) and self.proves(dim + _LARGEST + 1)
+
+    def may_be_negative(self, dim: Dim) -> bool:
+        """Whether ``dim`` mentions a size that is not known to be at least 0."""
+        return any(self._is_signed(name) and not self.proves(symbol(name)) for name in symbols(dim))
+
+    def _is_signed(self, name: str) -> bool:
+        return name in self._signed or name.startswith("$")
+
+    def _is_hopeless(self, terms: Terms) -> bool:
         """Whether something is subtracted that nothing ties to what is added."""
+        if terms.get(0, 0) > _HUGE:
+            return False
         added: set[str] = set()
         subtracted: set[str] = set()
-        for monomial, coefficient in dim.terms:
-            if not monomial and coefficient > _HUGE:
-                return False
-            for atom in monomial:
-                if isinstance(atom, Call):
-                    added.update(_names(atom))
-                else:
-                    (added if coefficient > 0 else subtracted).add(atom.name)
+        for number, coefficient in terms.items():
+            if coefficient > 0 or self._monomials.call[number] is not None:
+                added |= self._monomials.names[number]
+            else:
+                subtracted |= self._monomials.names[number]
         return not all(self._reaches(name, added) for name in subtracted)
 
     def _reaches(self, name: str, targets: set[str]) -> bool:
@@ -168,153 +195,146 @@ class Bounds:
                     pending.append(other)
         return False
 
-    def fits(self, dim: Dim) -> bool:
-        """Whether ``dim`` is one of the integers of 64 bits."""
-        return self.proves(_LARGEST - dim) and self.proves(dim + _LARGEST + 1)
+    # The search
 
-    def may_be_negative(self, dim: Dim) -> bool:
-        """Whether ``dim`` mentions a size that is not known to be at least 0."""
-        return any(self._is_signed(name) and not self.proves(symbol(name)) for name in symbols(dim))
-
-    def _holds(self, dim: Dim, facts: int, known: Sequence[Dim]) -> bool:
-        if isinstance(dim, int):
-            return dim >= 0
-        if self._plainly(dim):
+    def _holds(self, terms: Terms, facts: int, known: Sequence[Terms]) -> bool:
+        if self._plainly(terms):
             return True
         self._steps -= 1
-        if self._steps < 0 or (dim, facts, len(known)) in self._seen:
+        key = (frozenset(terms.items()), facts, len(known))
+        if self._steps < 0 or key in self._seen:
             return False
-        self._seen.add((dim, facts, len(known)))
-        for alternative in self._worst(dim):
+        self._seen.add(key)
+        for alternative in self._worst(terms):
             if self._steps < 0:
                 return False
             if all(self._holds(case, facts, (*known, *given)) for case, given in alternative):
                 return True
         if facts:
-            wanted = self._open_terms(dim)
+            wanted = self._open_terms(terms)
             for fact in known:
-                if isinstance(fact, Expression) and any((m, c > 0) in wanted for m, c in fact.terms):
+                if any((number, coefficient > 0) in wanted for number, coefficient in fact.items()):
                     if self._steps < 0:
                         return False
-                    if self._holds(dim - fact, facts - 1, known):
+                    if self._holds(sum_of(terms, fact, -1), facts - 1, known):
                         return True
         return False
 
-    def _open_terms(self, dim: Expression) -> set[tuple[Monomial, bool]]:
-        """The terms, with their signs, that keep ``dim`` from being plainly at least 0.
+    def _open_terms(self, terms: Terms) -> set[tuple[int, bool]]:
+        """The terms, with their signs, that keep a dim from being plainly at least 0.
 
         If that is a number alone, those that might make up for it.
         """
-        terms = {
-            (monomial, coefficient > 0)
-            for monomial, coefficient in dim.terms
-            if monomial and (coefficient < 0 or not all(map(self._natural, monomial)))
+        found = {
+            (number, coefficient > 0)
+            for number, coefficient in terms.items()
+            if number and (coefficient < 0 or not self._is_natural(number))
         }
-        return terms or {(monomial, True) for monomial, _ in dim.terms if monomial}
+        return found or {(number, True) for number in terms if number}
 
-    def _plainly(self, dim: Expression) -> bool:
-        """Whether every term of ``dim`` is at least 0."""
-        return all(coefficient >= 0 and all(map(self._natural, monomial)) for monomial, coefficient in dim.terms)
+    def _plainly(self, terms: Terms) -> bool:
+        """Whether every term is at least 0."""
+        return all(
+            coefficient >= 0 and (not number or self._is_natural(number)) for number, coefficient in terms.items()
+        )
 
-    def _natural(self, atom: Symbol | Call) -> bool:
+    def _is_natural(self, number: int) -> bool:
+        """Whether a monomial is at least 0."""
+        return all(map(self._is_natural_atom, self._monomials.all[number]))
+
+    def _is_natural_atom(self, atom: Symbol | Call) -> bool:
         if isinstance(atom, Symbol):
-            return not self._is_signed(atom.name) or any(
-                isinstance(bound, int) and bound >= 0 for bound in self.lower.get(atom.name, ())
-            )
-        parts = [operand >= 0 if isinstance(operand, int) else self._plainly(operand) for operand in atom.operands]
+            return not self._is_signed(atom.name) or atom.name in self._natural
+        parts = (
+            operand >= 0 if isinstance(operand, int) else self._plainly(self._monomials.terms(operand))
+            for operand in atom.operands
+        )
         return any(parts) if atom.operator == "max" else all(parts)
 
-    def _worst(self, dim: Expression) -> Iterator[_Cases]:
-        """Ways to get rid of an atom: in each, ``dim`` holds if all its cases do, under what is given in them."""
-        constant = next((coefficient for monomial, coefficient in dim.terms if not monomial), 0)
-        for atom in self._atoms(dim):
-            factor = _factor(dim, atom)
-            if factor is None:
-                continue
-            if isinstance(atom, Call):
-                if isinstance(factor, int):
-                    yield from _without_call(dim, atom, factor)
-                continue
-            rises, falls = self._sign(factor)
-            own = symbol(atom.name)
-            choice = self.choices.get(atom.name)
-            if choice is not None:
-                cases = [dim + (option - own) * factor for option in choice.options]
-                given = choice.given or ((),) * len(cases)
-                if choice.kind == "any" or (choice.kind == "min" and rises) or (choice.kind == "max" and falls):
-                    yield list(zip(cases, given, strict=True))
-                elif rises or falls:
-                    yield from ([(case, ())] for case in cases)
-            bounds = self.lower if rises else self.upper if falls else {}
-            for bound in bounds.get(atom.name, ()):
-                if not isinstance(bound, int) or abs(bound) < _HUGE or abs(constant) > _HUGE:
-                    yield [(dim + (bound - own) * factor, ())]
-            if falls and constant > _HUGE:
-                yield [(dim + (_LARGEST - own) * factor, ())]
+    def _worst(self, terms: Terms) -> Iterator[_Cases]:
+        """Ways to get rid of an atom: in each, the dim holds if all its cases do, under what is given in them."""
+        for number in sorted((number for number in terms if number), key=lambda number: self._turn(number, terms)):
+            call, name = self._monomials.call[number], self._monomials.symbol[number]
+            if call is not None:
+                yield from self._without_call(terms, number, call)
+            elif name is not None and sum(name in self._monomials.names[other] for other in terms) == 1:
+                yield from self._without_symbol(terms, number, name)
+            elif name is None:
+                yield from self._without_factor(terms, number)
 
-    def _is_signed(self, name: str) -> bool:
-        return name in self.signed or name.startswith("$")
+    def _turn(self, number: int, terms: Terms) -> tuple[int, bool, int]:
+        """Calls come first, then what is subtracted, the latest sizes before earlier ones, products at last."""
+        name = self._monomials.symbol[number]
+        if name is None:
+            return (0 if self._monomials.call[number] is not None else 2, terms[number] > 0, 0)
+        return (1, terms[number] > 0, -self._order.get(name, -1))
 
-    def _sign(self, factor: Dim) -> tuple[bool, bool]:
-        """Whether what is multiplied with ``factor`` makes a dim rise, or fall."""
-        if isinstance(factor, int):
-            return factor > 0, factor < 0
-        negative = -factor
-        return self._plainly(factor), isinstance(negative, Expression) and self._plainly(negative)
+    def _without_symbol(self, terms: Terms, number: int, name: str) -> Iterator[_Cases]:
+        factor, constant = terms[number], terms.get(0, 0)
+        rest = {other: coefficient for other, coefficient in terms.items() if other != number}
+        choice = self._choices.get(name)
+        if choice is not None:
+            kind, options, given = choice
+            cases = [sum_of(rest, option, factor) for option in options]
+            if kind == "any" or (kind == "min") == (factor > 0):
+                yield list(zip(cases, given, strict=True))
+            else:
+                yield from ([(case, ())] for case in cases)
+        for bound in (self._lower if factor > 0 else self._upper).get(name, ()):
+            if abs(bound.get(0, 0)) < _HUGE or len(bound) > 1 or abs(constant) > _HUGE:
+                yield [(sum_of(rest, bound, factor), ())]
+        if factor < 0 and constant > _HUGE:
+            yield [(sum_of(rest, {0: _LARGEST}, factor), ())]
 
-    def _atoms(self, dim: Expression) -> list[Symbol | Call]:
-        """The atoms of ``dim``: calls first, then what is subtracted, the latest sizes before earlier ones."""
-        atoms: dict[Symbol | Call, bool] = {}
-        for monomial, coefficient in dim.terms:
-            for atom in monomial:
-                atoms[atom] = atoms.get(atom, False) or coefficient < 0
-        return sorted(atoms, key=lambda atom: (isinstance(atom, Symbol), not atoms[atom], self._when(atom)))
+    def _without_call(self, terms: Terms, number: int, call: Call) -> Iterator[_Cases]:
+        factor = terms[number]
+        rest = {other: coefficient for other, coefficient in terms.items() if other != number}
+        operands = [self._monomials.terms(operand) for operand in call.operands]
+        if call.operator in ("min", "max"):
+            cases: list[tuple[Terms, Sequence[Terms]]] = [(sum_of(rest, operand, factor), ()) for operand in operands]
+            if (call.operator == "max") == (factor < 0):
+                yield cases
+            else:
+                yield from ([case] for case in cases)
+            return
+        right = call.operands[1]
+        if not isinstance(right, int) or right <= 0:
+            return
+        if call.operator == "//":  # right * (left // right) lies between left - right + 1 and left
+            worst = sum_of(operands[0], {0: 1 - right}, 1) if factor > 0 else operands[0]
+            yield [(sum_of({other: coefficient * right for other, coefficient in rest.items()}, worst, factor), ())]
+        else:
+            yield [(rest if factor > 0 else sum_of(rest, {0: right - 1}, factor), ())]
 
-    def _when(self, atom: Symbol | Call) -> int:
-        return 0 if isinstance(atom, Call) else -self._order.get(atom.name, -1)
+    def _without_factor(self, terms: Terms, number: int) -> Iterator[_Cases]:
+        """Replace the latest size in a product, wherever it stands in the dim."""
+        sizes = [atom.name for atom in self._monomials.all[number] if isinstance(atom, Symbol)]
+        if not sizes:
+            return
+        name = max(sizes, key=lambda size: self._order.get(size, -1))
+        dim = self._monomials.dim(terms)
+        factor = _factor(dim, Symbol(name))
+        if factor is None:
+            return
+        rises = self._plainly(self._monomials.terms(factor))
+        if rises or self._plainly(self._monomials.terms(-factor)):
+            rest = dim - factor * symbol(name)
+            for bound in (self._lower if rises else self._upper).get(name, ()):
+                yield [(self._monomials.terms(rest + self._monomials.dim(bound) * factor), ())]
 
 
-def _factor(dim: Expression, atom: Symbol | Call) -> Dim | None:
+def _factor(dim: Dim, atom: Symbol) -> Dim | None:
     """What ``atom`` is multiplied with in ``dim``; None if it occurs squared, or inside another atom."""
     factor: Dim = 0
-    name = atom.name if isinstance(atom, Symbol) else None
-    for monomial, coefficient in dim.terms:
+    for monomial, coefficient in dim.terms if isinstance(dim, Expression) else ():
         count = monomial.count(atom)
-        if count > 1 or (name is not None and any(name in _names(other) for other in monomial if other != atom)):
+        if count > 1 or any(atom.name in sizes_in(other) for other in monomial if other != atom):
             return None
         if count:
             rest = list(monomial)
             rest.remove(atom)
             factor = factor + (Expression(((tuple(rest), coefficient),)) if rest else coefficient)
     return factor
-
-
-def _names(atom: Symbol | Call) -> Iterator[str]:
-    if isinstance(atom, Call):
-        for operand in atom.operands:
-            yield from symbols(operand)
-    else:
-        yield atom.name
-
-
-def _without_call(dim: Expression, call: Call, factor: int) -> Iterator[_Cases]:
-    """Ways to replace ``call``, which is multiplied with ``factor``, by the worst that it may be."""
-    rest = dim - Expression((((call,), factor),))
-    if call.operator in ("min", "max"):
-        cases = [rest + operand * factor for operand in call.operands]
-        if (call.operator == "max") == (factor < 0):
-            yield [(case, ()) for case in cases]
-        else:
-            yield from ([(case, ())] for case in cases)
-        return
-    left, right = call.operands
-    if not isinstance(right, int) or right <= 0:
-        return
-    if call.operator == "//":  # right * (left // right) lies between left - right + 1 and left
-        worst = left - (right - 1) if factor > 0 else left
-        yield [(rest * right + worst * factor, ())]
-    else:
-        yield [(rest if factor > 0 else rest + (right - 1) * factor, ())]
 
 
 def _as_dims(facts: Iterable[Fact]) -> Iterator[Dim]:

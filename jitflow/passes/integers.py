@@ -254,8 +254,10 @@ class Integers:
             upper = [start] if self._moves(yielded, own, start, -1) else []
             for value in (*(values[number] for values in parameters), op.results[number]):
                 dim = self._anonymous(value)
-                self.bounds.lower[str(dim)] += lower
-                self.bounds.upper[str(dim)] += upper
+                for bound in lower:
+                    self.bounds.at_least(str(dim), bound)
+                for bound in upper:
+                    self.bounds.at_most(str(dim), bound)
                 self._dims[value] = dim
             for values in parameters:
                 self._dims[values[number]] = self._dims[own]
