@@ -10,7 +10,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.joining import concatenate_values
 from jitflow.frontend.numpy.operands import (
@@ -20,6 +20,7 @@ from jitflow.frontend.numpy.operands import (
     normalized_axis,
     numpy_says,
     operand,
+    pinned,
     refuse,
     static_int,
 )
@@ -178,9 +179,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> 
     widths = _pairs(pad_width, values.rank(value), "pad_width")
     constants = _pairs(keywords.get("constant_values", 0), values.rank(value), "constant_values")
     for axis, ((before, after), fillers) in enumerate(zip(widths, constants, strict=True)):
-        counts = (static_int(before, "pad_width"), static_int(after, "pad_width"))
-        if min(counts) < 0:
-            raise UserValueError("index can't contain negative values")
+        counts = (_width(before), _width(after))
         value = _PADDINGS[mode](value, axis, counts, fillers)
     return new(value)
 
@@ -221,12 +220,28 @@ def _pairs(given: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
     return pairs
 
 
-def _pad_constant(value: Value, axis: int, counts: tuple[int, int], fillers: tuple[Any, Any]) -> Value:
+def _width(count: Any) -> Dim:
+    """How many elements are added; not negative, now or at run time."""
+    message = "index can't contain negative values"
+    count = tracers.as_size(pinned(count))
+    if runtime_sizes.is_running(count):
+        number = runtime_sizes.integer(count)
+        values.check(emit("greater_equal", number, values.constant(0, I64)), ValueError, message)
+    width = tracers.dim_of(count)
+    holds = current_trace().known(width, ">=", 0)
+    if holds is False:
+        raise UserValueError(message)
+    if holds is None:
+        values.check(emit("greater_equal", values.size(width), values.size(0)), ValueError, message)
+    return width
+
+
+def _pad_constant(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tuple[Any, Any]) -> Value:
     dtype = values.dtype_of_value(value)
     dims = values.dims(value)
 
-    def block(count: int, filler: Any) -> list[Value]:
-        if not count:
+    def block(count: Dim, filler: Any) -> list[Value]:
+        if count == 0:
             return []
         return [values.fill(convert(operand(filler), dtype), (*dims[:axis], count, *dims[axis + 1 :]))]
 
@@ -236,7 +251,7 @@ def _pad_constant(value: Value, axis: int, counts: tuple[int, int], fillers: tup
 def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[..., Value]:
     """Padding that reads inside: ``position`` maps an index that may be outside to one that is inside."""
 
-    def padded(value: Value, axis: int, counts: tuple[int, int], fillers: tuple[Any, Any]) -> Value:
+    def padded(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tuple[Any, Any]) -> Value:
         if counts == (0, 0):
             return value
         size = values.dims(value)[axis]
@@ -246,7 +261,7 @@ def _pad_by_position(position: Callable[[Value, Value], Value]) -> Callable[...,
         if current_trace().known(size, ">=", 1) is not True:
             values.check(emit("not_equal", values.size(size), values.size(0)), ValueError, empty)
         indices = values.iota(I64, (size + counts[0] + counts[1],))
-        shifted = emit("subtract", indices, values.constant(counts[0], I64))
+        shifted = emit("subtract", indices, values.size_value(counts[0]))
         return emit("gather", value, position(shifted, values.size_value(size)), axis=axis)
 
     return padded

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.frontend.numpy.both import check_compiled
 from tests.frontend.numpy.oracle import check, check_sizes, sample
 
 CUBE = sample("f4", 2, 3, 4)
@@ -254,3 +255,12 @@ def test_options_of_padding():
     check(lambda x: np.pad(x, 2, "mean", stat_length=2), sample("f8", 5))
     check(lambda x: np.pad(x, 2, "reflect", reflect_type="odd"), sample("f8", 5))
     check(lambda x: np.pad(x, 2, "empty")[2:-2], sample("f8", 5))
+
+
+def test_padding_by_sizes():
+    for mode in ("constant", "edge", "reflect", "wrap", "symmetric"):
+        check(lambda x, y: np.pad(x, y.shape[0], mode), sample("f8", 5), sample("f8", 2))
+        check_compiled(lambda x, n: np.pad(x, n, mode), sample("f8", 5), 2)
+        check_compiled(lambda x, n: np.pad(x, ((0, n), (n, 1)), mode), sample("f8", 4, 5), 3)
+        check_compiled(lambda x, n: np.pad(x, n, mode), sample("f8", 5), 0)
+        check_compiled(lambda x, n: np.pad(x, n, mode), sample("f8", 5), -1)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os.path
-import sys
 
 import numpy as np
 
 import jitflow
 from jitflow.frontend.syntax.source import find
 
-if sys.version_info >= (3, 11):
+try:
     import math
+except ImportError:
+    raise
 
 
 def decides(x: np.ndarray, n: int) -> float:
