@@ -20,12 +20,7 @@ from tests.gallery import FOLDER, PROGRAMS, compiled, example, plain
 
 NOT_YET = frozenset(
     """
-<<<<<<< HEAD
-    bilateral_filter fir_filter kalman kmeans lstm lu mandelbrot_shrinking power_iteration sieve vertical_advection
-=======
-    fir_filter kalman kmeans lstm lu mandelbrot_shrinking power_iteration sieve
-    vertical_advection
->>>>>>> 1f2bef5 (Pad by sizes)
+    fir_filter kalman kmeans lstm lu mandelbrot_shrinking power_iteration sieve vertical_advection
     """.split()
 )
 
