@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,7 +22,8 @@ import numpy as np
 from jitflow.ir.dtypes import DType
 
 __all__ = ["SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results", "argument_of",
-           "routine_function", "run_routine"]  # fmt: skip
+           "flags_ignored", "is_quick", "is_silent", "options_of", "prepared", "results_of", "routine_function",
+           "run_routine"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""
@@ -63,28 +64,73 @@ def _found(path: str) -> Callable[..., Any]:
 
 
 def run_routine(
-    name: str, arguments: Sequence[Any], names: Sequence[str], options: Sequence[tuple[str, Any]], count: int
+    name: str, arguments: Sequence[Any], keywords: Sequence[str], options: Sequence[tuple[str, Any]], count: int
 ) -> Sequence[Any]:
-    """The ``count`` results of a routine. ``names`` says how each argument goes, ``""`` being by position."""
-    positional = [argument for key, argument in _named(names, arguments) if not key]
-    keywords = {key: argument for key, argument in _named(names, arguments) if key}
-    keywords.update((key, _plain(value)) for key, value in options)
-    function = routine_function(name)
-    if isinstance(name, Routine):
-        result = function(*positional, **keywords)
-    elif name in _WARNING:
-        result = _without_warnings(function, positional, keywords)
-    else:
-        with np.errstate(all="ignore"):
-            result = function(*positional, **keywords)
+    """The ``count`` results of a routine. ``keywords`` says how each argument goes, ``""`` being by position."""
+    return results_of(name, prepared(name, keywords, options)(arguments), count)
+
+
+def prepared(name: str, keywords: Sequence[str], options: Sequence[tuple[str, Any]]) -> Callable[[Sequence[Any]], Any]:
+    """A function of the arguments that calls a routine, in the way that is quickest for it."""
+    function, known = routine_function(name), options_of(options)
+    named = [(place, key) for place, key in enumerate(keywords) if key]
+
+    def plainly(arguments: Sequence[Any]) -> Any:
+        return function(*arguments, **known)
+
+    def by_keyword(arguments: Sequence[Any]) -> Any:
+        given = {key: arguments[place] for place, key in named}
+        rest = [argument for place, argument in enumerate(arguments) if place >= len(keywords) or not keywords[place]]
+        return function(*rest, **given, **known)
+
+    call = by_keyword if named else plainly
+    if is_silent(name):
+        return call
+    quiet = _without_warnings if name in _WARNING else _without_flags
+    return lambda arguments: quiet(call, arguments)
+
+
+def options_of(options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """The options as keywords."""
+    return {key: _plain(value) for key, value in options}
+
+
+def is_silent(name: str) -> bool:
+    """Whether a routine raises no floating-point flags that NumPy would warn of."""
+    return isinstance(name, Routine) or name in _SILENT
+
+
+def is_quick(name: str) -> bool:
+    """Whether a routine of a library may be called without anything around it but ignored flags."""
+    return (
+        not isinstance(name, Routine) and name not in _WARNING and (is_silent(name) or flags_ignored()[0] is not None)
+    )
+
+
+@cache
+def flags_ignored() -> tuple[Any, Any]:
+    """NumPy's context variable for floating-point errors and its value where all are ignored; None if it has none."""
+    module = importlib.import_module("numpy._core._multiarray_umath")
+    variable, make = (getattr(module, name, None) for name in ("_extobj_contextvar", "_make_extobj"))
+    return (None, None) if variable is None or make is None else (variable, make(all="ignore"))
+
+
+def results_of(name: str, result: Any, count: int) -> Sequence[Any]:
+    """What a routine returned, as ``count`` results."""
     if count == 1:
         return (result,)
     if count == 0:
         return ()
     if not isinstance(result, tuple | list) or len(result) != count:
         raise RoutineResultError(f"{name} returned {_described(result)}, expected {count} results")
-    return tuple(result)
+    return result
 
+
+_SILENT = frozenset(
+    f"numpy.{name}"
+    for name in "sort argsort partition argpartition unique isin searchsorted digitize bincount packbits".split()
+)
+"""Routines that do no arithmetic that NumPy could warn of."""
 
 _WARNING = frozenset(
     f"numpy.{name}"
@@ -95,15 +141,16 @@ _WARNING = frozenset(
 _FILTERS = threading.Lock()
 
 
-def _without_warnings(function: Callable[..., Any], positional: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-    """Call a function with warnings off. The filters are the process's, so one thread at a time changes them."""
+def _without_warnings(call: Callable[[Sequence[Any]], Any], arguments: Sequence[Any]) -> Any:
+    """Call with warnings off. The filters are the process's, so one thread at a time changes them."""
     with _FILTERS, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return function(*positional, **keywords)
+        return call(arguments)
 
 
-def _named(names: Sequence[str], arguments: Sequence[Any]) -> Sequence[tuple[str, Any]]:
-    return list(zip([*names, *[""] * (len(arguments) - len(names))], arguments, strict=True))
+def _without_flags(call: Callable[[Sequence[Any]], Any], arguments: Sequence[Any]) -> Any:
+    with np.errstate(all="ignore"):
+        return call(arguments)
 
 
 def _plain(value: Any) -> Any:

@@ -1,26 +1,28 @@
-"""Native code calls Python: the trampoline behind ``invoke``.
+"""Native code calls Python: the call sites of ``invoke``.
 
-One C function serves the process. Native code hands it the call site, an object that the specialisation keeps alive and
-whose address stands in the context, and two areas of 64-bit words:
+Native code hands the trampoline (`host_call_text`) the record of the call site, whose address stands in the context,
+and two areas of 64-bit words:
 
     operands   for each argument: pointer, dims, byte strides
     results    for each result: pointer and dims. The program has filled in what it knows: the memory of a result whose
                dims it knows, and each dim that it knows. The rest is written here: memory from the pool, and sizes.
 
-It takes the GIL, so that it may be called while a run has released it, wraps the operands without copying (a callback
-of the user's, which may keep what it gets, gets copies), runs the routine and copies what it returned into place. An
-exception waits in this thread's drawer for the failure handler, and the native program ends with a status.
+The trampoline takes the GIL, so that it may be called while a run has released it. Operands are wrapped without copying
+(a callback of the user's, which may keep what it gets, gets copies), and what the routine returns is copied into place.
+An exception waits in this thread's drawer for the failure handler, and the native program ends with a status.
 """
 
 from __future__ import annotations
 
 import ctypes
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -31,10 +33,18 @@ from jitflow.ir.routines import (
     Routine,
     adopt_results,
     argument_of,
+    flags_ignored,
+    is_quick,
+    is_silent,
+    options_of,
+    prepared,
+    results_of,
     routine_function,
-    run_routine,
 )
-from jitflow.runtime.native_code import make_immortal
+from jitflow.runtime.entry_support import api_table
+from jitflow.runtime.host_call_text import RESULT_FIELDS, SITE_FIELDS, invoke_text
+from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
 from jitflow.runtime.symbols import symbol_address
@@ -42,58 +52,167 @@ from jitflow.runtime.symbols import symbol_address
 __all__ = ["CallSite", "LinkedSymbols", "link_symbols", "take_exception"]
 
 _ALIGNED, _WRITEABLE = 0x0100, 0x0400
+_WORD = struct.Struct("q")
 
 
 class CallSite:
-    """What one ``invoke`` runs."""
+    """What one ``invoke`` runs, and its record, which `host_call_text` reads.
+
+    Making an array costs more than many a routine, and a program that calls again mostly does it with the same memory,
+    since the pool hands out the block that was given back last. So the record keeps the arrays of the last call, with
+    the words that describe them.
+    """
 
     def __init__(self, op: Op) -> None:
         attributes = op.attributes
-        self.routine, self.keywords, self.options = (attributes[name] for name in ("routine", "keywords", "options"))
-        routine_function(self.routine)  # a routine that there is not is an error now, not at the call
-        self.copies = isinstance(self.routine, Routine)
-        self.takes = [(dtype.numpy, kind, kind if isinstance(kind, int) else 0) for dtype, kind in attributes["takes"]]
-        self.dtypes = [dtype for dtype, _ in attributes["gives"]]
-        self.fresh = [dims for _, dims in attributes["gives"]]
-        self.operand_words = sum(1 + 2 * rank for _, _, rank in self.takes)
-        self.starts = list(accumulate((1 + len(dims) for dims in self.fresh), initial=0))
+        self.routine = attributes["routine"]
+        # A routine that there is not is an error now, not at the call.
+        self._call = prepared(self.routine, attributes["keywords"], attributes["options"])
+        self._copies = isinstance(self.routine, Routine)
+        self._takes = [(dtype.numpy, kind, kind if isinstance(kind, int) else 0) for dtype, kind in attributes["takes"]]
+        self._dtypes = [dtype for dtype, _ in attributes["gives"]]
+        self._fresh = [dims for _, dims in attributes["gives"]]
+        self._operand_words = sum(1 + 2 * rank for _, _, rank in self._takes)
+        self._starts = list(accumulate((1 + len(dims) for dims in self._fresh), initial=0))
+        self._record = FastRecord(op, self._operand_words)
+        _SITES[self.address] = self
+
+    @property
+    def address(self) -> int:
+        """Where the record lies."""
+        return self._record.address
 
     def run(self, operands: int, results: int) -> None:
         """Call the routine on the operand words at an address, and fill in the result words at another."""
-        found = run_routine(self.routine, self._arguments(operands), self.keywords, self.options, len(self.dtypes))
-        if not self.dtypes:
-            return
-        words = (ctypes.c_int64 * self.starts[-1]).from_address(results)
-        shapes = [words[start + 1 : end] for start, end in zip(self.starts, self.starts[1:], strict=False)]
-        arrays, _ = adopt_results(self.routine, found, self.dtypes, shapes, self.fresh)
-        self._write(arrays, words)
+        words = ctypes.string_at(operands, 8 * self._operand_words)
+        arrays = self._arrays(operands, words)
+        arguments = [argument_of(array, kind, copied=self._copies)
+                     for array, (_, kind, _) in zip(arrays, self._takes, strict=True)]  # fmt: skip
+        result = self._call(arguments)
+        found = results_of(self.routine, result, len(self._dtypes))
+        if self._dtypes:
+            self._hand_over(found, results)
+        self._record.note(words, arrays, result)
 
-    def _arguments(self, address: int) -> list[Any]:
-        words = (ctypes.c_int64 * self.operand_words).from_address(address)
-        arguments, place = [], 0
-        for dtype, kind, rank in self.takes:
-            dims = address + 8 * (place + 1)
-            array = _wrap(dtype, rank, dims, dims + 8 * rank, words[place], _ALIGNED)
-            arguments.append(argument_of(array, kind, copied=self.copies))
-            place += 1 + 2 * rank
-        return arguments
+    def _arrays(self, address: int, words: bytes) -> list[np.ndarray[Any, Any]]:
+        """The operands as arrays that may only be read."""
+        arrays, place = [], 0
+        for dtype, _, rank in self._takes:
+            (data,) = _WORD.unpack_from(words, place)
+            dims = address + place + 8
+            arrays.append(_wrap(dtype, rank, dims, dims + 8 * rank, data, _ALIGNED))
+            place += 8 * (1 + 2 * rank)
+        return arrays
 
-    def _write(self, arrays: Sequence[np.ndarray[Any, Any]], words: Any) -> None:
-        """Copy the results into the program's memory, or into new blocks, which are given back if one is missing."""
+    def _hand_over(self, found: Sequence[Any], address: int) -> None:
+        """Copy results into the program's memory or into new blocks, which are given back if one is missing."""
+        words = (ctypes.c_int64 * self._starts[-1]).from_address(address)
+        shapes = [words[start + 1 : end] for start, end in pairwise(self._starts)]
+        arrays, _ = adopt_results(self.routine, found, self._dtypes, shapes, self._fresh)
         blocks: list[int] = []
         try:
-            for start, array in zip(self.starts, arrays, strict=False):
+            for start, array in zip(self._starts, arrays, strict=False):
                 words[start + 1 : start + 1 + array.ndim] = list(array.shape)
                 if not words[start]:
                     words[start] = _allocate(array.nbytes)
                     blocks.append(words[start])
-                target = _wrap(array.dtype, array.ndim, ctypes.addressof(words) + 8 * (start + 1), None, words[start],
-                               _ALIGNED | _WRITEABLE)  # fmt: skip
+                place = address + 8 * (start + 1)
+                target = _wrap(array.dtype, array.ndim, place, None, words[start], _ALIGNED | _WRITEABLE)
                 target[...] = array
         except BaseException:
             for block in blocks:
                 _pool_functions()[1](block, 0)
             raise
+
+
+_SITES: WeakValueDictionary[int, CallSite] = WeakValueDictionary()
+"""The call sites by the addresses of their records."""
+
+
+class FastRecord:
+    """The record of a call site, in memory."""
+
+    def __init__(self, op: Op, operand_words: int) -> None:
+        attributes, gives = op.attributes, op.attributes["gives"]
+        routine = attributes["routine"]
+        self._dtypes = [dtype.numpy for dtype, _ in gives]
+        self._ranks = [len(dims) for _, dims in gives]
+        fresh = [number for _, dims in gives for number in dims if number >= 0]
+        numbers = any(isinstance(kind, str) for _, kind in attributes["takes"])
+        repeats = len(set(fresh)) < len(fresh)
+        self._is_slow = (
+            not layout_is_known()
+            or not is_quick(routine)
+            or numbers
+            or not gives
+            or (bool(fresh) and (len(gives) > 1 or repeats))
+        )
+        self._names: tuple[str, ...] = attributes["keywords"]
+        self._options = options_of(attributes["options"])
+        self._fields = (ctypes.c_int64 * len(SITE_FIELDS))()
+        self._words = (ctypes.c_int64 * max(operand_words, 1))()
+        self._described = (ctypes.c_int64 * (len(RESULT_FIELDS) * max(len(gives), 1)))()
+        self._kept: tuple[Any, ...] = ()
+        self._writing = threading.Lock()
+        variable, value = (None, None) if is_silent(routine) else flags_ignored()
+        self._owned = (None if self._is_slow else routine_function(routine), variable, value)
+        self._set(
+            api=api_table(),
+            slow=_slow_way(),
+            callable=id(self._owned[0]),
+            operand_words=operand_words,
+            results=len(gives),
+            fresh=int(bool(fresh)),
+            variable=0 if variable is None else id(variable),
+            value=0 if variable is None else id(value),
+            allocate=pool().allocate_address,
+            described=ctypes.addressof(self._described),
+            words=ctypes.addressof(self._words),
+        )
+
+    @property
+    def address(self) -> int:
+        """Where it lies."""
+        return ctypes.addressof(self._fields)
+
+    def note(self, words: bytes, arrays: Sequence[Any], result: Any) -> None:
+        """Keep the arrays of a call for the next one, if the fast way can do it."""
+        if self._is_slow or not self._writing.acquire(blocking=False):
+            return
+        try:
+            self._write(words, arrays, result)
+        finally:
+            self._writing.release()
+
+    def _write(self, words: bytes, arrays: Sequence[Any], result: Any) -> None:
+        """Native code reads all of this at once, while it holds the GIL: so first there is nothing, then all is new."""
+        items = (result,) if len(self._dtypes) == 1 else tuple(result)
+        described = [self._description(*item) for item in zip(items, self._dtypes, self._ranks, strict=True)]
+        if not all(described) or not isinstance(result, tuple | np.ndarray | np.generic):
+            self._is_slow = True
+            return
+        named = [*self._names, *[""] * (len(arrays) - len(self._names))]
+        arguments = tuple(array for name, array in zip(named, arrays, strict=True) if not name)
+        keywords = self._options | {name: array for name, array in zip(named, arrays, strict=True) if name}
+        self._set(arguments=0)
+        before, self._kept = self._kept, (arguments, keywords, type(result))
+        self._described[:] = [word for fields in described for word in fields]
+        self._words[:] = list(struct.unpack(f"{len(words) // 8}q", words)) or [0]
+        kind = id(type(result)) if len(self._dtypes) != 1 else 0
+        self._set(keywords=id(keywords) if keywords else 0, result_type=kind)
+        self._set(arguments=id(arguments))
+        del before  # what another thread is about to use is owned by it
+
+    def _description(self, item: Any, dtype: np.dtype[Any], rank: int) -> tuple[int, ...]:
+        if type(item) is np.ndarray:
+            return (id(np.ndarray), id(dtype), dtype.num, rank, dtype.itemsize)
+        if type(item) is dtype.type and not rank:
+            return (id(dtype.type), 0, 0, 0, dtype.itemsize)
+        return ()
+
+    def _set(self, **fields: int) -> None:
+        for name, value in fields.items():
+            self._fields[SITE_FIELDS.index(name)] = value
 
 
 # -- what native code calls ------------------------------------------------------------------------
@@ -112,9 +231,9 @@ def take_exception() -> BaseException | None:
     return exception
 
 
-def _invoke(site: CallSite, operands: int, results: int) -> int:
+def _run_site(record: int, operands: int, results: int) -> int:
     try:
-        site.run(operands, results)
+        _SITES[record].run(operands, results)
     except BaseException as exception:  # KeyboardInterrupt as well: native code must end first
         _DRAWER.exception = exception
         return 1
@@ -122,11 +241,20 @@ def _invoke(site: CallSite, operands: int, results: int) -> int:
 
 
 @cache
-def _trampoline() -> int:
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.py_object, ctypes.c_void_p, ctypes.c_void_p)
-    function = prototype(_invoke)
+def _slow_way() -> int:
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    function = prototype(_run_site)
     make_immortal(function)
     return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@cache
+def _trampoline() -> int:
+    if not layout_is_known():
+        return _slow_way()
+    code = NativeCode(invoke_text())
+    make_immortal(code)
+    return code.address("invoke")
 
 
 @dataclass(frozen=True)
@@ -142,7 +270,7 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
 
     Raises KeyError for the name of a library function that there is not.
     """
-    owners: list[object] = []
+    owners: list[CallSite] = []
 
     def address(name: str) -> int:
         if name == TRAMPOLINE:
@@ -150,7 +278,7 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
         if not name.startswith(SITE_PREFIX):
             return symbol_address(name)
         owners.append(CallSite(sites[int(name.removeprefix(SITE_PREFIX))]))
-        return id(owners[-1])
+        return owners[-1].address
 
     return LinkedSymbols(tuple(map(address, names)), tuple(owners))
 

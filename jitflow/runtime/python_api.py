@@ -19,6 +19,8 @@ PYTHON_FUNCTIONS = (
     "PyBool_FromLong",
     "PyCell_Get",
     "PyComplex_FromDoubles",
+    "PyContextVar_Reset",
+    "PyContextVar_Set",
     "PyDict_GetItemWithError",
     "PyDict_New",
     "PyDict_Next",
@@ -27,14 +29,18 @@ PYTHON_FUNCTIONS = (
     "PyErr_Clear",
     "PyErr_ExceptionMatches",
     "PyErr_Occurred",
+    "PyErr_SetInterrupt",
     "PyErr_SetObject",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
+    "PyExc_KeyboardInterrupt",
     "PyFloat_FromDouble",
     "PyFunction_GetClosure",
     "PyFunction_GetCode",
     "PyFunction_GetDefaults",
     "PyFunction_GetKwDefaults",
+    "PyGILState_Ensure",
+    "PyGILState_Release",
     "PyList_GetItem",
     "PyList_New",
     "PyList_SetItem",
@@ -77,7 +83,9 @@ _PLACES = {name: place for place, name in enumerate((*PYTHON_FUNCTIONS, *NUMPY_F
 
 
 def python_function(name: str) -> int:
-    """The address of a function of Python's C API."""
+    """The address of a function, or of a variable that holds a class of exceptions, of Python's C API."""
+    if name.startswith("PyExc_"):
+        return ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
@@ -110,6 +118,10 @@ class PythonCalls:
     def run(self, name: str, *arguments: str) -> None:
         """Call an API function without a result."""
         self._function.run(self._pointer(name), *arguments)
+
+    def exception(self, name: str) -> str:
+        """Where a class of exceptions is kept."""
+        return self._pointer(name)
 
     def own(self, reference: str) -> None:
         """Take a reference of our own to an object."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
 import pytest
 
+import jitflow
+from tests.compare import assert_same
 from tests.frontend.numpy.both import check_both
 from tests.frontend.numpy.oracle import KINDS, check, check_function, check_sizes, sample
 
@@ -73,3 +76,52 @@ def _by_keys(x: Any, y: Any) -> Any:
 def test_sort_complex():
     for kind in ("i4", "f4", "f8", "c8", "c16"):
         check(lambda x: np.sort_complex(x), sample(kind, 6))
+
+
+def test_threads():
+    @jitflow.function
+    def program(x):
+        order = np.argsort(x)
+        return np.sort(x)[::-1] - x[order][::-1], np.linalg.solve(np.eye(3) * x[0], x[:3]), np.unique(x).shape[0]
+
+    wrong: list[Any] = []
+
+    def work(size: int) -> None:
+        random = np.random.default_rng(size)
+        for turn in range(60):
+            x = random.integers(1, 9, size).astype("f8")
+            difference, solved, count = program(x)
+            fine = not difference.any() and np.allclose(solved, x[:3] / x[0]) and count == np.unique(x).size
+            if not fine or difference.shape != (size,):
+                wrong.append((size, turn))
+
+    work(5)
+    threads = [threading.Thread(target=work, args=(size,)) for size in (5, 5, 7, 300, 20_000, 40_000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_calls_that_repeat():
+    """The second call of a routine takes another way than the first, and so does one after a failure."""
+
+    @jitflow.function
+    def program(x, y):
+        return np.linalg.solve(x, y), np.sort(x, axis=None), np.linalg.qr(x), np.linalg.det(x), np.unique(y)
+
+    random = np.random.default_rng(0)
+    before = None
+    for turn in range(8):
+        x, y = random.normal(size=(3, 3)), random.integers(0, 3, 3).astype("f8")
+        if turn % 3 == 2:
+            with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+                program(x * 0, y)
+        expected = np.linalg.solve(x, y), np.sort(x, axis=None), np.linalg.qr(x), np.linalg.det(x), np.unique(y)
+        assert_same(program(x, y), expected)
+        with pytest.raises(np.linalg.LinAlgError, match="square"):
+            program(x[:2], y)
+        in_use = jitflow.memory_stats()["bytes_in_use"]
+        assert before in (None, in_use)
+        before = in_use
