@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def any_(items: Any) -> Any:
         return bool_(np.any(items))
     answer: Any = False
     for thing in items:
-        answer = or_(answer, lambda thing=thing: bool_(thing))
+        answer = or_(answer, partial(bool_, thing))
         if answer is True:
             return True
     return answer
@@ -134,7 +135,7 @@ def all_(items: Any) -> Any:
         return bool_(np.all(items))
     answer: Any = True
     for thing in items:
-        answer = and_(answer, lambda thing=thing: bool_(thing))
+        answer = and_(answer, partial(bool_, thing))
         if answer is False:
             return False
     return answer

@@ -120,7 +120,7 @@ class Inputs:
         return made
 
     def finish(self) -> None:
-        """Ask for writeable arrays where the program writes. Raises `Overlap` if one of these overlaps another array."""
+        """Ask for writeable arrays where the program writes. Raises `Overlap` if one of these overlaps another."""
         written = self._overlap
         if written is None:
             parameters = enumerate(self.trace.parameters)
@@ -137,7 +137,7 @@ class Inputs:
 
     def _replace_leaf(self, old: ArrayLeaf, new: ArrayLeaf) -> None:
         for kept in (self.leaves, self.checks):
-            kept[next(position for position, item in enumerate(kept) if item is old)] = new  # type: ignore[index]
+            kept[next(position for position, item in enumerate(kept) if item is old)] = new
 
     def number(self, register: int, kind: NumberClass) -> Any:
         """The tracer of a number that a register holds."""

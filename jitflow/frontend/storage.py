@@ -2,9 +2,9 @@
 
 An array object of the program is a tracer; its value is an SSA value or a view of one, and the value at the end of that
 chain, the *root*, stands for the memory. A root starts as a plain value. When the program first writes to memory that
-others may see (`place`), the root becomes a *variable*: an op ``variable`` is put where the root was made, and from then
-on each array that shows it is read by ``load`` and written by ``store`` at its *place*, the same chain of views on the
-variable. A parameter that becomes a variable is an argument that the program mutates.
+others may see (`place`), the root becomes a *variable*: an op ``variable`` is put where the root was made, and from
+then on each array that shows it is read by ``load`` and written by ``store`` at its *place*, the same chain of views on
+the variable. A parameter that becomes a variable is an argument that the program mutates.
 
 What was read before the first write stays an SSA value, which is right everywhere but in a loop, where the first write
 comes before the second turn's reads: a loop whose body makes variables of what it found outside is traced anew.

@@ -25,8 +25,11 @@ def _triangle() -> Bounds:
 @pytest.mark.parametrize(
     "dim",
     [
-        N, N + M, N * M, N - POSITION - 1, POSITION - INNER - 1, N - INNER - 2, N * M - POSITION * M - M, 2 * N - POSITION - INNER - 3, maximum(N - POSITION, M),
-        N // 2, (N + 1) // 2 - POSITION // 2, N - (POSITION + 1) // 2, minimum(N, POSITION) - INNER - 1, N - maximum(POSITION, INNER) - 1, N % 3, 2 - N % 3,
+        N, N + M, N * M, N - POSITION - 1, POSITION - INNER - 1, N - INNER - 2, N * M - POSITION * M - M,
+        2 * N - POSITION - INNER - 3,
+        maximum(N - POSITION, M),
+        N // 2, (N + 1) // 2 - POSITION // 2, N - (POSITION + 1) // 2,
+        minimum(N, POSITION) - INNER - 1, N - maximum(POSITION, INNER) - 1, N % 3, 2 - N % 3,
     ],
 )  # fmt: skip
 def test_what_follows_in_a_triangle(dim: Dim) -> None:

@@ -1,8 +1,9 @@
-"""The guard of a specialisation: an LLVM function that tests facts about sizes and overlap, before anything is allocated.
+"""The guard of a specialisation: an LLVM function that tests sizes and overlap, before anything is allocated.
 
 ``i32 guard(ptr arguments)`` returns 1 if the sizes in the argument slots are ones that the code was compiled for. Each
-size symbol is bound where a parameter first has it as a dim, or by an integer that is a size; a dim that is a number, or a size again, is compared, and
-so are the facts of the function. Dims equal to 1 are the entry's business.
+size symbol is bound where a parameter first has it as a dim, or by an integer that is a size; a dim that is a number,
+or a size again, is compared, and so are the facts of the function. No array that the program writes to may share memory
+with another one. Dims equal to 1 are the entry's business.
 """
 
 from __future__ import annotations

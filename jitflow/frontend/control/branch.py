@@ -24,6 +24,7 @@ from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
+from jitflow.ir.location import Loc
 from jitflow.ir.types import Tensor, Type
 
 __all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "or_", "outside_type", "trace_path"]
@@ -66,7 +67,7 @@ def _raise_later(error: UserError) -> None:
     try:
         fail(kind, error.message)
     except EndOfPath:
-        if error.location is not None:
+        if isinstance(error.location, Loc):
             builder.relocate_last(error.location)
 
 

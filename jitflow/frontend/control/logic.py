@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
@@ -28,7 +29,7 @@ def truth(thing: Any) -> bool | Value:
     if not isinstance(thing, tracers.Tracer):
         return bool(thing)
     if isinstance(thing, tracers.SizeTracer):
-        answer = thing != 0
+        answer: Any = operator.ne(thing, 0)
         return tracers.lift(answer) if isinstance(answer, tracers.Tracer) else bool(answer)
     if isinstance(thing, tracers.NumberTracer) and thing.pinned() is not None:
         return bool(thing)
@@ -92,7 +93,7 @@ def contains(container: Any, item: Any) -> Any:
     for other in container:
         if other is item:
             return True
-        answer = or_(answer, lambda other=other: other == item)
+        answer = or_(answer, partial(operator.eq, other, item))
     return answer
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -98,8 +99,8 @@ def _unrolled(loop: _Loop, items: Any, body: Body, test: Test | None) -> None:
             body(item)
         else:
             assert isinstance(answer, Value)
-            decide(answer, lambda item=item: body(item), lambda: None, loop.cells, loop.state, loop.temporaries,
-                   loop.key)  # fmt: skip
+            turn = partial(body, item)
+            decide(answer, turn, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
 
 
 class _CannotRoll(Exception):

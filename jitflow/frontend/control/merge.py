@@ -169,9 +169,9 @@ class Slot:
     def _place(self, trace: Trace, thing: Any, scope: Scope, home: Scope | None) -> Value:
         storage = trace.storage
         assert isinstance(self.kind, Tensor)
-        if isinstance(thing, tracers.ArrayTracer) and thing.type.dtype == self.kind.dtype:
-            if home is None or not storage.is_fresh(thing._value, scope):
-                return renamed(storage.place(thing._value), self.kind)
+        fits = isinstance(thing, tracers.ArrayTracer) and thing.type.dtype == self.kind.dtype
+        if fits and (home is None or not storage.is_fresh(thing._value, scope)):
+            return renamed(storage.place(thing._value), self.kind)
         if thing is UNBOUND:
             with trace.region(home or scope):
                 return storage.memory(self.kind)

@@ -143,7 +143,8 @@ def _needed(thing: Any) -> Source | None:
 
 
 def _is_size(item: Any) -> bool:
-    return isinstance(item, int) and (not isinstance(item, tracers.Tracer) or isinstance(item, tracers.SizeTracer))
+    kind: type = type(item)  # a traced number says that it is an int
+    return issubclass(kind, int | tracers.SizeTracer)
 
 
 def _is_one(step: Any) -> bool:

@@ -2,9 +2,9 @@
 
 The selected elements are an array whose size only the running program knows; finding them takes a pass that is no fused
 kernel. Most programs do not need it: they compute on the selected elements and put the results back
-(``x[mask] = x[mask] ** 2 + c[mask]``) or fold them (``x[mask].sum()``). So ``x[mask]`` is a `SelectionTracer`, which stands
-for the whole array and the mask. Elementwise functions of selections by one mask are selections of the whole result,
-writing one back under its mask is a ``where``, and only what asks for more makes the array (`positions`).
+(``x[mask] = x[mask] ** 2 + c[mask]``) or fold them (``x[mask].sum()``). So ``x[mask]`` is a `SelectionTracer`, which
+stands for the whole array and the mask. Elementwise functions of selections by one mask are selections of the whole
+result, writing one back under its mask is a ``where``, and only what asks for more makes the array (`positions`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SelectionTracer(ArrayTracer):
         object.__setattr__(self, "owned", True)
 
     @property
-    def _value(self) -> Value:  # type: ignore[override]
+    def _value(self) -> Value:
         """The array itself, found when it is first needed."""
         if self._made is None:
             found = selected_flat(self.whole, self.mask)

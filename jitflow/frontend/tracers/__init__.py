@@ -31,5 +31,5 @@ from jitflow.frontend.tracers.lifting import constant, element_type, lift, type_
 from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer, is_weak
 from jitflow.frontend.tracers.size import SizeTracer, as_size, dim_of, size_of
 
-__all__ = ["ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer", "as_size", "constant", "dim_of", "element_type",
-           "is_weak", "lift", "located", "size_of", "type_of", "wrap"]  # fmt: skip
+__all__ = ["ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer", "as_size", "constant", "dim_of",
+           "element_type", "is_weak", "lift", "located", "size_of", "type_of", "wrap"]  # fmt: skip

@@ -136,8 +136,10 @@ def dim_of(size: Any) -> Dim:
         if dim is not None:
             return dim
     if isinstance(size, Tracer):
-        dtype = getattr(size.value.type, "dtype", None)
-        if dtype is None or not dtype.is_integer or getattr(size, "ndim", 0):
+        given: Any = size
+        dtype = getattr(given.value.type, "dtype", None)
+        rank = given.ndim if hasattr(given, "ndim") and not isinstance(given, NumberTracer) else 0
+        if dtype is None or not dtype.is_integer or rank:
             raise located(UserTypeError(f"'{size.__class__.__name__}' object cannot be interpreted as an integer"))
         return _bound_size(size)
     if isinstance(size, SupportsIndex):

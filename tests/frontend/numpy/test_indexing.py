@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.errors import UserNotImplementedError
-from tests.frontend.numpy.oracle import check, check_sizes, run, sample, trace_program
+from tests.frontend.numpy.oracle import check, check_sizes, sample, trace_program
 
 CUBE = sample("f4", 4, 3, 5)
 LINE = sample("f8", 6)
@@ -106,9 +105,6 @@ def test_sizes_as_indices():
     check_sizes(lambda x: x[2], lambda n: (sample("f4", n),))
     check_sizes(lambda x, y: x[: y.shape[0]], lambda n: (sample("f4", n), sample("f4", 3)))
     check_sizes(lambda x, y: x[y.shape[0] : -1], lambda n: (sample("f4", n), sample("f4", 3)))
-
-
-
 
 
 def f(program: Any, *arguments: Any) -> Any:

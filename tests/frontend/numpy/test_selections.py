@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tests.compare import ELEMENTARY, assert_same
 from tests.frontend.interpreted import interpreted
 
