@@ -71,6 +71,8 @@ class Scope:
     builder: Builder = field(default_factory=Builder)
     knowledge: Knowledge = field(default_factory=Knowledge)
     outer: Scope | None = None
+    recalled: int = 0
+    """How many of the trace's decisions, which hold everywhere, are known here."""
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
     """Ops that stand right behind the op, or at the start if it is a parameter, that made a value."""
 

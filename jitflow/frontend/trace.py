@@ -117,12 +117,20 @@ class Trace:
         """Record into a region inside the current one: a new one, or ``scope`` once more."""
         outer = self.scope
         if scope is None:
-            scope = Scope(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer)
+            scope = Scope(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
         self.scope = scope
+        self._recall()
         try:
             yield scope
         finally:
             self.scope = outer
+            self._recall()
+
+    def _recall(self) -> None:
+        """Know what was decided while another region was recorded: a guard tests it, so it holds in all of them."""
+        for decision in self.decisions[self.scope.recalled :]:
+            self.establish(decision.fact)
+        self.scope.recalled = len(self.decisions)
 
     # -- places and errors ------------------------------------------------------------------------
 
@@ -248,7 +256,10 @@ class Trace:
 
     def resolve(self, dim: Dim) -> Dim:
         """``dim`` with the sizes that are known to be equal to another one replaced by it."""
-        return substitute(dim, self.knowledge.equal) if self.knowledge.equal and isinstance(dim, Expression) else dim
+        equal = self.knowledge.equal
+        while equal and isinstance(dim, Expression) and any(name in equal for name in symbols(dim)):
+            dim = substitute(dim, equal)
+        return dim
 
     def not_negative(self, dim: Dim) -> Dim:
         """``max(dim, 0)``, or ``dim`` itself where the facts say that it is not negative."""

@@ -220,12 +220,19 @@ def _by_leaves(
     leaves: list[Leaves] = [flatten(thing) for thing in things]
     live = [leaf for leaf, path in zip(leaves, paths, strict=True) if not path.ended and not leaf.is_unbound]
     shapes = {repr(leaf.shape) for leaf in live}
-    if not live or live[0].shape is None or len(shapes) != 1 or len(live) < len(paths):
+    if not live or live[0].shape is None or len(shapes) != 1:
         return merge(name, things)
-    makers = [
-        merge(f"{name}[{number}]", [leaf.items[number] for leaf in leaves]) for number in range(len(live[0].items))
-    ]
-    return lambda results: live[0].rebuild([make(results) for make in makers])
+    count = len(live[0].items)
+    items = [leaf.items if leaf in live else (UNBOUND,) * count for leaf in leaves]
+    makers = [merge(f"{name}[{number}]", [parts[number] for parts in items]) for number in range(count)]
+
+    def make_all(results: Sequence[Any]) -> Any:
+        made = [make(results) for make in makers]
+        partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
+        whole = live[0].rebuild([_resolved(thing) for thing in made])
+        return MaybeUnbound(whole, partial[0].condition) if partial else whole
+
+    return make_all
 
 
 def _resolved(thing: Any) -> Any:
