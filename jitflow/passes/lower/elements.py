@@ -42,12 +42,10 @@ class Elements:
         self.buffers: dict[Value, Value] = {}
         self.scalars: dict[Value, Value] = {}
         self.outputs: dict[Value, tuple[Value, Layout, Access]] = {}
-        self.schedule = Schedule(
-            nest,
-            keep_order,
-            {value: into[position] for position, value in enumerate(self.region.yielded) if position in into},
-            periodic=not target.distributed,
-        )
+        placed = {value: into[position] for position, value in enumerate(self.region.yielded) if position in into}
+        self.schedule = Schedule(nest, keep_order, placed, periodic=not target.distributed)
+        self.placed = frozenset(placed)
+        """Outputs in memory that exists, which may be the caller's."""
         self.outer, self.reduced, self.vector = self.schedule.outer, self.schedule.reduced, self.schedule.vector
         self.horizontal = self.vector is not None and self.vector.reduced
         self.lanes = self._choose_lanes()
@@ -253,8 +251,11 @@ class Elements:
     def _streams(self, access: Access) -> Value | None:
         """Whether the vector written here goes past the caches; None where that is never so.
 
-        It does if its array is large, it lies on whole cache lines, and no lane is masked.
+        It does if its array is large and lies on whole cache lines, which only memory of the program's own is known to
+        do, and no lane is masked.
         """
+        if access.buffer in self.placed:
+            return None
         emitter = self.emitter
         width = self.lanes * access.dtype.itemsize
         if width % CACHE_LINE and width not in (16, 32):

@@ -6,7 +6,9 @@ from collections import Counter
 
 import numpy as np
 
+import jitflow
 from jitflow.ir.core import Region, walk
+from jitflow.passes.lower.elements import STREAM_FROM
 from tests.passes.lower.test_arrays import HEAT, PINGPONG, TEMPORARY
 from tests.passes.lower.whole import RANGE, check, compiled
 
@@ -128,3 +130,17 @@ def test_temporaries_of_a_loop_are_allocated_once():
         host = compiled(text, *arguments).lowered.host
         assert in_loops(host.region)["alloc"] == 0, str(host)
     assert in_loops(compiled(TEMPORARY, np.zeros(9), 3, -1).lowered.host.region)["alloc"] == 1  # what is carried on
+
+
+def test_large_memory_of_the_caller_s_is_written_wherever_it_lies():
+    """It begins at an element, not at a cache line, so that no store may go past the caches."""
+    program = jitflow.function(_add_one)
+    size = STREAM_FROM // 8 + 100
+    memory = np.zeros(size + 8)
+    for start in range(8):
+        program(memory[start : start + size])
+    np.testing.assert_array_equal(memory[7:size], 8.0)
+
+
+def _add_one(x):
+    x += 1.0
