@@ -20,7 +20,7 @@ from tests.gallery import FOLDER, PROGRAMS, compiled, example, plain
 
 NOT_YET = frozenset(
     """
-    fir_filter kalman kmeans lstm lu mandelbrot_shrinking power_iteration sieve vertical_advection
+    fir_filter lstm lu mandelbrot_shrinking sieve
     """.split()
 )
 

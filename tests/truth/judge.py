@@ -160,7 +160,9 @@ def _allowed(statement: Statement, closeness: str, wanted: Any, values: Mapping[
             return truth, 16 * epsilon * size + 4 * spacing + mean_rounding + 4 * epsilon * scale * np.sqrt(size)
         case _:
             raise AssertionError(closeness)
-    magnitudes = {name: _magnitude(value) for name, value in wide.items()}
+    # Integers may be positions, whose signs matter, but not among the factors of a matrix product.
+    kinds = "iufc" if closeness == "product of matrices" else "fc"
+    magnitudes = {name: _magnitude(value, kinds) for name, value in wide.items()}
     try:
         magnitude = np.abs(np.asarray(eval(text, GLOBALS, magnitudes)))
     except Exception:
@@ -178,9 +180,12 @@ def _finite(value: Any) -> Any:
     return value[np.isfinite(value)] if value.dtype.kind in "fc" else value
 
 
-def _magnitude(value: Any) -> Any:
-    """The magnitudes, of index arrays and of bools the value itself."""
-    return np.abs(value) if np.asarray(value).dtype.kind in "fc" else value
+def _magnitude(value: Any, kinds: str = "fc") -> Any:
+    """The magnitudes, of what is of another kind of dtype the value itself."""
+    array = np.asarray(value)
+    if array.dtype.kind not in kinds:
+        return value
+    return np.abs(array.astype(np.float64) if array.dtype.kind in "iu" else array)  # -128 has none in 8 bits
 
 
 def _widen(value: Any) -> Any:

@@ -242,7 +242,7 @@ def the_last_of_equals_is_the_argmax(patch: Patch) -> None:
 @fault
 def results_show_what_they_are_copies_of(patch: Patch) -> None:
     patch.setattr(results.Results, "_apart", lambda self, result: lift(result))
-    patch.setattr("jitflow.frontend.trace.Trace.is_held", lambda self, value: False)
+    patch.setattr("jitflow.frontend.storage.Storage.is_held", lambda self, value: False)
 
 
 @fault

@@ -125,7 +125,8 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
     paths = [trace_path(run, dict) for run in (then, orelse)]
     for path in paths:
         path.locals = {"the value": path.result}
-    key = (then.__code__.co_filename, then.__code__.co_firstlineno)
+    here = current_trace().here()
+    key = (here.file, here.line)
     found = _join(answer, paths, ("the value",), key)["the value"]
     if all(path.ended for path in paths):
         raise EndOfPath
