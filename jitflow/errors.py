@@ -14,6 +14,7 @@ Messages are in lower case without a full stop, as in `expected X, got Y`.
 from __future__ import annotations
 
 import ast
+import builtins
 import linecache
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType, TracebackType
@@ -25,6 +26,7 @@ from numpy.linalg import LinAlgError
 __all__ = [
     "USER_ERRORS",
     "CompilerBug",
+    "ExceptionName",
     "JitflowError",
     "Location",
     "UserAttributeError",
@@ -41,6 +43,7 @@ __all__ = [
     "UserValueError",
     "UserZeroDivisionError",
     "as_user_error",
+    "exception_class",
     "excerpt",
     "with_user_frames",
 ]
@@ -201,6 +204,33 @@ USER_ERRORS: Mapping[type[Exception], type[UserError]] = MappingProxyType(
     }
 )
 """The user error that stands for each Python exception class."""
+
+
+class ExceptionName(str):
+    """The name of an exception class of the user's, with the class itself: nobody could find it by its name.
+
+    It prints as its name.
+    """
+
+    kind: type[Exception]
+
+    @staticmethod
+    def of(kind: type[BaseException]) -> str:
+        """The name under which `exception_class` finds a class."""
+        if getattr(builtins, kind.__name__, None) is kind or kind is LinAlgError:
+            return kind.__name__
+        name = ExceptionName(kind.__qualname__)
+        name.kind = kind  # type: ignore[assignment]
+        return name
+
+
+def exception_class(name: str) -> type[Exception]:
+    """The exception class that a name stands for: one of Python's, NumPy's ``LinAlgError``, or one of the user's."""
+    if isinstance(name, ExceptionName):
+        return name.kind
+    found = LinAlgError if name == "LinAlgError" else getattr(builtins, name, None)
+    # In a program that was read from text, the class of a user's exception is not to be had: one by its name is.
+    return found if isinstance(found, type) and issubclass(found, Exception) else type(name, (Exception,), {})
 
 
 def as_user_error(error: Exception, *, mend: str = "", location: Location | None = None) -> UserError:

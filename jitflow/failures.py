@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
-from jitflow.errors import CompilerBug, UserError, as_user_error, with_user_frames
+from jitflow.errors import CompilerBug, ExceptionName, UserError, as_user_error, exception_class, with_user_frames
 from jitflow.frontend.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
@@ -68,9 +67,15 @@ def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
     if code != CHECK_FAILED:
         return CompilerBug(f"a call failed with the unknown code {code}", operation=op.name, location=op.loc)
     values = _values([operand.type for operand in op.operands], words, skip=op.name == "check")
-    kind: type[Exception] = getattr(builtins, op.attributes.get("error", "ValueError"))
+    name = op.attributes.get("error", "ValueError")
+    kind = exception_class(name)
     message = str(op.attributes.get("message", "operands could not be broadcast together"))
-    return as_user_error(kind(message.format(*values)), location=op.loc)
+    raised = kind(message.format(*values)) if message else kind()
+    if isinstance(name, ExceptionName):
+        return raised
+    # Of the classes that have no counterpart, a program that catches them wants the very class.
+    wrapped = as_user_error(raised, location=op.loc)
+    return raised if type(wrapped) is UserError else wrapped
 
 
 def _values(types: Sequence[Type], words: Sequence[int], *, skip: bool) -> list[Any]:

@@ -20,7 +20,7 @@ from tests.gallery import FOLDER, PROGRAMS, compiled, example, plain
 
 NOT_YET = frozenset(
     """
-    fir_filter lstm lu mandelbrot_shrinking sieve
+    fir_filter lstm mandelbrot_shrinking sieve
     """.split()
 )
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.errors import ExceptionName, UserNotImplementedError, UserValueError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
@@ -103,7 +102,7 @@ def contains(container: Any, item: Any) -> Any:
 def fail(error: type[BaseException], message: str) -> NoReturn:
     """The running program raises ``error`` if it comes here."""
     never = values.emit("constant", value=False, type=Scalar(BOOL))
-    current_trace().add("check", never, error=error.__name__, message=message.replace("{", "{{").replace("}", "}}"))
+    current_trace().add("check", never, error=ExceptionName.of(error), message=_escaped(message))
     raise EndOfPath
 
 
@@ -123,7 +122,11 @@ def _arguments(message: Callable[[], Any] | None) -> tuple[Any, ...]:
 
 
 def _plain(texts: tuple[Any, ...]) -> str:
-    return str(texts[0]).replace("{", "{{").replace("}", "}}") if texts else ""
+    return _escaped(str(texts[0])) if texts else ""
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def raise_(error: Any, *cause: Any) -> NoReturn:
@@ -135,12 +138,12 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
         raise error from cause[0]
     raised = error() if isinstance(error, type) else error
     kind = type(raised)
-    if getattr(builtins, kind.__name__, None) is not kind:
+    if len(raised.args) > 1 or (raised.args and not isinstance(raised.args[0], str | int | float)):
         raise located(
             UserNotImplementedError(
-                f"raising {kind.__name__} on a decision that only the running program makes",
-                expected="an exception class of Python's own",
-                mend="raise ValueError, IndexError, RuntimeError...",
+                f"raising {kind.__name__} with these arguments on a decision that only the running program makes",
+                expected="an exception with a message that is known, or without one",
+                mend=f'raise {kind.__name__}("a message")',
             )
         )
     fail(kind, str(raised.args[0]) if raised.args else "")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.errors import exception_class
 from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
@@ -61,9 +62,7 @@ def _infer_check(operands: Sequence[Type], attributes: Attributes) -> tuple[Type
 
 def _check(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     if not operands[0]:
-        import builtins
-
-        error: type[Exception] = getattr(builtins, attributes["error"])
+        error = exception_class(attributes["error"])
         raise error(attributes["message"].format(*operands[1:]))
     return ()
 
