@@ -2,8 +2,8 @@
 
 Java's rule, on Python's statements: a name is definitely assigned where every path from the start of the function
 assigns it. Reads of other names ask for Python's `UnboundLocalError`. Runs on the function as it was written, jumps
-included, because flags would hide that a path ends. Two simplifications, both harmless, since only the wording of an
-error hangs on them: a ``with`` block is taken to run to its end, and functions inside are not looked into.
+included, because flags would hide that a path ends. Functions inside are not looked into: what they find unbound is
+Python's `NameError`. (Python 3.11 takes comprehensions for functions, and raises a NameError in them as well.)
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class _Analysis:
                     state = self.expression(item.context_expr, state)
                     state = self.expression(item.optional_vars, state)
                 end = self.block(body, state)
-                return state if end is None else end  # the manager may swallow an exception
+                return _meet(end, self._without(state, _deleted(body)))  # the manager may swallow an exception
             case ast.Match():
                 return self._match(statement, state)
             case ast.Assign(targets=targets, value=value):

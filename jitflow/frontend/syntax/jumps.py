@@ -174,9 +174,11 @@ class _Removal:
         after = replace(context, direct=context.direct and flag is None)
         if flag is None:
             result += [] if handed_on else self.block(rest, after)
-        elif follows:
-            guard = ast.If(negated(load(flag)), self.block(rest, after), [])
-            result.append(placed(guard, rest[0] if rest else statement))
+        else:
+            guarded = self.block(rest, after) if follows else []
+            if guarded:
+                guard = ast.If(negated(load(flag)), guarded, [])
+                result.append(placed(guard, rest[0] if rest else statement))
         if context.direct and context.returns and "return" in kinds and self._value is not None:
             result.append(placed(returned(load(self._value)), statement))
         return result
@@ -266,11 +268,13 @@ def leaves(statements: Iterable[ast.stmt], direct: bool) -> set[str]:
     for statement in statements:
         match statement:
             case ast.Return():
-                found |= set() if direct else {"return"}
+                return found if direct else {*found, "return"}
             case ast.Break():
-                found.add("break")
+                return {*found, "break"}
             case ast.Continue():
-                found.add("continue")
+                return {*found, "continue"}
+            case ast.Raise():
+                return found
             case ast.For(body=body, orelse=orelse) | ast.While(body=body, orelse=orelse):
                 found |= (leaves(body, False) & {"return"}) | leaves(orelse, False)
             case _:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 __all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "for_", "if_", "not_", "or_", "raise_", "while_"]
@@ -106,9 +107,6 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
     """What ``read`` finds in the local name ``name``; without a name it is known that something is there."""
     if name is None:
         return read()
-    try:
+    with suppress(NameError):
         return read()
-    except NameError:
-        raise UnboundLocalError(
-            f"cannot access local variable '{name}' where it is not associated with a value"
-        ) from None
+    raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")

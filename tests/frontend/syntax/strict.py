@@ -1,0 +1,93 @@
+"""Hooks as strict as tracing is about the names that they are told.
+
+What a block changes must be among the names of its statement. A temporary holds nothing of use when a statement is
+over, or when the next turn of a loop begins: it is overwritten here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import CellType
+from typing import Any
+
+from tests.frontend.syntax.reference import and_, assert_, bound, chain, choose, contains, not_, or_, raise_
+
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "for_", "if_", "not_", "or_", "raise_", "while_"]
+
+
+class Nothing:
+    """What is left of a temporary."""
+
+    def __repr__(self) -> str:
+        return "<nothing>"
+
+
+UNBOUND, NOTHING = object(), Nothing()
+Names = tuple[str, ...]
+
+
+class Cells:
+    def __init__(self, state: Names, temporaries: Names, *functions: Callable[..., Any] | None) -> None:
+        assert state == tuple(sorted(set(state)))
+        assert temporaries == tuple(sorted(set(temporaries)))
+        assert not set(state) & set(temporaries)
+        self.names = {*state, *temporaries}
+        self.temporaries = temporaries
+        self.cells: dict[str, CellType] = {}
+        for function in filter(None, functions):
+            self.cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+        assert self.names <= set(self.cells)
+
+    def contents(self) -> dict[str, Any]:
+        found = {}
+        for name, cell in self.cells.items():
+            try:
+                found[name] = cell.cell_contents
+            except ValueError:
+                found[name] = UNBOUND
+        return found
+
+    def run(self, block: Callable[..., Any], *args: Any) -> Any:
+        """Run a block, and see what it changed."""
+        before = self.contents()
+        result = block(*args)
+        changed = {name for name, now in self.contents().items() if now is not before[name]}
+        assert changed <= self.names, changed - self.names
+        return result
+
+    def forget(self) -> None:
+        for name in self.temporaries:
+            self.cells[name].cell_contents = NOTHING
+
+
+def if_(
+    condition: Any, then: Callable[[], None], otherwise: Callable[[], None], state: Names, temporaries: Names
+) -> None:
+    cells = Cells(state, temporaries, then, otherwise)
+    both = {*then.__code__.co_freevars} & {*otherwise.__code__.co_freevars}
+    assert cells.names <= both
+    cells.run(then if condition else otherwise)
+    cells.forget()
+
+
+def while_(test: Callable[[], Any], body: Callable[[], None], state: Names, temporaries: Names) -> None:
+    cells = Cells(state, temporaries, test, body)
+    while cells.run(test):
+        cells.run(body)
+        cells.forget()
+    cells.forget()
+
+
+def for_(
+    source: Iterable[Any], body: Callable[[Any], None], test: Callable[[], Any] | None, state: Names, temporaries: Names
+) -> None:
+    cells = Cells(state, temporaries, body, test)
+    items = iter(source)
+    while test is None or cells.run(test):
+        try:
+            item = next(items)
+        except StopIteration:
+            break
+        cells.run(body, item)
+        cells.forget()
+    cells.forget()
