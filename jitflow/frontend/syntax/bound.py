@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from jitflow.frontend.syntax.build import is_constant
+from jitflow.frontend.syntax.build import children, is_constant
 from jitflow.frontend.syntax.names import FUNCTIONS, Scope, inner_blocks, uses_of
 
 __all__ = ["maybe_unbound"]
@@ -182,11 +182,11 @@ class _Analysis:
     def children(self, node: ast.AST, state: _State) -> _State:
         if isinstance(node, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
             name = node.rest if isinstance(node, ast.MatchMapping) else node.name
-            state = self._each(ast.iter_child_nodes(node), state)
+            state = self._each(children(node), state)
             return self._assigned(state, name) if name else state
         if isinstance(node, ast.alias):
             return self._assigned(state, node.asname or node.name.partition(".")[0])
-        return self._each(ast.iter_child_nodes(node), state)
+        return self._each(children(node), state)
 
     def _each(self, nodes: Iterable[ast.AST], state: _State) -> _State:
         for node in nodes:

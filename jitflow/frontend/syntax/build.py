@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-__all__ = ["CELL", "ITEM", "LAZY", "assign", "block", "constant", "hook", "is_constant", "lazy", "load", "negated",
-           "no_type_parameters", "placed", "returned", "spelled"]  # fmt: skip
+__all__ = ["CELL", "ITEM", "LAZY", "assign", "block", "children", "constant", "hook", "is_constant", "lazy", "load",
+           "negated", "no_type_parameters", "placed", "returned", "spelled"]  # fmt: skip
 
 CELL = "jit__"
 """The free variable of rewritten code that holds the hooks."""
@@ -17,6 +17,18 @@ ITEM = "item__"
 """The parameter of the body of a ``for`` loop."""
 
 AnyNode = TypeVar("AnyNode", bound=ast.AST)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below a node: `ast.iter_child_nodes`, twice as fast."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST) and value._fields:
+            found.append(value)
+    return found
 
 
 def load(name: str) -> ast.Name:
@@ -82,7 +94,9 @@ def placed(node: AnyNode, like: ast.AST) -> AnyNode:
         if hasattr(node, "lineno"):
             return node
         ast.copy_location(node, like)
-    for child in ast.iter_child_nodes(node):
+        if isinstance(node, ast.Attribute):  # a call of what ends on a later line would be on that line
+            node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+    for child in children(node):
         placed(child, like)
     return node
 

@@ -13,7 +13,7 @@
 
 The lambdas have a parameter ``*lazy__``, by which `restore` knows them. What assigns a name in an operand that may be
 skipped stays Python's (see `prepare`), for a name that a lambda assigns would be its own. Comprehensions keep their
-form: a lambda inside is called before the next turn begins.
+form: a lambda inside is called before the next turn begins (see `comprehensions` for their names).
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from collections.abc import Callable
 from typing import Any
 
 from jitflow.frontend.syntax.build import constant, hook, lazy, load, placed
-from jitflow.frontend.syntax.names import Scope, is_suspendable
+from jitflow.frontend.syntax.comprehensions import Comprehension, rename
+from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
 __all__ = ["COMPARISONS", "Expressions"]
@@ -46,10 +47,12 @@ class Expressions(ast.NodeTransformer):
         scope: Scope,
         unbound: set[ast.Name],
         overtaken: set[ast.Name],
+        fresh: Fresh,
         function: Callable[[ast.Lambda], ast.Lambda],
         has_class: bool,
     ) -> None:
         self._scope = scope
+        self._fresh = fresh
         self._unbound = unbound
         self._overtaken = overtaken
         self._function = function
@@ -157,6 +160,20 @@ class Expressions(ast.NodeTransformer):
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.visit(node.args)
         return node if is_suspendable(node) else self._function(node)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._comprehension(node)
+
+    def _comprehension(self, node: Comprehension) -> ast.expr:
+        rename(node, self._scope.mentioned, self._fresh)
+        self.generic_visit(node)
+        return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
         if any(isinstance(part, ast.Await) for part in ast.walk(node)) or any(

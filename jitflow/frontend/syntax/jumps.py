@@ -24,7 +24,8 @@ What is left sets a flag, which the statements that follow ask, and the loop bef
                                         return value__1
 
 A jump sets the flags of all that it leaves, so that each place asks one flag. A ``return`` that no block surrounds
-stays; so does one inside of ``try`` and ``with``, which remain Python's. A branch that only raises moves nothing: the
+stays; so does one inside of ``try`` and ``with``, which remain Python's. If an exception overtakes a jump on its way
+out of these, the flags are set back. A branch that only raises moves nothing: the
 rest of the program stays out of blocks.
 """
 
@@ -193,12 +194,38 @@ class _Removal:
         if isinstance(statement, _TRIES) and leaves(statement.finalbody, direct):
             raise Unusable("it jumps out of a finally block")
         inner = replace(context, direct=direct, returns=context.returns and not isinstance(statement, _PYTHONS))
+        overtaken = self._overtaken(statement, inner) if isinstance(statement, (*_TRIES, ast.With)) else ()
         for holder in (statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
             for name in ("body", "orelse", "finalbody"):
                 block = getattr(holder, name, None)
                 if block or (isinstance(holder, ast.If) and inner.returns):
                     setattr(holder, name, self._filled(block or [], inner, statement))
-        return [statement]
+        return self._taken_back(statement, overtaken) if overtaken else [statement]
+
+    def _overtaken(self, statement: ast.Try | ast.TryStar | ast.With, context: _Context) -> tuple[str, ...]:
+        """The flags of jumps that an exception may overtake, which is handled or swallowed by ``statement``.
+
+        The exception is raised on the way out of a ``with`` or ``finally`` inside, and the jump is off then.
+        """
+        if not _raises_on_the_way(statement.body):
+            return ()
+        kinds = leaves(statement.body, context.direct)
+        flags = {"continue": context.on_continue, "break": context.on_break, "return": context.on_return}
+        return _with((), *(flag for kind in sorted(kinds) for flag in flags[kind]))
+
+    def _taken_back(self, statement: ast.stmt, flags: tuple[str, ...]) -> list[ast.stmt]:
+        """The statement, which sets ``flags`` back if an exception ends its body."""
+        if isinstance(statement, _TRIES):
+            for handler in statement.handlers:
+                resets = [placed(assign(flag, constant(False)), handler.body[0]) for flag in flags]
+                handler.body = [*resets, *handler.body]
+            return [statement]
+        assert isinstance(statement, ast.With)
+        done = self._local("done")
+        statement.body.append(placed(assign(done, constant(True)), statement))
+        resets = [assign(flag, constant(False)) for flag in flags]
+        after = ast.If(negated(load(done)), list(resets), [])
+        return [placed(assign(done, constant(False)), statement), statement, placed(after, statement)]
 
     def _filled(self, block: list[ast.stmt], context: _Context, like: ast.stmt) -> list[ast.stmt]:
         statements = self.block(block, context) or [ast.Pass()]
@@ -282,6 +309,15 @@ def leaves(statements: Iterable[ast.stmt], direct: bool) -> set[str]:
                 for block in inner_blocks(statement):
                     found |= leaves(block, inner)
     return found
+
+
+def _raises_on_the_way(statements: Iterable[ast.stmt]) -> bool:
+    """Whether jumps lead out of a ``with`` or ``finally`` inside."""
+    for statement in statements:
+        finalised = isinstance(statement, ast.With) or (isinstance(statement, _TRIES) and statement.finalbody)
+        if (finalised and leaves([statement], False)) or any(map(_raises_on_the_way, inner_blocks(statement))):
+            return True
+    return False
 
 
 def _returns_something(statements: Iterable[ast.stmt]) -> bool:

@@ -12,6 +12,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from jitflow.frontend.syntax.build import children
+
 __all__ = ["FUNCTIONS", "LOOPS", "AnyFunction", "Fresh", "Scope", "Uses", "inner_blocks", "is_suspendable", "mangled",
            "parameters_of", "scope_of", "uses_of"]  # fmt: skip
 
@@ -80,7 +82,7 @@ class _Collector:
                 uses.reads.add(mangled(node.target.id, self.owner))
             self._visit_all((node.target, node.value), hidden)
         elif type(node).__name__ == "TypeAlias":  # since Python 3.12; its value is computed when it is asked for
-            parts = list(ast.iter_child_nodes(node))
+            parts = list(children(node))
             self._visit_all(parts[:1], hidden)
             uses.later |= uses_of(parts[1:], self.owner).reads
         elif isinstance(node, ast.Global):
@@ -91,7 +93,7 @@ class _Collector:
             bound = _bound_by(node)
             if bound is not None:
                 uses.writes.add(mangled(bound, self.owner))
-            self._visit_all(ast.iter_child_nodes(node), hidden)
+            self._visit_all(children(node), hidden)
 
     def _visit_all(self, nodes: Iterable[ast.AST], hidden: frozenset[str]) -> None:
         for node in nodes:
@@ -195,7 +197,7 @@ def _suspends(node: ast.AST) -> bool:
         return any(_suspends(part) for part in outside if part is not None)
     if isinstance(node, (ast.ClassDef, ast.GeneratorExp)):
         return False
-    return any(_suspends(child) for child in ast.iter_child_nodes(node))
+    return any(_suspends(child) for child in children(node))
 
 
 @dataclass
@@ -214,6 +216,8 @@ class Scope:
     """Names that some function inside assigns, so that any call may; those of the functions around included."""
     always_live: frozenset[str]
     """Names that others may read at any time."""
+    mentioned: frozenset[str]
+    """All names that occur in it, other than as variables of comprehensions."""
 
     @property
     def variables(self) -> set[str]:
@@ -243,6 +247,7 @@ def scope_of(function: AnyFunction, owner: str | None, outer: Scope | None = Non
         frozenset(uses.declared_nonlocal),
         frozenset(shared),
         frozenset((uses.later & bound) | uses.declared_nonlocal | shared),
+        frozenset(uses.reads | uses.later | bound),
     )
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import ast
 
-from jitflow.frontend.syntax.build import assign, constant, load, negated, placed
+from jitflow.frontend.syntax.build import assign, children, constant, load, negated, placed
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope
 
 __all__ = ["assigns", "prepared"]
@@ -32,7 +32,7 @@ def assigns(node: ast.AST) -> bool:
     """Whether an expression assigns a name of the function that it stands in."""
     if isinstance(node, ast.NamedExpr):
         return True
-    return not isinstance(node, FUNCTIONS) and any(assigns(child) for child in ast.iter_child_nodes(node))
+    return not isinstance(node, FUNCTIONS) and any(assigns(child) for child in children(node))
 
 
 class _Preparation:

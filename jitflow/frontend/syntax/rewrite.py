@@ -23,7 +23,7 @@ __all__ = ["Rewritten", "is_block", "rewritten", "why_not"]
 
 _BLOCK = "<block>"
 _RESERVED = frozenset({CELL, LAZY, ITEM})
-_GENERATED = ("and", "body", "brk", "choice", "cont", "else", "or", "ret", "test", "then", "value")
+_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "or", "ret", "test", "then", "value")
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType
 
-from jitflow.frontend.syntax.build import no_type_parameters
+from jitflow.frontend.syntax.build import children, no_type_parameters, placed
 from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction
 
 __all__ = ["Unreadable", "compiled", "find"]
@@ -62,7 +62,7 @@ def find(code: CodeType) -> Found:
         except (SyntaxError, ValueError, RecursionError):
             continue
         if _same(again, code):
-            if list(again.co_positions()) == list(code.co_positions()):
+            if len(candidates) == 1 or list(again.co_positions()) == list(code.co_positions()):
                 return candidate
             equal.append(candidate)
     if equal:
@@ -89,7 +89,7 @@ def _index(text: str) -> dict[tuple[int, str], list[Found]]:
 
 def _imported(root: ast.AST) -> Iterator[str]:
     """The names that a module imports at its own level."""
-    for node in ast.iter_child_nodes(root):
+    for node in children(root):
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names if alias.name != "*")
         elif not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
@@ -103,7 +103,7 @@ def _functions(root: ast.AST, owner: str | None) -> Iterator[Found]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield Found(node, owner)
         inside = node.name if isinstance(node, ast.ClassDef) else owner
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             # What a class statement computes outside of its body is not in the class.
             pending.append((child, inside if not isinstance(node, ast.ClassDef) or child in node.body else owner))
 
@@ -126,7 +126,7 @@ def compiled(
     )  # fmt: skip
     factory = ast.FunctionDef("factory", arguments, [statement], [], **no_type_parameters(ast.FunctionDef))
     imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
-    module = ast.Module([ast.fix_missing_locations(_named(part, node)) for part in (*imports, factory)], [])
+    module = ast.Module([placed(part, node) for part in (*imports, factory)], [])
     code: CodeType = compile(module, like.co_filename, "exec", flags=like.co_flags & _FUTURE, dont_inherit=True)
     for _ in range(2 if owner is None else 3):
         code = next(inner for inner in code.co_consts if isinstance(inner, CodeType))
@@ -174,8 +174,13 @@ def _same(left: CodeType, right: CodeType) -> bool:
         and left.co_cellvars == right.co_cellvars
         and left.co_freevars == right.co_freevars
         and left.co_exceptiontable == right.co_exceptiontable
-        and _same_constants(left.co_consts, right.co_consts)
+        and _same_constants(_constants(left), _constants(right))
     )
+
+
+def _constants(code: CodeType) -> list[object]:
+    """The constants of a code; that a class knows its qualified name by one is no difference."""
+    return [None if constant == code.co_qualname else constant for constant in code.co_consts]
 
 
 def _same_constants(left: Sequence[object], right: Sequence[object]) -> bool:

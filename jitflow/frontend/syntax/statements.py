@@ -82,7 +82,7 @@ class _Rewriting:
         return self._expressions.changed
 
     def _make_expressions(self, unbound: set[ast.Name], overtaken: set[ast.Name]) -> Expressions:
-        return Expressions(self._scope, unbound, overtaken, self._inner_lambda, self._has_class)
+        return Expressions(self._scope, unbound, overtaken, self._fresh, self._inner_lambda, self._has_class)
 
     def _declarations(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """What makes names that only blocks assign names of this function: an annotation, which runs no code."""

@@ -1,7 +1,7 @@
 """Random programs over Python's statements, as text.
 
-`program` writes a function ``f(log, a, b)``. ``log`` notes its arguments and returns the last of them, so that the order
-in which things are computed can be compared; it raises after a while, which ends every loop.
+`program` writes a function ``f(log, a, b)``. ``log`` notes its arguments and returns the last of them, so that the
+order in which things are computed can be compared; it raises after a while, which ends every loop.
 """
 
 from __future__ import annotations
