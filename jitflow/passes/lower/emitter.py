@@ -174,6 +174,30 @@ class Emitter:
         attributes = {"parallel": True} if parallel else {}
         return list(self.here("for", start, stop, step, *carried, types=types, regions=(region,), **attributes))
 
+    def rest(
+        self,
+        start: Value,
+        stop: Value,
+        carried: Sequence[Value],
+        body: Callable[[Sequence[Value]], Sequence[Value]],
+        loop: Loop | None,
+        lanes: int,
+    ) -> list[Value]:
+        """The turn of a vector loop for what is left behind whole vectors, under a mask, if anything is left.
+
+        ``body`` is that of `loop`. A loop that runs at most once would be another loop for every pass of LLVM.
+        """
+        depth = len(self.scopes)
+        scope = Scope(Builder(), depth, loop, lanes=lanes, stop=stop)
+        self.scopes.append(scope)
+        scope.index = self.emit("add", start, self.size(0), depth=depth)  # a value of this scope, as in a loop
+        left = self.emit("subtract", stop, scope.index)
+        scope.mask = self.emit("lanes_below", left, lanes=lanes)
+        taken = self.close([], body(carried))
+        skipped = Builder().region([], carried)
+        types = [value.type for value in carried]
+        return list(self.here("if", self.emit("less", start, stop), types=types, regions=(taken, skipped)))
+
     @contextmanager
     def step(self, loop: Loop, position: int) -> Iterator[None]:
         """One step of a loop that is written out rather than run: the position is a number."""

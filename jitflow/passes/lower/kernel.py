@@ -138,7 +138,7 @@ class KernelLowering(Elements):
         if not (isinstance(loop.dim, int) and loop.dim < self.lanes):
             carried = emitter.loop(emitter.size(0), main, step, carried, body, loop, self.lanes)
         if not (isinstance(loop.dim, int) and loop.dim % self.lanes == 0):
-            carried = emitter.loop(main, emitter.size(loop.dim), step, carried, body, loop, self.lanes, masked=True)
+            carried = emitter.rest(main, emitter.size(loop.dim), carried, body, loop, self.lanes)
         return carried
 
     def _whole_vectors(self, loop: Loop) -> Value:
@@ -325,11 +325,11 @@ class KernelLowering(Elements):
         if loop is not self.vector:
             return emitter.loop(first, last, emitter.size(1), carried, body, loop)
         step = emitter.size(self.lanes)
-        if not self.is_long():
-            whole = emitter.arithmetic("minimum", last, self._whole_vectors(loop))
-            carried = emitter.loop(first, whole, step, carried, body, loop, self.lanes)
-            first = whole
-        return emitter.loop(first, last, step, carried, body, loop, self.lanes, masked=True)
+        if self.is_long():
+            return emitter.loop(first, last, step, carried, body, loop, self.lanes, masked=True)
+        whole = emitter.arithmetic("minimum", last, self._whole_vectors(loop))
+        carried = emitter.loop(first, whole, step, carried, body, loop, self.lanes)
+        return emitter.rest(whole, last, carried, body, loop, self.lanes)
 
     def _count(self, first: Value | None, last: Value | None) -> Value:
         if first is None or last is None:

@@ -75,11 +75,13 @@ class _Scan:
         if depth + 2 < len(self.order) or not self.lanes:
             emitter.loop(zero, length, emitter.size(1), (), inner, parallel=target.distributed)
             return
-        step, whole = emitter.size(self.lanes), zero
-        if not target.masked:
+        step = emitter.size(self.lanes)
+        if target.masked:
+            emitter.loop(zero, length, step, (), inner, lanes=self.lanes, masked=True, parallel=target.distributed)
+        else:
             whole = emitter.size(self.type.dims[self.order[depth]] // self.lanes * self.lanes)
             emitter.loop(zero, whole, step, (), inner, lanes=self.lanes)
-        emitter.loop(whole, length, step, (), inner, lanes=self.lanes, masked=True, parallel=target.distributed)
+            emitter.rest(whole, length, (), inner, None, self.lanes)
 
     def _line(self, indices: list[Value]) -> None:
         """One line, or lanes of neighbouring lines: it starts with its first element; an empty one has none."""
