@@ -3,7 +3,7 @@
 Everything carried is a phi. A loop is written with its test at the end, behind a guard, which is the form that code
 generation keeps: one jump a turn, and what does not change moves in front of it.
 
-Kernels hide the position of a loop from LLVM's analyses (`_hidden`). Their addresses are a base and one index, which
+Kernels hide the position of a loop from LLVM's analyses (`Emitter.hidden`). Their addresses are a base and one index, which
 is what processors add up for nothing; strength reduction would look for something better, find nothing, and take a
 fifth of code generation for it.
 """
@@ -79,7 +79,7 @@ def _for(out: Emitter, op: Op) -> Sequence[str]:
     phis = [(_parameter(out, parameter), out.reserve()) for parameter in region.parameters]
     position = phis[0][0]
     if over_sizes:
-        out.operands[region.parameters[0]] = position = _hidden(out, position)
+        out.operands[region.parameters[0]] = position = out.hidden("i64", position)
     yielded = out.emit_region(region)
     following = out.let(f"add {'' if over_sizes else 'nsw '}i64 {position}, {step}")
     more = _before(out, following if over_sizes else position, last, step)
@@ -106,11 +106,6 @@ def _runs_over_sizes(out: Emitter, step: str) -> bool:
     return (
         function.layer == "loop" and not function.attributes.get("scalar") and _is_literal(step) and int(step) > 0
     )
-
-
-def _hidden(out: Emitter, position: str) -> str:
-    """The same number, but no analysis sees how it changes from turn to turn. No instruction comes of it."""
-    return out.let(f'call i64 asm "", "=r,0"(i64 {position})')
 
 
 def _parameter(out: Emitter, value: Value) -> str:

@@ -33,15 +33,12 @@ def _lane_index(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _lanes_below(out: Emitter, op: Op) -> Sequence[str]:
-    """Compared in the narrowest integers that can count the lanes, after the bound is brought into their range."""
+    """Compared in i32, as wide as most of what is masked, after the bound is brought into its range."""
     lanes, (bound,) = op.attributes["lanes"], op.operands
-    width = 8 if lanes < 1 << 8 else 16 if lanes < 1 << 16 else 32
-    least = out.call("i64", "llvm.smax.i64", f"i64 {out.operand(bound)}", "i64 0")
-    clamped = out.call("i64", "llvm.umin.i64", f"i64 {least}", f"i64 {lanes}")
-    narrow = out.let(f"trunc i64 {clamped} to i{width}")
-    bounds = out.splat(f"i{width}", narrow, lanes)
-    numbers = ", ".join(f"i{width} {lane}" for lane in range(lanes))
-    return [out.let(f"icmp ult <{lanes} x i{width}> <{numbers}>, {bounds}")]
+    clamped = out.call("i64", "llvm.smin.i64", f"i64 {out.operand(bound)}", f"i64 {lanes}")
+    bounds = out.splat("i32", out.let(f"trunc i64 {clamped} to i32"), lanes)
+    numbers = ", ".join(f"i32 {lane}" for lane in range(lanes))
+    return [out.let(f"icmp slt <{lanes} x i32> <{numbers}>, {bounds}")]
 
 
 def _fold_lanes(out: Emitter, op: Op) -> Sequence[str]:

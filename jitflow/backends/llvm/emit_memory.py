@@ -18,6 +18,7 @@ __all__ = ["MEMORY_EMISSION"]
 
 NONTEMPORAL = ", !nontemporal !0"
 LARGEST_ALIGNMENT = 64
+WIDEST_REGISTER = 64
 
 
 def _from_memory(out: Emitter, type: Number, raw: str) -> str:
@@ -105,8 +106,18 @@ def _scatter(out: Emitter, op: Op, type: Vector, pointers: str, operand: str, ma
 # -- addresses
 
 
-def _pointer(out: Emitter, buffer: Value, offset: Value) -> str:
-    return out.at(out.operand(buffer), out.operand(offset))
+def _pointer(out: Emitter, buffer: Value, offset: Value, type: Number | None = None) -> str:
+    """The address of what has a type. A sum is added part by part: what a loop does not change moves in front of it.
+
+    What takes several registers is reached from one address, hidden so that it is not computed again for each of them:
+    a register and a distance cost an instruction nothing, a sum of two registers does.
+    """
+    pointer, total = out.operand(buffer), out.producers.get(offset)
+    parts = total.operands if total is not None and total.name == "add" else (offset,)
+    for part in parts:
+        pointer = out.at(pointer, out.operand(part))
+    wide = isinstance(type, Vector) and type.lanes * type.dtype.itemsize > WIDEST_REGISTER
+    return out.hidden("ptr", pointer) if wide else pointer
 
 
 def _pointers(out: Emitter, buffer: Value, offsets: str, lanes: int) -> str:
@@ -131,7 +142,7 @@ def _mask(out: Emitter, op: Op, position: int) -> str | None:
 
 def _read(out: Emitter, op: Op) -> Sequence[str]:
     type = number_type(op.result.type)
-    raw = _load(out, op, type, _pointer(out, op.operands[0], op.operands[1]), _mask(out, op, 2))
+    raw = _load(out, op, type, _pointer(out, op.operands[0], op.operands[1], type), _mask(out, op, 2))
     return [_from_memory(out, type, raw)]
 
 
@@ -162,7 +173,7 @@ def _write(out: Emitter, op: Op) -> Sequence[str]:
     buffer, offset, value = op.operands[:3]
     type = number_type(value.type)
     operand = _to_memory(out, type, out.operand(value))
-    _store(out, op, type, _pointer(out, buffer, offset), operand, _mask(out, op, 3))
+    _store(out, op, type, _pointer(out, buffer, offset, type), operand, _mask(out, op, 3))
     return ()
 
 

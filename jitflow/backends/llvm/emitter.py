@@ -76,6 +76,7 @@ class Emitter:
         self.function = function
         self.rows = rows
         self.operands: dict[Value, str] = {}
+        self.producers: dict[Value, Op] = {}
         self.entry: list[str] = []
         self.lines: list[str] = []
         self.block = "start"
@@ -118,6 +119,10 @@ class Emitter:
     def at(self, pointer: str, offset: str) -> str:
         """The address ``offset`` bytes behind a pointer."""
         return pointer if offset == "0" else self.let(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def hidden(self, type: str, operand: str) -> str:
+        """The same value, but no analysis of LLVM's sees where it comes from. No instruction comes of it."""
+        return self.let(f'call {type} asm "", "=r,0"({type} {operand})')
 
     # -- blocks
 
@@ -204,6 +209,7 @@ class Emitter:
         results = row(self, op)
         for value, operand in zip(op.results, results, strict=True):
             self.operands[value] = operand
+            self.producers[value] = op
 
     def emit_region(self, region: Region) -> list[str]:
         """Write the ops of a region and return the operands that it yields."""

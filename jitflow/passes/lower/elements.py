@@ -25,6 +25,10 @@ HORIZONTAL_LANES = 32
 LONG_BODY = 12
 """Instructions in the body of a vector loop from which on it is compiled once, under masks, not twice."""
 
+TILE = 4
+"""Vectors that a reduction down the rows works on at once, if its body is at most `LIGHT_BODY` instructions long."""
+LIGHT_BODY = 40
+
 STREAM_FROM = 1 << 22
 """Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
 CACHE_LINE = 64
@@ -67,14 +71,19 @@ class Elements:
             return self.target.lanes
         if self.horizontal:
             return HORIZONTAL_LANES
-        widest = self.schedule.widest_item
-        lanes = max(1, self.target.vector_bytes // widest)
         if self.schedule.period:
             return math.lcm(self.schedule.period, PERIOD_LANES)
-        light = self.schedule.cost <= 40
-        if light and self.reduced:
-            return max(2, 4 * lanes)  # a wide tile walks down the rows: memory is read in longer pieces
-        return max(2, 2 * lanes if light else lanes)
+        return self.register_lanes * (TILE if self.tiled else 1)
+
+    @property
+    def register_lanes(self) -> int:
+        """How many of the widest elements a register holds."""
+        return max(2, self.target.vector_bytes // self.schedule.widest_item)
+
+    @property
+    def tiled(self) -> bool:
+        """Whether several vectors side by side walk down the rows, so that memory is read in longer pieces."""
+        return bool(self.reduced) and not self.target.lanes and self.schedule.cost <= LIGHT_BODY
 
     def declare_output(self, value: Value) -> None:
         assert isinstance(value.type, Tensor | Scalar)

@@ -69,7 +69,7 @@ class Schedule:
         self.vector = None if self.vector_choice is None else self._joined[self.vector_choice]
         self.cost = sum(cost_of(op) for op in nest.computed)
         self.widest_item = max(
-            (value.type.dtype.itemsize for op in nest.computed for value in (*op.operands, *op.results)
+            (value.type.dtype.real.itemsize for op in nest.computed for value in (*op.operands, *op.results)
              if isinstance(value.type, Tensor)), default=8,
         )  # fmt: skip
         self.sweeps = 1 + max(
