@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jitflow.passes.lower import Lowered
     from jitflow.passes.pipeline import Step
     from jitflow.runtime.plan import Plan
-    from jitflow.runtime.specialisation import Specialisation
+    from jitflow.runtime.specialisation import EntryCode, Specialisation
 
 __all__ = ["STAGES", "Compilation", "check_stage", "compile_traced", "generate", "stage_text"]
 
@@ -75,7 +75,6 @@ def compile_traced(compilation: Compilation) -> Specialisation:
 
     Raises `UserError` for programs that a later stage refuses, and `CompilerBug` for mistakes of jitflow.
     """
-    generate(compilation)
     specialisation = _specialise(compilation)
     if CONFIG.dump >= 1:
         times = ", ".join(f"{name} {seconds * 1e3:.2f}" for name, seconds in compilation.times.items())
@@ -131,13 +130,13 @@ def lower(compilation: Compilation) -> Function:
     return compilation.host
 
 
-def generate(compilation: Compilation) -> Executable:
-    """Make machine code of it, with the guard in the same module."""
+def generate(compilation: Compilation, entry: EntryCode | None = None) -> Executable:
+    """Make machine code of it, with the guard, and the entry if one is given, in the host program's module."""
     from jitflow.backends.llvm.executable import compile_program
 
     if compilation.executable is None:
         host = lower(compilation)
-        text = _guard_text(compilation)
+        text = _guard_text(compilation) + (f"\n{entry.text}" if entry is not None else "")
         with compilation.stage("llvm"):
             compilation.executable = compile_program(host, fast_math=compilation.fastmath, extra_text=text)
         del compilation.times["llvm"]  # the executable knows it in parts
@@ -199,26 +198,36 @@ def _guard_text(compilation: Compilation) -> str:
     return guard_text(traced.function)
 
 
+def _entry(compilation: Compilation) -> EntryCode | None:
+    """The entry as text, where calls take the native one."""
+    from jitflow.runtime.dispatcher import uses_native_entry
+    from jitflow.runtime.entry_native import emit_entry
+
+    if not uses_native_entry():
+        return None
+    with compilation.stage("entry"):
+        return emit_entry(_plan(compilation))
+
+
 def _specialise(compilation: Compilation) -> Specialisation:
     from jitflow.failures import failure_handler
-    from jitflow.runtime.dispatcher import uses_native_entry
     from jitflow.runtime.host_calls import link_symbols
     from jitflow.runtime.specialisation import Specialisation
 
-    executable = generate(compilation)
+    lower(compilation)
+    entry = _entry(compilation)
+    executable = generate(compilation, entry)
     linked = link_symbols(executable.symbols, executable.sites)
-    specialisation = Specialisation(
+    return Specialisation(
         _plan(compilation),
         run=executable.address(),
         guard=executable.address("guard") if _guard_text(compilation) else 0,
         raise_error=failure_handler(executable.sites),
         symbols=linked.addresses,
         keep_alive=(executable, linked),
+        entry=entry,
+        entry_address=executable.address(entry.name) if entry is not None else 0,
     )
-    if uses_native_entry():
-        with compilation.stage("entry"):
-            specialisation.need_native_entry()
-    return specialisation
 
 
 def _cuda_text(compilation: Compilation) -> str:

@@ -10,7 +10,7 @@ Sizes are never negative, and arithmetic on them is exact here; the compiled cod
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 
 __all__ = ["Call", "Dim", "Expression", "Monomial", "Symbol", "evaluate", "lower_bound", "maximum", "minimum",
@@ -50,6 +50,13 @@ class Expression:
     """A sum of ``coefficient * atom * atom...``; never a plain number (those are ``int``)."""
 
     terms: tuple[tuple[Monomial, int], ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash(self.terms))  # found once: dims are keys everywhere
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def is_symbol(self) -> bool:
@@ -57,6 +64,8 @@ class Expression:
         return not rest and coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Symbol)
 
     def __add__(self, other: Dim) -> Dim:
+        if other == 0:
+            return self
         return _sum(_terms(self), _terms(other))
 
     def __radd__(self, other: int) -> Dim:
@@ -72,6 +81,10 @@ class Expression:
         return -self + other
 
     def __mul__(self, other: Dim) -> Dim:
+        if isinstance(other, int) and other > 0:
+            if other == 1:
+                return self
+            return Expression(tuple((monomial, coefficient * other) for monomial, coefficient in self.terms))
         total: dict[Monomial, int] = {}
         for left, a in self.terms:
             for right, b in _terms(other).items():
@@ -207,7 +220,7 @@ def _rebuild_atom(atom: Atom, leaf: Callable[[str], Dim]) -> Dim:
 
 
 def _order(atom: Atom) -> tuple[int, str]:
-    return (isinstance(atom, Call), str(atom))
+    return (0, atom.name) if isinstance(atom, Symbol) else (1, str(atom))
 
 
 def _terms(dim: Dim) -> dict[Monomial, int]:
@@ -225,7 +238,8 @@ def _normal(total: dict[Monomial, int]) -> Dim:
     terms = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
     if all(not monomial for monomial, _ in terms):
         return sum(coefficient for _, coefficient in terms)
-    terms.sort(key=lambda term: (not term[0], term[1] < 0, -len(term[0]), [_order(atom) for atom in term[0]]))
+    if len(terms) > 1:
+        terms.sort(key=lambda term: (not term[0], term[1] < 0, -len(term[0]), [_order(atom) for atom in term[0]]))
     return Expression(tuple(terms))
 
 

@@ -27,6 +27,7 @@ from itertools import pairwise
 from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.axes import Axes, Axis, is_axis_view
@@ -163,8 +164,27 @@ class _Fusion:
             if stored and source is not None and source in self.group_of:
                 yield source
 
+    def _are_alike(self, ops: Sequence[Op]) -> bool:
+        """Whether the ops are elementwise, of the same dims, without views between them: one nest without a doubt."""
+        members = set(ops)
+        dims: tuple[Dim, ...] | None = None
+        for op in ops:
+            if "elementwise" not in op.definition.traits:
+                return False
+            for value in (*op.results, *op.operands):
+                if not isinstance(value.type, Tensor):
+                    continue
+                dims = value.type.dims if dims is None else dims
+                view = self.producer.get(value)
+                behind_view = view is not None and is_axis_view(view) and self._origin(value) in members
+                if value.type.dims != dims or behind_view:
+                    return False
+        return dims is not None
+
     def _is_nest(self, ops: Sequence[Op]) -> bool:
         """Whether the ops are one loop nest."""
+        if self._are_alike(ops):
+            return True
         axes = self._axes_of(ops)
         reduced: frozenset[Axis] | None = None
         narrowest: tuple[Axis, ...] | None = None
