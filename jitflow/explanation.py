@@ -47,7 +47,7 @@ class Explanation:
         fused = compilation.fused
         self.fusions = tuple(_fusion_lines(fused)) if fused is not None else ()
         host = compilation.host
-        self.kernels = tuple(kernel.name for kernel in host.functions) if host is not None else ()
+        self.kernels = tuple(kernel.name for kernel in host.kernels) if host is not None else ()
         self.times = dict(compilation.times)
         self._compilation = compilation
 

@@ -151,6 +151,11 @@ class Function:
     def results(self) -> tuple[Value, ...]:
         return self.region.yielded
 
+    @property
+    def kernels(self) -> tuple[Function, ...]:
+        """The functions that are launched; those with the attribute ``called`` are called for their results."""
+        return tuple(function for function in self.functions if not function.attributes.get("called"))
+
     def with_ops(self, ops: Iterable[Op]) -> Function:
         """The same function with other ops."""
         return replace(self, region=Region(self.region.parameters, tuple(ops)))

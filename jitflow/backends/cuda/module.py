@@ -40,7 +40,7 @@ def print_program(program: Function) -> CudaModule:
     Raises `CompilerBug` for an op or a type that kernels do not have.
     """
     module = ModuleText()
-    printed = [_print_kernel(module, kernel) for kernel in program.functions]
+    printed = [_print_kernel(module, kernel) for kernel in program.kernels]
     parts = [TYPEDEFS, AT, *module.helpers.values(), *(text for _, text in printed)]
     return CudaModule("\n\n".join(parts) + "\n", tuple(launch for launch, _ in printed), tuple(module.sites))
 

@@ -3,9 +3,9 @@
 Everything carried is a phi. A loop is written with its test at the end, behind a guard, which is the form that code
 generation keeps: one jump a turn, and what does not change moves in front of it.
 
-Kernels hide the position of a loop from LLVM's analyses (`Emitter.hidden`). Their addresses are a base and one index, which
-is what processors add up for nothing; strength reduction would look for something better, find nothing, and take a
-fifth of code generation for it.
+Kernels hide the position of a loop from LLVM's analyses (`Emitter.hidden`). Their addresses are a base and one index,
+which is what processors add up for nothing; strength reduction would look for something better, find nothing, and take
+a fifth of code generation for it.
 """
 
 from __future__ import annotations
@@ -103,9 +103,7 @@ def _runs_over_sizes(out: Emitter, step: str) -> bool:
     saturates: the sum is used only where it is inside the range.
     """
     function = out.function
-    return (
-        function.layer == "loop" and not function.attributes.get("scalar") and _is_literal(step) and int(step) > 0
-    )
+    return function.layer == "loop" and not function.attributes.get("scalar") and _is_literal(step) and int(step) > 0
 
 
 def _parameter(out: Emitter, value: Value) -> str:
@@ -180,6 +178,10 @@ def _broadcast_dims(out: Emitter, op: Op) -> Sequence[str]:
     return [size]
 
 
+def _call(out: Emitter, op: Op) -> Sequence[str]:
+    return [out.call(register_type(op.result.type), op.attributes["function"], *map(out.typed, op.operands))]
+
+
 def _yield(out: Emitter, op: Op) -> Sequence[str]:
     raise CompilerBug("expected yield to be written by the op that owns its region")
 
@@ -189,6 +191,7 @@ CONTROL_EMISSION: dict[str, Emission] = {
     "for": _for,
     "while": _while,
     "check": _check,
+    "call": _call,
     "broadcast_dims": _broadcast_dims,
     "yield": _yield,
 }

@@ -19,6 +19,7 @@ __all__ = ["MEMORY_EMISSION"]
 NONTEMPORAL = ", !nontemporal !0"
 LARGEST_ALIGNMENT = 64
 WIDEST_REGISTER = 64
+CACHE_LINE = 64
 
 
 def _from_memory(out: Emitter, type: Number, raw: str) -> str:
@@ -142,8 +143,18 @@ def _mask(out: Emitter, op: Op, position: int) -> str | None:
 
 def _read(out: Emitter, op: Op) -> Sequence[str]:
     type = number_type(op.result.type)
-    raw = _load(out, op, type, _pointer(out, op.operands[0], op.operands[1], type), _mask(out, op, 2))
+    pointer = _pointer(out, op.operands[0], op.operands[1], type)
+    raw = _load(out, op, type, pointer, _mask(out, op, 2))
+    if "ahead" in op.attributes:
+        _prefetch(out, pointer, op.attributes["ahead"], max(lanes_of(type), 1) * type.dtype.itemsize)
     return [_from_memory(out, type, raw)]
+
+
+def _prefetch(out: Emitter, pointer: str, ahead: int, nbytes: int) -> None:
+    """Ask for cache lines that will be read soon. Addresses behind the end of memory do no harm."""
+    out.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+    for line in range(ahead, ahead + nbytes, CACHE_LINE):
+        out.do(f"call void @llvm.prefetch.p0(ptr {out.at(pointer, str(line))}, i32 0, i32 3, i32 1)")
 
 
 def _read_strided(out: Emitter, op: Op) -> Sequence[str]:

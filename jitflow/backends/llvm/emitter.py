@@ -31,7 +31,7 @@ class ModuleText:
     """What the functions of one program share: declarations, library symbols and the sites of errors."""
 
     def __init__(self, program: Function, symbols: Sequence[str], *, fast_math: bool) -> None:
-        self.kernels: dict[str, Function] = {kernel.name: kernel for kernel in program.functions}
+        self.kernels: dict[str, Function] = {kernel.name: kernel for kernel in program.kernels}
         self.symbols: list[str] = list(symbols)
         self.sites: list[Op] = []
         self.fast_flags = FAST_MATH if fast_math else ""

@@ -76,11 +76,14 @@ def emit_program(
         if texts:
             parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
 
-    scalar = [kernel for kernel in program.functions if kernel.attributes.get("scalar")]
-    add("vectors", (_kernel(module, kernel) for kernel in program.functions if kernel not in scalar))
+    scalar = [kernel for kernel in program.kernels if kernel.attributes.get("scalar")]
+    add("vectors", (_kernel(module, kernel) for kernel in program.kernels if kernel not in scalar))
     add("loops", (_kernel(module, kernel) for kernel in scalar))
-    for kernel in program.functions:
+    for kernel in program.kernels:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
+    for function in program.functions:
+        if function not in program.kernels:
+            module.define(function.name, _called(module, function))
     add("loops" if program.attributes.get("loops") else "calls", [_host(module, program), extra_text])
     return ProgramText(tuple(parts), module)
 
@@ -115,6 +118,19 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
         out.do("fence seq_cst")
     out.do("ret i32 0")
     return out.text(f'hidden i32 @"{kernel.name}"({", ".join([*parameters, "ptr %error"])}) #0')
+
+
+def _called(module: ModuleText, function: Function) -> str:
+    """A function of numbers with one result, which the host program calls."""
+    out = Emitter(module, function, EMISSION)
+    out.operands.update((parameter, f"%a{position}") for position, parameter in enumerate(function.parameters))
+    out.lines.append("  br label %enter")
+    out.begin("enter")
+    (result,) = out.emit_region(function.region)
+    parameters = ", ".join(out.typed(parameter) for parameter in function.parameters)
+    type = register_type(function.results[0].type)
+    out.do(f"ret {type} {result}")
+    return out.text(f"internal {type} @{function.name}({parameters}) #0")
 
 
 def _parameter_types(kernel: Function) -> list[str]:

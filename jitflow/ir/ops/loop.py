@@ -92,8 +92,8 @@ def _remainder_truncated(operands: Sequence[Any], attributes: Attributes, types:
 
 
 LOOP_OPS = [
-    OpDef("read", "buffer, offset [, mask]: contiguous lanes", "any", None, _infer_read, memory.read, _READS,
-          frozenset(), ("lanes",)),
+    OpDef("read", "buffer, offset [, mask]: contiguous lanes; what lies ``ahead`` bytes further is brought near", "any",
+          None, _infer_read, memory.read, _READS, frozenset(), ("lanes", "ahead")),
     OpDef("read_strided", "buffer, offset, stride [, mask]: lanes ``stride`` bytes apart", "loop", None, _infer_read,
           memory.read_strided, _READS, frozenset(), ("lanes",)),
     OpDef("read_at", "buffer, vector of i64 offsets [, mask]: lanes anywhere", "loop", None, _infer_read,

@@ -2,7 +2,8 @@
 
 One forward sweep: an op is expanded where it stands, and what its expansion applies in turn is expanded on the spot,
 so nothing is visited twice. Complex numbers are split into their parts first, where there are any. Python's numbers
-lose their weakness (promotion is over), with their checks made explicit. Scalars beside vectors are splatted.
+lose their weakness (promotion is over), with their checks made explicit. Scalars beside vectors are splatted. What is
+long and stands in a host program several times becomes a function that it calls.
 
 Before and after, for two lanes::
 
@@ -25,14 +26,15 @@ simplifications of the backend.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, Op, Value
-from jitflow.ir.dtypes import DType
+from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.dtypes import DTYPES, DType
 from jitflow.ir.types import Scalar, Type, Vector
 from jitflow.passes.expand import EXPANSIONS
 from jitflow.passes.expand.arithmetic import ARITHMETIC
@@ -53,7 +55,42 @@ def expand(function: Function) -> Function:
     functions = tuple(expand(inner) for inner in function.functions)
     if has_complex(function):
         function = split_complex(function)
-    return replace(_Expander().function(function), functions=functions)
+    shared = _shared_functions(function)
+    return replace(_Expander(shared).function(function), functions=(*functions, *shared.values()))
+
+
+def _shared_functions(function: Function) -> dict[tuple[str, str], Function]:
+    """By name and dtype, the long functions that a host program computes of numbers in several places.
+
+    They become functions that it calls. Kernels have no such: a vector function would need a call in every loop.
+    """
+    if function.layer != "host":
+        return {}
+    found = Counter(key for key in map(_shareable, walk(function.region)) if key is not None)
+    return {key[:2]: _number_function(*key) for key, places in found.items() if places > 1}
+
+
+def _shareable(op: Op) -> tuple[str, str, int] | None:
+    """Name, dtype and arity of a function of numbers that has a long expansion."""
+    if op.name not in EXPANSIONS or op.attributes.get("checked"):
+        return None
+    types = {value.type.dtype.name for value in (*op.operands, *op.results) if isinstance(value.type, Scalar)}
+    if len(types) != 1 or not types <= {"f32", "f64"}:
+        return None
+    return op.name, types.pop(), len(op.operands)
+
+
+_CALLED = MappingProxyType({"called": True})
+
+
+@functools.cache
+def _number_function(name: str, dtype: str, arity: int) -> Function:
+    """One long function on its own, the same in every program."""
+    machine = ExpandingMachine()
+    parameters = tuple(Value(Scalar(DTYPES[dtype]), "x") for _ in range(arity))
+    machine.shape_like(parameters[0].type)
+    region = machine.builder.region(parameters, (machine.apply(name, *parameters),))
+    return Function(f"{name}_{dtype}", Region(parameters, (*machine.constants, *region.ops)), (), "loop", _CALLED)
 
 
 Expansion = Callable[..., Value]
@@ -123,8 +160,9 @@ def _through_f32(name: str) -> Expansion:
 class _Expander(Rewriter):
     """The sweep."""
 
-    def __init__(self) -> None:
+    def __init__(self, shared: Mapping[tuple[str, str], Function]) -> None:
         super().__init__(ExpandingMachine())
+        self.shared = shared
 
     def types(self, type: Type) -> tuple[Type, ...]:
         return (Scalar(type.dtype),) if isinstance(type, Scalar) and type.weak else (type,)
@@ -147,6 +185,10 @@ class _Expander(Rewriter):
             return operands[0]
         if op.name == "select":
             return machine.primitive("select", *operands)
+        key = _shareable(op)
+        if key is not None and key[:2] in self.shared:
+            callee = MappingProxyType({"function": self.shared[key[:2]].name})
+            return machine.emit("call", operands, (machine.type(key[1]),), callee)[0]
         if op.attributes.get("checked"):
             return expand_checked(op.name, tuple(Term(machine, operand) for operand in operands)).value
         if op.name in ("cast", "bitcast"):

@@ -57,6 +57,8 @@ class Elements:
         self.hosts: set[Value] = set()
         """Outputs whose memory holds a saved value for a while."""
         self.sweep = 0
+        self.ahead = 0
+        """How many elements in advance operands are brought near, 0 if they are not."""
         self.scratch: list[tuple[Value, Dim]] = []
 
     def buffer_for(self, key: Value, dtype: DType) -> Value:
@@ -133,7 +135,7 @@ class Elements:
     def _compute(self, value: Value) -> Value:
         emitter = self.emitter
         if value in self.nest.layouts:
-            return self._load(self.schedule.access(self.nest.access(value)))
+            return self._load(self.schedule.access(self.nest.access(value)), self.ahead)
         if value in self.scalars:
             return self.scalars[value]
         op = self.nest.producer[value]
@@ -204,7 +206,7 @@ class Elements:
     def _lanes_open(self) -> bool:
         return any(scope.lanes for scope in self.emitter.scopes)
 
-    def _load(self, access: Access) -> Value:
+    def _load(self, access: Access, ahead: int = 0) -> Value:
         emitter = self.emitter
         buffer = self.buffers[access.buffer]
         if access.pattern != 0:
@@ -218,7 +220,8 @@ class Elements:
         if mask:
             depth = max(depth, emitter.depth_of[mask[0]])
         if stride == access.dtype.itemsize:
-            return emitter.emit("read", buffer, offset, *mask, depth=depth, lanes=self.lanes)
+            more = {"ahead": ahead * access.dtype.itemsize} if ahead and (not mask or self.is_long()) else {}
+            return emitter.emit("read", buffer, offset, *mask, depth=depth, lanes=self.lanes, **more)
         return emitter.emit(
             "read_strided", buffer, offset, emitter.size(stride), *mask, depth=depth, lanes=self.lanes
         )  # fmt: skip
