@@ -1,0 +1,51 @@
+"""What kernels are made of: counts of ops in loop functions."""
+
+from __future__ import annotations
+
+import pytest
+
+from jitflow.ir.core import Function, Op, Region, walk
+from jitflow.ir.parser import parse
+from jitflow.ir.types import Vector
+from jitflow.passes.fuse import fuse
+from jitflow.passes.lower import GPU, lower
+from jitflow.passes.lower.target import CPU, Target
+
+
+def kernel_of(text: str, target: Target = CPU) -> Function:
+    (kernel,) = lower(fuse(parse(text)), target).host.functions
+    return kernel
+
+
+def reads(region: Region) -> list[Op]:
+    return [op for op in walk(region) if op.name == "read" and isinstance(op.result.type, Vector)]
+
+
+SUM = "func @f(%x: f32[n]) {\n  %0: f32 = reduce_add %x {axes=[0]}\n  yield %0\n}"
+VARIANCE = "func @f(%x: f32[n]) {\n  %0: f32 = reduce_m2 %x {axes=[0]}\n  yield %0\n}"
+ADD = "func @f(%x: f32[n], %y: f32[n]) {\n  %0: f32[n] = add %x, %y\n  yield %0\n}"
+COLUMNS = "func @f(%x: f32[n, m]) {\n  %0: f32[m] = reduce_add %x {axes=[0]}\n  yield %0\n}"
+
+
+def test_a_sum_reads_ahead() -> None:
+    whole, rest = reads(kernel_of(SUM).region)
+    assert whole.attributes["ahead"] == 2 * 1024 * 4
+    assert "ahead" not in rest.attributes
+
+
+def test_a_block_read_twice_is_asked_for_in_the_second_pass() -> None:
+    assert ["ahead" in op.attributes for op in reads(kernel_of(VARIANCE).region)] == [False, False, True, False]
+
+
+@pytest.mark.parametrize("text", [SUM, VARIANCE])
+def test_a_gpu_does_not_read_ahead(text: str) -> None:
+    assert not any("ahead" in op.attributes for op in walk(kernel_of(text, GPU).region))
+
+
+def test_what_is_left_behind_whole_vectors_is_a_branch() -> None:
+    assert [op.name for op in kernel_of(ADD).region.body if op.regions] == ["for", "if"]
+
+
+def test_columns_go_in_tiles_and_what_is_left_in_registers() -> None:
+    tile, register = reads(kernel_of(COLUMNS).region)
+    assert (str(tile.result.type), str(register.result.type)) == ("f32x64", "f32x16")
