@@ -40,6 +40,10 @@ PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
     "views of one number are no loops of a kernel": (
         ["np.multiply(a0 == a0, 0)", "np.matmul(v0.swapaxes(-1, -2), v0)"], [{"a0": "array('i8', (64, 64))"}], EXACT,
     ),
+    "what no loop changes has the lanes of narrow turns behind tiles too": (
+        ["np.isreal(a0)", "np.all(v0, axis=1, keepdims=True)"],
+        [{"a0": "array('i1', (2, 3))"}, {"a0": "array('i1', (3, 65))"}], EXACT,
+    ),
     "logic takes numbers": (
         ["np.logical_not(a0)", "np.logical_and(a0, a1)", "np.logical_xor(a0, a1)"],
         [{"a0": "array('f4', (3, 4))", "a1": "array('c8', (3, 4))"}], EXACT,

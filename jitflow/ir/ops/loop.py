@@ -30,15 +30,25 @@ def _element(buffer: Type, attributes: Attributes) -> Scalar | Vector:
 
 
 def _infer_read(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (_element(operands[0], attributes),)
+    element = _element(operands[0], attributes)
+    _check_lanes((*operands, element))
+    return (element,)
 
 
 def _infer_read_pair(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (_element(operands[0], attributes),) * 2
+    return _infer_read(operands, attributes) * 2
 
 
-def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+def _infer_write(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    _check_lanes(operands)
     return ()
+
+
+def _check_lanes(types: Sequence[Type]) -> None:
+    """Values, offsets and masks have as many lanes."""
+    lanes = {type.lanes for type in types if isinstance(type, Vector)}
+    if len(lanes) > 1:
+        raise TypeRuleError(f"expected as many lanes everywhere, got {', '.join(map(str, types))}")
 
 
 def _infer_splat(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -100,11 +110,11 @@ LOOP_OPS = [
           memory.read_at, _READS, frozenset(), ("lanes",)),
     OpDef("read_pair", "buffer, offset [, mask]: lanes of (first, second) interleaved, as complex numbers lie",
           "any", None, _infer_read_pair, memory.read_pair, _READS, frozenset(), ("lanes",)),
-    OpDef("write", "buffer, offset, value [, mask]; ``streaming`` bypasses the caches", "any", None, _nothing,
+    OpDef("write", "buffer, offset, value [, mask]; ``streaming`` bypasses the caches", "any", None, _infer_write,
           memory.write, _WRITES, frozenset(), ("streaming",)),
-    OpDef("write_strided", "buffer, offset, stride, value [, mask]", "loop", None, _nothing,
+    OpDef("write_strided", "buffer, offset, stride, value [, mask]", "loop", None, _infer_write,
           memory.write_strided, _WRITES),
-    OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _nothing,
+    OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _infer_write,
           memory.write_pair, _WRITES, frozenset(), ("streaming",)),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),

@@ -116,8 +116,8 @@ class Elements:
         """The number, or the lanes, that ``value`` has at the current position of the open loops."""
         value = self.nest.origin(value)
         found = self.emitter.cached(value)
-        if found is not None:
-            return found
+        if found is not None and not (isinstance(found.type, Vector) and found.type.lanes != self.lanes):
+            return found  # what no loop changes may be there in the lanes of wider turns
         if value in self.saved and not saving and self._is_saved_by_now(value):
             result = self._load(self.saved[value])
         else:
