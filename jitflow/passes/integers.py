@@ -89,6 +89,8 @@ class Integers:
             return None
         if op.name in ("maximum", "minimum", "select"):
             return self._chosen(op)
+        if op.name == "bitwise_and":
+            return self._masked(op)
         dim = self._arithmetic(op)
         if dim is None or (isinstance(dim, Expression) and len(dim.terms) > _MOST_TERMS):
             return None
@@ -100,9 +102,13 @@ class Integers:
     def _arithmetic(self, op: Op) -> Dim | None:
         if op.name == "negative":
             return -self.dim(op.operands[0])
-        if op.name not in ("add", "subtract", "multiply", "floor_divide", "remainder"):
+        if op.name not in ("add", "subtract", "multiply", "floor_divide", "remainder", "left_shift", "right_shift"):
             return None
         left, right = map(self.dim, op.operands)
+        if op.name in ("left_shift", "right_shift"):
+            if not isinstance(right, int) or not 0 <= right < 63:
+                return None
+            return left * (1 << right) if op.name == "left_shift" else left // (1 << right)
         if op.name == "add":
             return left + right
         if op.name == "subtract":
@@ -124,6 +130,16 @@ class Integers:
         name = self._new_name()
         self._dims[op.result] = symbol(name)
         self.bounds.choose(name, choice)
+        return symbol(name)
+
+    def _masked(self, op: Op) -> Dim | None:
+        """Bits of a number: they come to no more than those of the mask."""
+        masks = [dim for dim in map(self.dim, op.operands) if isinstance(dim, int) and dim >= 0]
+        if not masks:
+            return None
+        name = self._new_name()
+        self.bounds.name(name, signed=True, lower=[0], upper=[min(masks)])
+        self._dims[op.result] = symbol(name)
         return symbol(name)
 
     def _where(self, value: Value, dim: Dim, given: Sequence[Dim]) -> Dim:

@@ -19,7 +19,9 @@ __all__ = ["NUMBER_RULES", "divide_by_constant", "holds_exactly"]
 
 _MANTISSA = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53, "c64": 24, "c128": 53}
 _EXPONENT = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11, "c64": 8, "c128": 11}
-_CHECKED = ("add", "subtract", "multiply", "negative", "divide", "floor_divide", "remainder")
+_CHECKED = (
+    "add", "subtract", "multiply", "negative", "divide", "floor_divide", "remainder", "left_shift", "right_shift",
+)  # fmt: skip
 _INDEX_ARITHMETIC = ("add", "subtract", "multiply", "floor_divide", "remainder", "minimum", "maximum")
 
 
@@ -45,7 +47,7 @@ def _cast_nothing(op: Op, rewriter: Rewriter) -> Replacement:
 
 def _cast_of_number(op: Op, rewriter: Rewriter) -> Replacement:
     """The number in a 0-d array that is a view of a number."""
-    spread = rewriter.producer(op.operands[0], "broadcast")
+    spread = rewriter.producer(op.operands[0], "broadcast", "reshape")
     if spread is None or dims_of(op.operands[0].type) or not isinstance(spread.operands[0].type, Scalar):
         return None
     return rewriter.make("cast", spread.operands[0], **op.attributes)
@@ -215,7 +217,7 @@ def _store_number(op: Op, rewriter: Rewriter) -> Replacement:
 
 NUMBER_RULES = (
     Rule("cast_nothing", ("cast", "bitcast"), "cast(x) -> x of that type", _cast_nothing),
-    Rule("cast_of_number", ("cast",), "cast(0-d broadcast(a)) -> cast(a)", _cast_of_number),
+    Rule("cast_of_number", ("cast",), "cast(0-d view(a)) -> cast(a)", _cast_of_number),
     Rule("cast_cast", ("cast",), "cast(cast(x)) -> cast(x) if the inner one is exact", _cast_cast),
     Rule("bitcast_bitcast", ("bitcast",), "bitcast(bitcast(x)) -> bitcast(x)", _bitcast_bitcast),
     Rule("scalars_first", ELEMENTWISE, "op(broadcast(a), broadcast(b)) -> broadcast(op(a, b))", _scalars_first),

@@ -107,6 +107,8 @@ ALGEBRA = (
     algebraic("select_false", "select(False, x, y) -> y"),
     algebraic("select_condition", "select(c, True, False) -> c"),
     algebraic("select_inverse", "select(c, False, True) -> logical_not(c)"),
+    algebraic("select_or", "select(c, c, x) -> logical_or(c, x)"),
+    algebraic("select_and", "select(c, x, c) -> logical_and(c, x)"),
     algebraic("select_not", "select(logical_not(c), x, y) -> select(c, y, x)"),
 )  # fmt: skip
 
