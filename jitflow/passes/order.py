@@ -21,7 +21,7 @@ from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of
 
-__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of"]
+__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_of"]
 
 Order = Mapping[Op, Sequence[Op]]
 """For each op the earlier ops of its region that it must follow."""
@@ -191,7 +191,7 @@ def _follow_binders(
 
     def mentioned(op: Op) -> frozenset[str]:
         if op not in known:
-            names = {name for inner in (op, *_inside(op)) for name in _sizes_of(inner) if name in binders}
+            names = {name for inner in (op, *_inside(op)) for name in sizes_of(inner) if name in binders}
             known[op] = frozenset(names).union(*map(names_behind, reads_of(op)))
         return known[op]
 
@@ -222,7 +222,7 @@ def named_sizes(kind: Type) -> Iterator[str]:
             yield str(dim)
 
 
-def _sizes_of(op: Op) -> Iterator[str]:
+def sizes_of(op: Op) -> Iterator[str]:
     """The sizes that an op's types and attributes mention."""
     for value in (*op.operands, *op.results):
         for dim in _dims(value.type):

@@ -23,6 +23,7 @@ from jitflow.passes.dce import dce
 from jitflow.passes.fastmath import fastmath
 from jitflow.passes.fold import fold
 from jitflow.passes.fuse import fuse
+from jitflow.passes.hoist import hoist
 from jitflow.passes.materialize import materialize
 from jitflow.passes.promote import promote
 from jitflow.passes.reload import reload
@@ -40,6 +41,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "promote": promote,
     "cse": cse,
     "dce": dce,
+    "hoist": hoist,
     "contract": contract,
     "snapshot": snapshot,
     "materialize": materialize,
@@ -51,7 +53,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce")
+STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist")
 """What those go through that have variables, loops or branches."""
 
 FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")

@@ -35,6 +35,7 @@ PIPELINES = {
     "promote": ("promote",),
     "cse": ("cse",),
     "dce": ("dce",),
+    "hoist": ("hoist",),
     "optimized": STORAGE_PIPELINE,
     "fuse": ("fuse",),
 }
