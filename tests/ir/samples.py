@@ -96,7 +96,6 @@ _TENSOR_BODIES = {
       %1: f32[r, 3] = pop %0
       %2: f32[r, 3] = negative %1
       yield %2""",
-    "random_bits": "%0: u32[n, 3] = random_bits %k, %k {dims=[n, 3]}\n yield %0",
     "print": 'print %c {message="it is {}"}\n yield',
     "send": 'send %x {key="x"}\n yield',
     "receive": 'send %x {key="x"}\n %0: f32[q, 3] = receive {key="x"}\n yield %0',
@@ -145,7 +144,7 @@ _HOST_BODIES = {
     "%2: buffer f32 = offset %1, %0\n yield",
 }
 
-_DTYPES = [DTYPES[name] for name in ("f32", "i32", "bool", "c64")]
+_DTYPES = [DTYPES[name] for name in ("f32", "i32", "bool", "c64", "u64")]
 _ATTRIBUTES = {"cast": {"dtype": DTYPES["f64"]}, "bitcast": {"dtype": DTYPES["u32"]}}
 ROWS = symbol("n")
 

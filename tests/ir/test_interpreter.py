@@ -236,13 +236,6 @@ def test_tapes_give_back_in_reverse() -> None:
     assert_all_same(results, (np.ones(2, np.float32), np.zeros(3, np.float32)))
 
 
-def test_random_bits_are_a_function_of_key_and_counter() -> None:
-    text = "func @f(%k: u64, %c: u64) {\n %0: u32[3, 3] = random_bits %k, %c {dims=[3, 3]}\n yield %0\n}"
-    (first,), (again,), (other,) = run(text, 1, 0), run(text, 1, 0), run(text, 1, 7)
-    assert_same(first, again)
-    assert (first != other).any()
-
-
 def test_checks_raise_what_they_say() -> None:
     text = """func @f(%c: bool, %n: int) {
       check %c, %n {error="IndexError", message="index {} is out of range"}

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.ir import philox
 from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.dtypes import BOOL, DType
+from jitflow.ir.dtypes import BOOL, U64, DType
 from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, with_dtype
 
 __all__ = ["ELEMENTWISE_OPS", "shape_like"]
@@ -269,6 +270,17 @@ def _infer_complex(operands: Sequence[Type], attributes: Attributes) -> tuple[Ty
     return (with_dtype(shape, shape.dtype.complex),)
 
 
+def _infer_random(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    shape = shape_like("random", operands)
+    if any(not isinstance(operand, _SHAPED) or operand.dtype != U64 for operand in operands):
+        raise TypeRuleError(f"random: expected operands of dtype u64, got {', '.join(map(str, operands))}")
+    return (with_dtype(shape, U64),)
+
+
+def _random(word: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda operands, attributes, types: word(*operands)[()]
+
+
 def _cast(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     array, dtype = np.asarray(operands[0]), attributes["dtype"]
     if array.dtype.kind == "c" and dtype.kind not in "bc":
@@ -298,6 +310,14 @@ _SPECIAL = [
     OpDef(
         "complex", "a + b*1j", "any", 2, _infer_complex,
         lambda operands, attributes, types: _make_complex(*operands), (), frozenset({"elementwise"}),
+    ),
+    OpDef(
+        "random_low", "the low 64 of 128 random bits, a pure function of key, stream and counter (Philox 4x32-10)",
+        "any", 3, _infer_random, _random(philox.random_low), (), frozenset({"elementwise"}),
+    ),
+    OpDef(
+        "random_high", "the high 64 of the same bits", "any", 3, _infer_random, _random(philox.random_high), (),
+        frozenset({"elementwise"}),
     ),
 ]  # fmt: skip
 

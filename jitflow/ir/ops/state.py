@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.dtypes import U32
 from jitflow.ir.types import Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 
 __all__ = ["STATE_OPS"]
@@ -65,10 +64,6 @@ def _infer_push(operands: Sequence[Type], attributes: Attributes) -> tuple[Type,
     return ()
 
 
-def _infer_random(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    return (Tensor(U32, attributes["dims"]),)
-
-
 def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return ()
 
@@ -99,13 +94,6 @@ def _print(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
     return ()
 
 
-def _random_bits(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    key, counter = (int(operand) for operand in operands)
-    generator = np.random.Philox(key=key, counter=counter)
-    count = int(np.prod(attributes["dims"], dtype=np.int64))
-    return generator.random_raw((count + 1) // 2).view(np.uint32)[:count].reshape(attributes["dims"])
-
-
 STATE_OPS = [
     OpDef(
         "variable", "new storage that starts as the operand", "tensor", 1, _infer_variable,
@@ -127,10 +115,6 @@ STATE_OPS = [
     OpDef("push", "puts a value on a tape", "tensor", 2, _infer_push, _push, (_WRITES,)),
     OpDef("pop", "takes the last value from a tape", "tensor", 1, None,
           lambda operands, attributes, types: operands[0].pop(), (_READS, _WRITES)),
-    OpDef(
-        "random_bits", "32 random bits an element, a pure function of a key and a counter (Philox 4x64, Salmon et al. "
-        "2011)", "tensor", 2, _infer_random, _random_bits, (), frozenset({"creation"}), ("dims",),
-    ),
     OpDef("print", "prints the operands formatted with ``message``", "any", None, _nothing,
           _print, _EXTERNAL, frozenset(), ("message",)),
     OpDef("send", "hands operand 0 to the device that receives ``key``", "any", 1, _nothing, None, _EXTERNAL,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from jitflow.passes.expand import floats, integers
+from jitflow.passes.expand import floats, integers, random
 from jitflow.passes.expand.notation import Number, differ
 from jitflow.passes.expand.primitives import INDEX
 
@@ -43,6 +43,8 @@ _INTEGER: dict[str, Callable[..., Number]] = {
     "gcd": integers.greatest_common_divisor,
     "lcm": integers.least_common_multiple,
     "bitwise_count": integers.bitwise_count,
+    "random_low": random.random_low,
+    "random_high": random.random_high,
 }
 
 ARITHMETIC: dict[str, dict[str, Callable[..., Number]]] = {
