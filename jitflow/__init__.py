@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jitflow.api import CacheInfo, function
     from jitflow.frontend.arguments import Spec
     from jitflow.frontend.callbacks import callback
+    from jitflow.frontend.control.explicit import cond, fori_loop, map, scan, while_loop
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import set_num_threads
 
@@ -29,9 +30,14 @@ __all__ = [
     "Spec",
     "UserError",
     "callback",
+    "cond",
+    "fori_loop",
     "function",
+    "map",
     "memory_stats",
+    "scan",
     "set_num_threads",
+    "while_loop",
 ]
 
 __version__ = "0.1.0"
@@ -40,9 +46,14 @@ _LAZY = {
     "CacheInfo": "jitflow.api",
     "Spec": "jitflow.frontend.arguments",
     "callback": "jitflow.frontend.callbacks",
+    "cond": "jitflow.frontend.control.explicit",
+    "fori_loop": "jitflow.frontend.control.explicit",
     "function": "jitflow.api",
+    "map": "jitflow.frontend.control.explicit",
     "memory_stats": "jitflow.runtime.pool",
+    "scan": "jitflow.frontend.control.explicit",
     "set_num_threads": "jitflow.runtime.threads",
+    "while_loop": "jitflow.frontend.control.explicit",
 }
 
 
