@@ -128,6 +128,36 @@ def test_the_ledger_grows():
         assert not allocator.live
 
 
+def keeping(kit):
+    """Keeps memory in every turn: until the end of the program, not of the turn."""
+    turns, bad = (kit.make("argument", slot=slot, types=[INDEX]) for slot in (0, 1))
+
+    def body(position):
+        kit.make("alloc", kit.constant(16), dtype=F32, kept=True)
+        kit.add("check", kit.make("not_equal", position, bad), error="ValueError", message="")
+        return []
+
+    kit.loop(kit.constant(0), turns, 1, body)
+
+
+def test_what_is_kept_is_given_back_at_the_end():
+    executable = compile_program(host(keeping))
+    allocator = Allocator()
+    run(executable, [100, -1], 0, allocator)
+    assert allocator.count > 100
+    assert not allocator.live
+    for bad in (0, 7, 8, 60):
+        allocator = Allocator()
+        with pytest.raises(Failed):
+            run(executable, [100, bad], 0, allocator)
+        assert not allocator.live
+    for fail_at in range(40):
+        allocator = Allocator(fail_at)
+        with pytest.raises(Failed):
+            run(executable, [100, -1], 0, allocator)
+        assert not allocator.live
+
+
 def test_several_kernels():
     def fill(kit, target, value):
         kit.add("write", target, kit.constant(0), value)

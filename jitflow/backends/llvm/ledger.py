@@ -3,14 +3,14 @@
 An entry is (pointer, bytes), empty where the pointer is null. Entry k in the frame belongs to the k-th allocation
 outside loops, so noting and striking it are plain stores. An allocation inside loops may have several buffers alive, as
 many as the loop carries: these take any empty entry of a second list, which starts in the frame as well and moves to
-the heap, twice as large, when it is full.
+the heap, twice as large, when it is full. A third list like it is of memory that is given back when the program ends,
+whether it fails or not.
 """
 
 from __future__ import annotations
 
 from jitflow.backends.llvm.emitter import Emitter
-from jitflow.ir.core import Function, Region, Value
-from jitflow.ir.types import Buffer
+from jitflow.ir.core import Function, Op, Region, Value
 
 __all__ = ["Ledger"]
 
@@ -25,15 +25,16 @@ class Ledger:
 
     def __init__(self, function: Function) -> None:
         self._fixed: dict[Value, int] = {}
-        self._in_loops = False
+        self._growing: dict[str, None] = {}
+        """The lists that grow: ``loop`` of allocations inside loops, ``kept`` of those that live until the end."""
         self._find(function.region, inside_loop=False)
 
     def _find(self, region: Region, *, inside_loop: bool) -> None:
         for op in region.ops:
-            made = [result for result in op.results if isinstance(result.type, Buffer)] if op.name in MAKERS else []
-            self._in_loops = self._in_loops or (inside_loop and bool(made))
-            for value in () if inside_loop else made:
-                self._fixed[value] = len(self._fixed)
+            if op.name == "alloc" and (inside_loop or op.attributes.get("kept")):
+                self._growing[_list_of(op)] = None
+            elif op.name == "alloc":
+                self._fixed[op.result] = len(self._fixed)
             for inner in op.regions:
                 self._find(inner, inside_loop=inside_loop or op.name in ("for", "while"))
 
@@ -41,22 +42,22 @@ class Ledger:
         """Reserve the entries, all empty."""
         if self._fixed:
             out.entry += _empty_entries("%ledger", len(self._fixed))
-        if self._in_loops:
+        for name in self._growing:
             out.entry += [
-                *_empty_entries("%loop.entries", LOOP_ENTRIES),
-                "  %loop.ledger = alloca { ptr, i64 }, align 16",
-                "  store ptr %loop.entries, ptr %loop.ledger, align 8",
-                "  %loop.capacity = getelementptr i8, ptr %loop.ledger, i64 8",
-                f"  store i64 {LOOP_ENTRIES}, ptr %loop.capacity, align 8",
+                *_empty_entries(f"%{name}.entries", LOOP_ENTRIES),
+                f"  %{name}.ledger = alloca {{ ptr, i64 }}, align 16",
+                f"  store ptr %{name}.entries, ptr %{name}.ledger, align 8",
+                f"  %{name}.capacity = getelementptr i8, ptr %{name}.ledger, i64 8",
+                f"  store i64 {LOOP_ENTRIES}, ptr %{name}.capacity, align 8",
             ]
             out.module.define("jitflow.ledger.enter", _ENTER)
             out.module.define("jitflow.ledger.leave", _LEAVE)
 
-    def enter(self, out: Emitter, value: Value, buffer: str, nbytes: str) -> str:
-        """Note what an allocation, or a call, gave. Returns whether that was possible: ``true``, or a register."""
-        entry = self._fixed.get(value)
+    def enter(self, out: Emitter, op: Op, buffer: str, nbytes: str) -> str:
+        """Note what an allocation gave. Returns whether that was possible: ``true``, or a register."""
+        entry = self._fixed.get(op.result)
         if entry is None:
-            arguments = f"ptr %context, ptr %loop.ledger, ptr {buffer}, i64 {nbytes}"
+            arguments = f"ptr %context, ptr %{_list_of(op)}.ledger, ptr {buffer}, i64 {nbytes}"
             return out.let(f"call i1 @jitflow.ledger.enter({arguments})")
         place = out.at("%ledger", str(ENTRY_BYTES * entry))
         out.do(f"store ptr {buffer}, ptr {place}, align 8")
@@ -69,29 +70,40 @@ class Ledger:
         if entry is not None:
             out.do(f"store ptr null, ptr {out.at('%ledger', str(ENTRY_BYTES * entry))}, align 8")
             return
-        for entries, count in self._lists(out):
+        for entries, count in self._lists(out, "loop"):
             out.module.define("jitflow.ledger.strike", _STRIKE)
             out.do(f"call void @jitflow.ledger.strike(ptr {entries}, i64 {count}, ptr {out.operand(buffer)})")
 
     def release(self, out: Emitter) -> None:
         """After a failure: give back every buffer."""
-        for entries, count in self._lists(out):
-            out.module.define("jitflow.ledger.release", _RELEASE)
-            out.do(f"call void @jitflow.ledger.release(ptr %context, ptr {entries}, i64 {count})")
+        self._give_back(out, self._lists(out, "loop"))
         self.close(out)
 
     def close(self, out: Emitter) -> None:
-        """At the end of every run: give back a list that has moved to the heap."""
-        if self._in_loops:
-            out.do("call void @jitflow.ledger.leave(ptr %context, ptr %loop.ledger, ptr %loop.entries)")
+        """At the end of every run: give back what was kept until then, and lists that have moved to the heap."""
+        if "kept" in self._growing:
+            self._give_back(out, [self._list(out, "kept")])
+        for name in self._growing:
+            arguments = f"ptr %context, ptr %{name}.ledger, ptr %{name}.entries"
+            out.do(f"call void @jitflow.ledger.leave({arguments})")
 
-    def _lists(self, out: Emitter) -> list[tuple[str, str]]:
-        """Address and length of the lists that there are."""
+    def _give_back(self, out: Emitter, lists: list[tuple[str, str]]) -> None:
+        for entries, count in lists:
+            out.module.define("jitflow.ledger.release", _RELEASE)
+            out.do(f"call void @jitflow.ledger.release(ptr %context, ptr {entries}, i64 {count})")
+
+    def _lists(self, out: Emitter, growing: str) -> list[tuple[str, str]]:
+        """Address and length of the entries in the frame, and of a list that grows, where there are such."""
         lists = [("%ledger", str(len(self._fixed)))] if self._fixed else []
-        if self._in_loops:
-            entries = out.let("load ptr, ptr %loop.ledger, align 8")
-            lists.append((entries, out.let("load i64, ptr %loop.capacity, align 8")))
-        return lists
+        return [*lists, self._list(out, growing)] if growing in self._growing else lists
+
+    def _list(self, out: Emitter, name: str) -> tuple[str, str]:
+        entries = out.let(f"load ptr, ptr %{name}.ledger, align 8")
+        return entries, out.let(f"load i64, ptr %{name}.capacity, align 8")
+
+
+def _list_of(op: Op) -> str:
+    return "kept" if op.attributes.get("kept") else "loop"
 
 
 def _empty_entries(name: str, count: int) -> list[str]:

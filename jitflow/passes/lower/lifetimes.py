@@ -32,6 +32,9 @@ class Lifetimes:
         """What each view and load shows a part of."""
         self._roots: dict[Value, Roots] = {}
         self._follow(function.region, function.region.parameters)
+        self.kept: set[Value] = set()
+        """Variables that outlive the region that makes them, as what a place may show: nobody knows for how long."""
+        self._find_kept(function.region)
         self._last: dict[Region, dict[Value, int]] = {}
         self._find_uses(function.region)
 
@@ -76,6 +79,13 @@ class Lifetimes:
     def _make_root(self, value: Value, region: Region) -> None:
         self._roots[value] = frozenset((value,))
         self.home[value] = region
+
+    def _find_kept(self, region: Region) -> None:
+        for op in region.ops:
+            for inner in op.regions if op.name != "fusion" else ():
+                places = (value for value in inner.yielded if isinstance(value.type, Variable | Place))
+                self.kept.update(root for place in places for root in self.roots(place) if self.home[root] is inner)
+                self._find_kept(inner)
 
     # Uses
 

@@ -132,10 +132,15 @@ class HostProgram:
 
     # Memory
 
-    def allocate(self, dtype: DType, dims: tuple[Dim, ...], layout: Layout | None = None) -> Storage:
-        """New memory for an array, in C order if no layout is given."""
+    def allocate(
+        self, dtype: DType, dims: tuple[Dim, ...], layout: Layout | None = None, *, kept: bool = False
+    ) -> Storage:
+        """New memory for an array, in C order if no layout is given. ``kept``: until the program ends."""
         layout = contiguous(dims, dtype.itemsize) if layout is None else layout
         nbytes = self.dim(product(dims) * dtype.itemsize)
+        if kept:
+            buffer = self.builder.make("alloc", nbytes, dtype=dtype, kept=True)
+            return Storage(buffer, None, -1, dtype, dims, layout)
         buffer = self.builder.make("alloc", nbytes, dtype=dtype)
         return Storage(buffer, nbytes, -1, dtype, dims, layout)
 

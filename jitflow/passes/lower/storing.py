@@ -1,7 +1,8 @@
 """Variables and writes to them.
 
-A variable is memory, and every view of it a layout. A ``store`` copies its value to where the place lies, unless the
-kernel that computes the value has written it there (`in_place.py`).
+A variable is memory, and every view of it a layout. One that a region makes and hands on as what a place shows is kept
+until the end of the program, since nobody knows which turn's it is that is shown last. A ``store`` copies its value to
+where the place lies, unless the kernel that computes the value has written it there (`in_place.py`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,11 @@ def lower_variable(host: HostLowering, op: Op) -> None:
     (value,) = op.operands
     kind = op.result.type
     assert isinstance(kind, Variable)
-    if isinstance(value.type, Tensor):
+    kept = op.result in host.lifetimes.kept
+    if isinstance(value.type, Tensor) and not kept:
         host.give(op.result, host.take(value))
         return
-    storage = host.allocate(kind.dtype, kind.dims)
+    storage = host.allocate(kind.dtype, kind.dims, kept=kept)
     host.copy_into(value, storage, storage.layout)
     host.give(op.result, storage)
 
