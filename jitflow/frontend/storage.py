@@ -12,6 +12,7 @@ comes before the second turn's reads: a loop whose body makes variables of what 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -82,6 +83,12 @@ class Storage:
         """The region in which an array was made."""
         self.variables: dict[Value, Value] = {}
         """From roots to the variable or place that they became."""
+        self.written: list[Value] = []
+        """The roots that were written to, in the order of the program."""
+        self._arrived: dict[Value, list[Value]] = {}
+        """The arrays of several paths that a merged array may be."""
+        self._copied: dict[Value, Site] = {}
+        """Roots of arrays that were merged as values although other names may show them, and where."""
 
     def note_parameter(self, value: Value) -> None:
         """The caller passes ``value``."""
@@ -162,7 +169,16 @@ class Storage:
 
     def write(self, value: Value, stored: Value) -> None:
         """Make what ``value`` shows be ``stored``: an array of its dims, or a number for all elements."""
-        self._trace.add("store", self.place(value), stored)
+        self._trace.add("store", self.target(value), stored)
+
+    def target(self, value: Value) -> Value:
+        """The place that ``value`` shows, for the program to write to."""
+        root = self.root(value)
+        for shown in self._behind(root):
+            if shown in self._copied:
+                raise Restart(self._copied[shown])
+        self.written.append(root)
+        return self.place(value)
 
     def place(self, value: Value) -> Value:
         """The place that ``value`` shows; its root becomes a variable if it is none."""
@@ -192,11 +208,51 @@ class Storage:
         """The region that is being recorded has ``value`` as a parameter or result."""
         self.homes[value] = self._trace.scope
 
+    # -- merged arrays -----------------------------------------------------------------------------
+
+    def arrive(self, merged: Value, arrays: Iterable[Value]) -> None:
+        """``merged`` is one of ``arrays``: a write to one may show in the other."""
+        self._arrived.setdefault(self.root(merged), []).extend(arrays)
+
+    def copy_at(self, site: Site, value: Value, turn: Scope | None = None, since: int = 0) -> None:
+        """``value``, which other names may show, is merged as a value at ``site``: nothing may write to it later.
+
+        At the end of a loop's ``turn``, everything that was written ``since`` the loop began is written later as well,
+        but for what each turn makes for itself.
+        """
+        behind = self._behind(value)
+        for shown in behind:
+            self._copied.setdefault(shown, site)
+        if turn is not None:
+            later = self._behind(*self.written[since:])
+            if any(root in self._arrived or not self._is_made_in(turn, root) for root in later & behind):
+                raise Restart(site)
+
+    def _is_made_in(self, scope: Scope, root: Value) -> bool:
+        home = self.homes.get(root)
+        return home is not None and any(scope is around for around in home.around())
+
+    def may_be(self, value: Value, merged: Value) -> bool:
+        """Whether an array may be, or be a view of, one that was merged as ``merged``."""
+        return merged in self._behind(value)
+
+    def _behind(self, *values: Value) -> set[Value]:
+        """The roots of arrays, and of those that arrived there."""
+        seen: set[Value] = set()
+        frontier = [*values]
+        while frontier:
+            root = self.root(frontier.pop())
+            if root not in seen:
+                seen.add(root)
+                frontier += self._arrived.get(root, ())
+        return seen
+
     def adopt(self, value: Value, place: Value) -> None:
         """``value`` stands for an array whose memory is ``place``, one of several variables."""
         self.variables[value] = place
         self.homes[value] = self._trace.scope
         self._adopted.add(value)
+        self.arrive(value, [place])
 
     def replace_parameter(self, old: Value, new: Value, name: str, **attributes: Any) -> None:
         """Make ``new`` the parameter; what the program knows as ``old`` is op ``name`` of it when the call begins."""

@@ -61,7 +61,7 @@ def _alloc(out: Emitter, op: Op) -> Sequence[str]:
         fail()
 
     out.fail_unless(out.let(f"icmp ne ptr {buffer}, null"), fail)
-    noted = _ledger(out).enter(out, op, buffer, nbytes)
+    noted = _ledger(out).enter(out, op, op.result, buffer, nbytes)
     if noted != "true":
         out.fail_unless(noted, give_back_and_fail)
     return [buffer]

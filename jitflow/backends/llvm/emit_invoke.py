@@ -80,7 +80,7 @@ def _context(out: Emitter, symbol: str) -> str:
 def _enter(out: Emitter, op: Op, value: Value, buffers: Sequence[str]) -> None:
     """The first buffer is the program's from here on. The pool knows its blocks' sizes, so the ledger need not."""
     assert out.ledger is not None
-    noted = out.ledger.enter(out, value, buffers[0], "0")
+    noted = out.ledger.enter(out, op, value, buffers[0], "0")
     if noted == "true":
         return
 

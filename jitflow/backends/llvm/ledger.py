@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from jitflow.backends.llvm.emitter import Emitter
 from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.types import Buffer
 
 __all__ = ["Ledger"]
 
@@ -31,10 +32,12 @@ class Ledger:
 
     def _find(self, region: Region, *, inside_loop: bool) -> None:
         for op in region.ops:
-            if op.name == "alloc" and (inside_loop or op.attributes.get("kept")):
-                self._growing[_list_of(op)] = None
-            elif op.name == "alloc":
-                self._fixed[op.result] = len(self._fixed)
+            made = [result for result in op.results if isinstance(result.type, Buffer)] if op.name in MAKERS else []
+            for value in made:
+                if inside_loop or _is_kept(op):
+                    self._growing[_list_of(op)] = None
+                else:
+                    self._fixed[value] = len(self._fixed)
             for inner in op.regions:
                 self._find(inner, inside_loop=inside_loop or op.name in ("for", "while"))
 
@@ -53,9 +56,9 @@ class Ledger:
             out.module.define("jitflow.ledger.enter", _ENTER)
             out.module.define("jitflow.ledger.leave", _LEAVE)
 
-    def enter(self, out: Emitter, op: Op, buffer: str, nbytes: str) -> str:
-        """Note what an allocation gave. Returns whether that was possible: ``true``, or a register."""
-        entry = self._fixed.get(op.result)
+    def enter(self, out: Emitter, op: Op, value: Value, buffer: str, nbytes: str) -> str:
+        """Note what an allocation, or a call, gave. Returns whether that was possible: ``true``, or a register."""
+        entry = self._fixed.get(value)
         if entry is None:
             arguments = f"ptr %context, ptr %{_list_of(op)}.ledger, ptr {buffer}, i64 {nbytes}"
             return out.let(f"call i1 @jitflow.ledger.enter({arguments})")
@@ -102,8 +105,12 @@ class Ledger:
         return entries, out.let(f"load i64, ptr %{name}.capacity, align 8")
 
 
+def _is_kept(op: Op) -> bool:
+    return bool(op.attributes.get("kept"))
+
+
 def _list_of(op: Op) -> str:
-    return "kept" if op.attributes.get("kept") else "loop"
+    return "kept" if _is_kept(op) else "loop"
 
 
 def _empty_entries(name: str, count: int) -> list[str]:

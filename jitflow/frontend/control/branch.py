@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -17,7 +17,17 @@ from jitflow.errors import (
 )
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
 from jitflow.frontend.control.logic import EndOfPath, fail, truth
-from jitflow.frontend.control.merge import Leaves, MaybeUnbound, Slot, agreeing, common_kind, flatten, result_of
+from jitflow.frontend.control.merge import (
+    Leaves,
+    MaybeUnbound,
+    Slot,
+    Way,
+    agreeing,
+    common_kind,
+    flatten,
+    names_of,
+    result_of,
+)
 from jitflow.frontend.numpy import values
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
@@ -25,7 +35,7 @@ from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.location import Loc
-from jitflow.ir.types import Tensor, Type
+from jitflow.ir.types import Place, Tensor, Type
 
 __all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "or_", "outside_type", "trace_path"]
 
@@ -170,6 +180,9 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
     home = trace.scope
     yielded: list[list[Value]] = [[] for _ in paths]
     slots: list[Slot] = []
+    arriving: list[list[Value]] = []
+    ways = [Way(home, names_of(_resolved(path.locals.get(name, UNBOUND)) for name in names), reused=True)
+            for path in paths]  # fmt: skip
     finish: dict[str, Callable[[Sequence[Any]], Any]] = {}
 
     def merge(name: str, things: list[Any]) -> Callable[[Sequence[Any]], Any]:
@@ -187,8 +200,9 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
         site = Site(*key, name)
         slot = Slot(name, kind, site, as_place=site in trace.storage.place_sites and isinstance(kind, Tensor))
         for number, (path, thing) in enumerate(zip(paths, things, strict=True)):
-            yielded[number].append(slot.incoming(UNBOUND if path.ended else thing, path.scope, home))
+            yielded[number].append(slot.incoming(UNBOUND if path.ended else thing, path.scope, ways[number]))
         slots.append(slot)
+        arriving.append([thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)])
         position = len(slots) - 1
         if all(flags):
             return lambda results: results[position]
@@ -204,9 +218,10 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
     types = [outside_type(slot.type) for slot in slots]
     found = trace.add("if", condition, types=types, regions=regions, names=[_hint(slot.name) for slot in slots])
     results = []
-    for slot, value in zip(slots, found, strict=True):
-        if isinstance(value.type, Tensor):
-            slot.kind = value.type
+    for slot, value, arrays in zip(slots, found, arriving, strict=True):
+        trace.storage.arrive(value, arrays)
+        if isinstance(value.type, Tensor | Place):
+            slot.kind = Tensor(value.type.dtype, value.type.dims)
         results.append(result_of(slot, value))
     return {name: make(results) for name, make in finish.items()}
 
@@ -248,10 +263,10 @@ def _is_visible(thing: Any) -> bool:
 def outside_type(kind: Type) -> Type:
     """A type whose sizes are known outside of the region: new names for those that are not."""
     trace = current_trace()
-    if not isinstance(kind, Tensor):
+    if not isinstance(kind, Tensor | Place):
         return kind
     visible = trace.is_visible_in(trace.scope)
-    return Tensor(kind.dtype, tuple(dim if visible(dim) else trace.size("size") for dim in kind.dims))
+    return replace(kind, dims=tuple(dim if visible(dim) else trace.size("size") for dim in kind.dims))
 
 
 def _hint(name: str) -> str:

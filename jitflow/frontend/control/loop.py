@@ -11,8 +11,8 @@ known is unrolled then, as is one of few turns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,17 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.branch import Path, decide, outside_type, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
 from jitflow.frontend.control.logic import truth
-from jitflow.frontend.control.merge import Leaves, MaybeUnbound, Slot, agreeing, common_kind, flatten, result_of
+from jitflow.frontend.control.merge import (
+    Leaves,
+    MaybeUnbound,
+    Slot,
+    Way,
+    agreeing,
+    common_kind,
+    flatten,
+    names_of,
+    result_of,
+)
 from jitflow.frontend.control.sources import Source, as_source
 from jitflow.frontend.numpy import values
 from jitflow.frontend.scopes import Scope
@@ -31,7 +41,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL
-from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.ir.types import Index, Place, Scalar, Tensor
 
 __all__ = ["for_", "while_"]
 
@@ -137,6 +147,21 @@ class _Turn:
     proceed: Value | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class _Flow:
+    """What is carried in one slot: what goes in, what a turn leaves, and the parameters that it arrives at."""
+
+    slot: Slot
+    entry: Any
+    left: Any
+    parameters: Sequence[Value]
+
+    @property
+    def arrays(self) -> list[Value]:
+        """The arrays that the parameters and the result may be."""
+        return [thing._value for thing in (self.entry, self.left) if isinstance(thing, tracers.ArrayTracer)]
+
+
 class _Loop:
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
@@ -150,7 +175,7 @@ class _Loop:
         problem: UserError | None = None
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
-            variables = set(trace.storage.variables)
+            variables, writes = set(trace.storage.variables), len(trace.storage.written)
             try:
                 turn = self._turn(run, test, source, locals_)
                 if containers.changed():
@@ -176,7 +201,7 @@ class _Loop:
             outside = {root for root in trace.storage.variables if root not in variables and self._is_outer(root)}
             if stable and not outside:
                 self.cells.write(entry)
-                self._finish(turn, locals_, source, test is not None)
+                self._finish(turn, locals_, source, test is not None, writes)
                 return
         raise _CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
 
@@ -309,24 +334,13 @@ class _Loop:
 
     # -- the op --------------------------------------------------------------------------------------
 
-    def _finish(self, turn: _Turn, locals_: list[_Local], source: Source | None, tested: bool) -> None:
-        """Append the op, and bind the locals to its results."""
+    def _finish(self, turn: _Turn, locals_: list[_Local], source: Source | None, tested: bool, since: int) -> None:
+        """Append the op, and bind the locals to its results. ``since``: the number of writes before the loop."""
         trace = current_trace()
-        home, path = trace.scope, turn.path
-        initial: list[Value] = []
-        yielded: list[Value] = []
-        slots: list[Slot] = []
-        counted = source is not None
-        for local in locals_:
-            thing = path.locals.get(local.name, UNBOUND)
-            left = flatten(thing.thing if isinstance(thing, MaybeUnbound) else thing)
-            for number, slot in enumerate(local.slots):
-                if slot is None:
-                    continue
-                initial.append(slot.incoming(local.leaves.items[number], home))
-                item = UNBOUND if path.ended or left.shape != local.leaves.shape else left.items[number]
-                yielded.append(slot.incoming(item, path.scope, home))
-                slots.append(slot)
+        path, counted = turn.path, source is not None
+        flows = list(self._flows(turn, locals_, counted))
+        slots = [flow.slot for flow in flows]
+        initial, yielded = self._sent(flows, path, since)
         types = [outside_type(self._outer_kind(local, number)) for local in locals_
                  for number, slot in enumerate(local.slots) if slot is not None]  # fmt: skip
         hints = [_word(slot.name) for slot in slots]
@@ -338,6 +352,8 @@ class _Loop:
             region = path.scope.close(turn.parameters, yielded)
             bounds = [values.size(0), values.size(source.count), values.size(1)]
             found = trace.add("for", *bounds, *initial, types=types, regions=(region,), names=hints)
+        for flow, value in zip(flows, found, strict=True):
+            trace.storage.arrive(value, flow.arrays)
         results = iter(zip(slots, found, strict=True))
         self.cells.write(dict.fromkeys(self.temporaries, UNBOUND))
         ran = self._ran(source)
@@ -349,12 +365,44 @@ class _Loop:
                     slot, value = next(results)
                     unbound |= items[number] is UNBOUND
                     outside = slot
-                    if isinstance(value.type, Tensor):
-                        outside = Slot(slot.name, value.type, slot.site, slot.as_place, slot.shared)
+                    if isinstance(value.type, Tensor | Place):
+                        kind = Tensor(value.type.dtype, value.type.dims)
+                        outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared)
                     items[number] = result_of(outside, value)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
                 self.cells.set(local.name, MaybeUnbound(thing, ran) if unbound and ran is not None else thing)
+
+    def _flows(self, turn: _Turn, locals_: list[_Local], counted: bool) -> Iterator[_Flow]:
+        """What is carried, in the order of the parameters."""
+        number = int(counted)
+        for local in locals_:
+            thing = turn.path.locals.get(local.name, UNBOUND)
+            left = flatten(thing.thing if isinstance(thing, MaybeUnbound) else thing)
+            for part, slot in enumerate(local.slots):
+                if slot is None:
+                    continue
+                item = UNBOUND if turn.path.ended or left.shape != local.leaves.shape else left.items[part]
+                parameters = [values[number] for values in (turn.parameters, turn.condition_parameters) if values]
+                yield _Flow(slot, local.leaves.items[part], item, parameters)
+                number += 1
+
+    def _sent(self, flows: Sequence[_Flow], path: Path, since: int) -> tuple[list[Value], list[Value]]:
+        """What goes in, and what a turn hands on: first what it reads, then what it puts into memory made before."""
+        trace = current_trace()
+        storage, home = trace.storage, trace.scope
+        for flow in flows:
+            for parameter in flow.parameters:
+                storage.arrive(parameter, flow.arrays)
+        names = names_of(flow.left for flow in flows)
+        yielded: dict[_Flow, Value] = {}
+        for flow in sorted(flows, key=lambda flow: flow.slot.as_place):
+            others = [other.left._value for other in flows if other is not flow and other.slot.as_place
+                      and isinstance(other.left, tracers.ArrayTracer)]  # fmt: skip
+            reused = not any(storage.may_be(value, flow.parameters[0]) for value in others)
+            yielded[flow] = flow.slot.incoming(flow.left, path.scope, Way(home, names, reused, path.scope, since))
+        initial = [flow.slot.incoming(flow.entry, home, Way(home, turn=path.scope, since=since)) for flow in flows]
+        return initial, [yielded[flow] for flow in flows]
 
     def _add_while(
         self, turn: _Turn, initial: list[Value], yielded: list[Value], types: list[Any], hints: list[str],
@@ -382,14 +430,11 @@ class _Loop:
     def _outer_kind(self, local: _Local, number: int) -> Any:
         slot = local.slots[number]
         assert slot is not None
-        if isinstance(slot.kind, Tensor) and local.open_axes[number]:
-            trace = current_trace()
-            return Tensor(
-                slot.kind.dtype,
-                tuple(trace.size("size") if axis in local.open_axes[number] else dim
-                      for axis, dim in enumerate(slot.kind.dims)),
-            )  # fmt: skip
-        return slot.type
+        kind, opened = slot.type, local.open_axes[number]
+        if not isinstance(kind, Tensor | Place) or not opened:
+            return kind
+        new = current_trace().size
+        return replace(kind, dims=tuple(new("size") if axis in opened else dim for axis, dim in enumerate(kind.dims)))
 
     def _ran(self, source: Source | None) -> Value | None:
         """Whether there was a turn; None where that is known, or nobody can tell."""

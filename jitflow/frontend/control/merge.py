@@ -3,16 +3,17 @@
 A local that is the same object on every path stays that object. Numbers and arrays of different paths become one
 number or array of their common type (`kinds.py`), tuples and the like item by item; everything else has to be equal.
 
-An array that comes out of a merge is a value of its own. If the program writes to it later, it matters that it *is* one
-of the arrays that went in, when these can be seen by another name. Then the trace starts anew (`Restart`) and carries
-the array as a *place*, a view of memory that other names may show as well.
+An array that comes out of a merge is a value of its own. If the program writes to it later, or to one of the arrays
+that went in, it matters that it *is* one of them, when these can be seen by another name. Then the trace starts anew
+(`Restart`) and carries the array as a *place*, a view of memory that other names may show as well.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -28,7 +29,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Leaves", "MaybeUnbound", "Slot", "agreeing", "common_kind", "flatten", "result_of"]
+__all__ = ["Leaves", "MaybeUnbound", "Slot", "Way", "agreeing", "common_kind", "flatten", "names_of", "result_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +136,33 @@ def _describe(thing: Any) -> str:
     return str(kind) if kind is not None else "None" if thing is None else f"a {type(thing).__name__}"
 
 
+@dataclass(frozen=True, eq=False)
+class Way:
+    """How something flows to where paths meet, in the region ``home``."""
+
+    home: Scope
+    names: Mapping[Value, int] = field(default_factory=dict)
+    """By how many names each array that was made on the way flows."""
+    reused: bool = False
+    """Whether arrays that were made on the way may all be put into one memory: nobody shows the last turn's."""
+    turn: Scope | None = None
+    """If the way leads round a loop: the region of a turn, and how many writes there were before the loop."""
+    since: int = 0
+
+
+def names_of(things: Iterable[Any]) -> Counter[Value]:
+    """By how many of some names each array is shown."""
+    leaves = (item for thing in things for item in flatten(thing).items)
+    root = current_trace().storage.root
+    return Counter(root(leaf._value) for leaf in leaves if isinstance(leaf, tracers.ArrayTracer))
+
+
+def _is_alone(thing: tracers.ArrayTracer, scope: Scope, way: Way) -> bool:
+    """Whether an array was made on the way, and is shown by one name."""
+    storage = current_trace().storage
+    return way.names.get(storage.root(thing._value)) == 1 and storage.is_fresh(thing._value, scope)
+
+
 @dataclass(eq=False)
 class Slot:
     """One merged number or array: its type, where its site is, and the type of what flows along the edges."""
@@ -154,40 +182,40 @@ class Slot:
             return Place(self.kind.dtype, self.kind.dims)
         return self.kind
 
-    def incoming(self, thing: Any, scope: Scope, home: Scope | None = None) -> Value:
-        """What flows in from a path whose ops ``scope`` collects. ``home`` is the region around all paths."""
+    def incoming(self, thing: Any, scope: Scope, way: Way) -> Value:
+        """What flows in from a path whose ops ``scope`` collects."""
         trace = current_trace()
         with trace.region(scope):
-            if thing is UNBOUND and not self.as_place:
-                return placeholder(trace, self.kind)
             if self.as_place:
-                return self._place(trace, thing, scope, home)
-            if isinstance(thing, tracers.ArrayTracer):
-                self.shared |= not trace.storage.is_fresh(thing._value, scope)
+                return self._place(trace, thing, scope, way)
+            if thing is UNBOUND:
+                return placeholder(trace, self.kind)
+            if isinstance(thing, tracers.ArrayTracer) and not _is_alone(thing, scope, way):
+                self.shared = True
+                trace.storage.copy_at(self.site, thing._value, way.turn, way.since)
             return converted(thing, self.kind)
 
-    def _place(self, trace: Trace, thing: Any, scope: Scope, home: Scope | None) -> Value:
+    def _place(self, trace: Trace, thing: Any, scope: Scope, way: Way) -> Value:
         storage = trace.storage
         assert isinstance(self.kind, Tensor)
-        fits = isinstance(thing, tracers.ArrayTracer) and thing.type.dtype == self.kind.dtype
-        if fits and (home is None or not storage.is_fresh(thing._value, scope)):
-            return renamed(storage.place(thing._value), self.kind)
-        if thing is UNBOUND:
-            with trace.region(home or scope):
-                return storage.memory(self.kind)
-        value = converted(thing, self.kind)
-        home = home or scope
-        if not all(map(trace.is_visible_in(home), values.dims(value))):
-            raise located(
-                UserNotImplementedError(
-                    f"{self.name} is a new array on one path and one that other names show on another, and is written "
-                    "to later",
-                    mend=f"copy it before: {self.name} = {self.name}.copy()",
+        if isinstance(thing, tracers.ArrayTracer):
+            alone = _is_alone(thing, scope, way)
+            if thing.type.dtype == self.kind.dtype and not (alone and way.reused):
+                return renamed(storage.place(thing._value), self.kind)
+            if not alone:
+                raise located(
+                    UserNotImplementedError(
+                        f"{self.name} is an array of another dtype that other names show, and is written to later",
+                        found=f"{thing.type.dtype} where {self.kind.dtype} is needed",
+                        mend=f"convert it before: {self.name} = {self.name}.astype(...)",
+                    )
                 )
-            )
-        with trace.region(home):
+        value = None if thing is UNBOUND else converted(thing, self.kind)
+        visible = value is None or all(map(trace.is_visible_in(way.home), values.dims(value)))
+        with trace.region(way.home if way.reused and visible else scope):
             memory = storage.memory(self.kind)
-        trace.add("store", memory, value)
+        if value is not None:
+            trace.add("store", memory, value)
         return memory
 
     def outgoing(self, value: Value) -> Any:

@@ -134,7 +134,7 @@ def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Operand
     if values.rank(value):
         value = _spread(value, target)
     trace = current_trace()
-    place = trace.storage.place(moved)
+    place = trace.storage.target(moved)
     trace.add("scatter", place, *indices, value, axis=before, combine=combine)
 
 

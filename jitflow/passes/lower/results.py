@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from jitflow.errors import CompilerBug
+from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import C128, DType
+from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar, dims_of
 from jitflow.passes.layout import Layout
 from jitflow.passes.lower.owning import OwningProgram
@@ -63,12 +64,12 @@ class _Results:
     def give(self) -> tuple[tuple[ResultPlace, ...], int]:
         host = self.host
         for value in self.values:
-            if is_array(value) and host.is_number(value):
-                assert not dims_of(value.type), str(value.type)
+            if is_array(value) and (host.is_number(value) or self._is_made_inside(value)):
                 host.give(value, host.contiguous_copy(value))
         for position, value in enumerate(self.values):
             storage = host.storage.get(value)
-            if storage is not None and len(host.lifetimes.roots(value)) <= 1 and self._is_whole(value, storage):
+            one = len(host.lifetimes.roots(value)) <= 1 or self._is_made_inside(value)
+            if storage is not None and one and self._is_whole(value, storage):
                 self.owners.setdefault(storage, position)
         places = [self._place(position, value) for position, value in enumerate(self.values)]
         for storage in self.bases:
@@ -86,7 +87,7 @@ class _Results:
             return ResultPlace("scalar", slot, type.dtype, 0)
         storage, dims = host.storage[value], dims_of(value.type)
         rank, dtype = len(dims), storage.dtype
-        if len(host.lifetimes.roots(value)) > 1:
+        if len(host.lifetimes.roots(value)) > 1 and not self._is_made_inside(value):
             return self._one_of(value)
         if storage.parameter >= 0:
             place = ResultPlace("argument", slot, dtype, rank, storage.parameter)
@@ -97,6 +98,15 @@ class _Results:
         self._give_array(storage, host.layouts[value], dims)
         return place
 
+    def _is_made_inside(self, value: Value) -> bool:
+        """Whether a place shows what some branch or loop made, or this function, and no other result shows it."""
+        host = self.host
+        roots = host.lifetimes.roots(value)
+        own = not any(host.function.region.parameters.count(root) for root in roots)
+        inside = any(host.lifetimes.home[root] is not host.function.region for root in roots)
+        others = (other for other in self.values if other is not value)
+        return own and inside and all(roots.isdisjoint(host.lifetimes.roots(other)) for other in others)
+
     def _one_of(self, value: Value) -> ResultPlace:
         """A place that may show one of several variables: the program knows which."""
         host, slot = self.host, self.slot
@@ -104,7 +114,7 @@ class _Results:
         for root in sorted(host.lifetimes.roots(value), key=host.root_number):
             storage = host.storage.get(root)
             if storage is None or host.lifetimes.home[root] is not host.function.region:
-                raise CompilerBug(f"expected a result that shows variables made outside of loops, got {value.type}")
+                raise _shows_what_a_region_made(value, host.builder.loc)
             argument = storage.parameter >= 0
             index = storage.parameter if argument else self._owner(storage)
             sources.append(PlaceSource(host.root_number(root), argument, index))
@@ -136,3 +146,12 @@ class _Results:
         for value in (buffer, *map(host.dim, dims), *map(host.dim, layout.strides)):
             host.builder.add("result", value, slot=self.slot)
             self.slot += 1
+
+
+def _shows_what_a_region_made(value: Value, loc: Loc | None) -> UserNotImplementedError:
+    return UserNotImplementedError(
+        "a result that may be an array of its own, or one that the caller knows by another name",
+        found=f"{value.name or 'a result'}: an argument, another result, or an array that a branch or loop makes",
+        mend="return a copy of it: x.copy()",
+        location=loc,
+    )
