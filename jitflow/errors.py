@@ -100,7 +100,7 @@ class UserError(JitflowError):
         callers: Sequence[Location] = (),
     ) -> None:
         # Exception.__init__ and not super(): AxisError's own constructor wants an axis.
-        Exception.__init__(self, message)
+        Exception.__init__(self, *([message] if message else []))
         self.message = message
         self.found = found
         self.expected = expected

@@ -15,6 +15,7 @@ from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.runtime.host_calls import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
+from jitflow.runtime.texts import RAISE
 
 __all__ = ["failure_handler"]
 
@@ -43,6 +44,9 @@ def _exception_of_routine(op: Op) -> BaseException:
     name = op.attributes["routine"]
     if exception is None:
         return CompilerBug("a routine failed without an exception", operation=name, location=op.loc)
+    if name == RAISE and isinstance(exception, Exception):
+        error: str = dict(op.attributes["options"])["error"]
+        return with_user_frames(_as_raised(exception, error, op), op.loc)
     if isinstance(exception, RoutineResultError) and not isinstance(name, Routine):
         return CompilerBug(str(exception), operation=op.name, location=op.loc)
     if isinstance(exception, RoutineResultError):
@@ -71,10 +75,18 @@ def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
     kind = exception_class(name)
     message = str(op.attributes.get("message", "operands could not be broadcast together"))
     raised = kind(message.format(*values)) if message else kind()
-    if isinstance(name, ExceptionName):
+    return _as_raised(raised, name, op)
+
+
+def _as_raised(raised: Exception, name: str, op: Op) -> Exception:
+    """What the program raised, with the line where there is a user error of its class and one message."""
+    if type(raised) is not exception_class(name):  # the text could not be made
+        return as_user_error(raised, location=op.loc)
+    has_one_message = len(raised.args) == 1 and type(raised.args[0]) is str and raised.args[0]
+    if isinstance(name, ExceptionName) or (raised.args and not has_one_message):
         return raised
-    # Of the classes that have no counterpart, a program that catches them wants the very class.
     wrapped = as_user_error(raised, location=op.loc)
+    # Of the classes that have no counterpart, a program that catches them wants the very class.
     return raised if type(wrapped) is UserError else wrapped
 
 
@@ -98,4 +110,5 @@ def _number(kind: Type, words: Sequence[int]) -> Any:
     import numpy as np
 
     bits = struct.pack(f"{len(words)}q", *words)[: kind.dtype.itemsize]
-    return np.frombuffer(bits, kind.dtype.numpy)[0].item()
+    number = np.frombuffer(bits, kind.dtype.numpy)[0]
+    return number if kind.dtype.name == "f32" else number.item()  # its text is not that of the f64

@@ -18,6 +18,7 @@ from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeEr
 from jitflow.frontend import conversions
 from jitflow.frontend.control.sources import traced_enumerate, traced_range, traced_reversed, traced_zip
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
+from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
 from jitflow.frontend.tracers.base import numpy_functions
 
@@ -90,6 +91,11 @@ def _type(*args: Any, **keywords: Any) -> Any:
     kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict}
     kind = kinds.get(type(thing), thing.__class__)
     return replacement(kind) or kind
+
+
+def _getattr(thing: Any, name: Any, *default: Any) -> Any:
+    """`getattr`, by the name itself."""
+    return getattr(thing, str(name) if isinstance(name, str) else name, *default)
 
 
 def _super(*args: Any) -> Any:
@@ -194,6 +200,11 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
     "super": _stand_in(super, _super),
+    "str": _stand_in(str, str_),
+    "repr": repr_,
+    "format": formatted,
+    "print": print_,
+    "getattr": _getattr,
 }
 
 

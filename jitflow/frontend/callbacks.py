@@ -20,13 +20,15 @@ from jitflow.frontend.builtin_functions import replaced_by
 from jitflow.frontend.objects import is_numpy_function
 from jitflow.frontend.proxies import ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.purity import Impure
+from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import Trace, active_trace
 from jitflow.frontend.tracers import ArrayTracer, Tracer, dim_of, lift, located, wrap
 from jitflow.ir.dims import Dim
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Scalar, Tensor, Type
+from jitflow.runtime.texts import text_of
 
-__all__ = ["Callback", "callback"]
+__all__ = ["Callback", "callback", "record_call"]
 
 _PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.dtype)
 
@@ -59,7 +61,7 @@ class Callback:
         trace = active_trace()
         if trace is None:
             return self._function(*args, **kwargs)
-        return _record(trace, self._function, self._spec, args, kwargs)
+        return record_call(trace, self._function, self._spec, args, kwargs)
 
     def __repr__(self) -> str:
         return f"<jitflow.callback {_name(self._function)}>"
@@ -85,7 +87,8 @@ def _check_spec(spec: Any) -> None:
 # -- the call as an op ----------------------------------------------------------------------------------
 
 
-def _record(trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def record_call(trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Record the call of a Python function that is not part of the program. ``spec`` as in `callback`."""
     given: list[Tracer] = []
     template = _template((args, dict(kwargs)), given)
     sizes: dict[str, Dim] = {}
@@ -119,6 +122,10 @@ def _template(thing: Any, given: list[Tracer]) -> Callable[[tuple[Any, ...]], An
     if type(thing) is np.ndarray:
         known = thing.copy()
         return lambda operands: known.copy()
+    if isinstance(thing, TracedText):
+        first, text = len(given), thing.template
+        given += thing.operands
+        return lambda operands: text_of(text, operands[first:])
     if isinstance(thing, tuple | list):
         kind, parts = tuple if isinstance(thing, tuple) else list, [_template(item, given) for item in thing]
         return lambda operands: kind(part(operands) for part in parts)

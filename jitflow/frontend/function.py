@@ -20,6 +20,7 @@ from jitflow.errors import (
     as_user_error,
     with_user_frames,
 )
+from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal
 from jitflow.frontend.reads import Recorder
@@ -34,7 +35,7 @@ from jitflow.runtime.plan import Argument, Check, Leaf, Read
 __all__ = ["TracedFunction", "trace"]
 
 
-_ON_BEHALF = tuple(frontend_path(name) for name in ("builtin_functions", "control", "proxies", "numpy"))
+_ON_BEHALF = tuple(frontend_path(name) for name in ("builtin_functions", "control", "proxies", "numpy", "texts"))
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
 _RAISING = ("bound", "raise_")
 """The hooks that raise what the program raises."""
@@ -129,7 +130,10 @@ def _trace(
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
         take = recorder.constant if name in static else recorder.take
         taken.append(take(argument, Argument(index), name))
-    result = _call(recorded, taken)
+    try:
+        result = _call(recorded, taken)
+    except EndOfPath:  # whatever the running program decides, it raises
+        result = None
     if state.refusals:
         raise state.refusals[0]
     inputs.finish()

@@ -94,7 +94,6 @@ _IMPURE_BUILTINS = frozenset(
         "license",
         "locals",
         "open",
-        "print",
         "quit",
         "vars",
         "__import__",
@@ -131,13 +130,6 @@ def impure_builtins() -> dict[str, Any]:
 
 def impure_call(what: str) -> UserError:
     """The error for something that would happen once, while tracing, and never again."""
-    if what == "print":
-        return located(
-            UserNotImplementedError(
-                "print while tracing: it would print once, and never again",
-                mend="return what you want to see, or print outside the compiled function",
-            )
-        )
     if what.startswith("numpy.random."):
         return located(
             UserNotImplementedError(
@@ -186,7 +178,7 @@ class Impure:
         object.__setattr__(self, "_thing", thing)
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise impure_call(self._name if self._name == "print" else f"{self._name}()")
+        raise impure_call(f"{self._name}()")
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

@@ -18,6 +18,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.proxies import outside_register
+from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, Tracer, lift, type_of
 from jitflow.ir.core import Value
@@ -152,6 +153,8 @@ def _unreturnable(result: Any, path: str) -> UserTypeError:
     name = type(result).__name__
     if isinstance(result, FunctionType):
         found, mend = "a function made while tracing", "return what it computes"
+    elif isinstance(result, TracedText):
+        found, mend = "text with traced values in it", "return the values, and format them outside"
     elif hasattr(result, "__next__"):
         found, mend = f"a {name}, which would yield traced values", "return list(...) of it"
     else:

@@ -58,6 +58,8 @@ class Trace:
         self.refusals: list[UserError] = []
         """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
         self.storage = Storage(self, place_sites)
+        self.handled: list[Callable[[type[BaseException]], bool]] = []
+        """For each ``try`` statement whose body is being traced: whether it handles exceptions of a class."""
         self.found_sizes: set[str] = set()
         """Sizes that the data decides: any number, 1 as well."""
         self.found_positions: dict[Value, tuple[Scope, Value]] = {}

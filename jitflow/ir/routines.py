@@ -129,7 +129,7 @@ def results_of(name: str, result: Any, count: int) -> Sequence[Any]:
 _SILENT = frozenset(
     f"numpy.{name}"
     for name in "sort argsort partition argpartition unique isin searchsorted digitize bincount packbits".split()
-)
+) | {"jitflow.runtime.texts.print_text", "jitflow.runtime.texts.raise_error"}
 """Routines that do no arithmetic that NumPy could warn of."""
 
 _WARNING = frozenset(

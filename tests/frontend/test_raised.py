@@ -1,4 +1,4 @@
-"""Exceptions that compiled code raises where the program says so: the class and the message of the program."""
+"""Exceptions that compiled code raises where the program says so: the class, message and line of the program."""
 
 from __future__ import annotations
 
@@ -12,78 +12,122 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.printer import print_function
-
-
-class OddError(ValueError):
-    pass
-
-
-class StrangeError(Exception):
-    def __str__(self) -> str:
-        return f"strange: {self.args[0]}"
-
-
-def singular(x: Any) -> Any:
-    if x.sum() > 3:
-        raise np.linalg.LinAlgError("the matrix is singular")
-    return x * 2
-
-
-def odd(x: Any) -> Any:
-    for i in range(x.shape[0]):
-        if x[i] > 1:
-            raise OddError(f"more than {1}")
-    return x
-
-
-def strange(x: Any) -> Any:
-    if x.sum() > 3:
-        raise StrangeError(7)
-    return x
-
-
-def bare(x: Any) -> Any:
-    if x.sum() > 3:
-        raise StopIteration
-    return x
-
-
-@pytest.mark.parametrize(
-    ("program", "kind", "message"),
-    [
-        (singular, np.linalg.LinAlgError, "the matrix is singular"),
-        (odd, OddError, "more than 1"),
-        (strange, StrangeError, "strange: 7"),
-        (bare, StopIteration, ""),
-    ],
+from tests.frontend import raising
+from tests.frontend.interpreted import interpreted
+from tests.frontend.raising import (
+    MadeError,
+    OddError,
+    asserts,
+    asserts_elements,
+    asserts_what_is_no_text,
+    bare,
+    catches_all,
+    catches_an_index,
+    catches_its_own,
+    catches_other_things,
+    catches_what_may_be_singular,
+    catches_what_tracing_raises,
+    decides_on_a_shape,
+    empty,
+    has_arguments,
+    judges_sizes,
+    makes_itself,
+    odd,
+    raises_after_all,
+    raises_always,
+    shows_a_choice,
+    shows_arrays,
+    shows_many,
+    shows_numbers,
+    shows_small_numbers,
+    shows_what_may_fail,
+    singular,
+    strange,
 )
-def test_the_class_is_the_programs(program: Any, kind: type[Exception], message: str):
+
+PROGRAMS = [singular, odd, strange, bare, empty, shows_numbers, shows_small_numbers, shows_arrays, shows_many,
+            shows_a_choice, has_arguments, makes_itself, asserts, asserts_elements, asserts_what_is_no_text,
+            raises_always, raises_after_all, judges_sizes]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_it_raises_what_python_raises(program: Any):
     compiled = jitflow.function(program)
-    np.testing.assert_array_equal(compiled(np.zeros(3)), program(np.zeros(3)))
-    for _ in range(2):
-        with pytest.raises(kind) as caught:
-            compiled(np.full(3, 5.0))
-        assert str(caught.value) == message
-        lines = [entry.lineno for entry in caught.traceback if str(entry.path) == __file__]
-        first = program.__code__.co_firstlineno
-        assert first < lines[-1] + 1 <= first + 5
+    for number in (5.0, 0.0, 4.5):
+        x, y = np.full(3, number), np.full(3, number)
+        try:
+            expected = program(x)
+        except Exception as error:
+            kind, text, arguments = type(error), str(error), error.args
+            with pytest.raises(kind) as caught:
+                compiled(y)
+            assert (str(caught.value), repr(caught.value.args)) == (text, repr(arguments))
+            lines = [entry.lineno for entry in caught.traceback if str(entry.path) == raising.__file__]
+            first = program.__code__.co_firstlineno
+            assert first < lines[-1] + 1 <= first + 5
+        else:
+            np.testing.assert_array_equal(compiled(y), expected)
+        np.testing.assert_array_equal(y, x)
 
 
-def test_what_is_computed_cannot_be_in_a_message():
+def test_the_very_class_is_raised():
+    with pytest.raises(MadeError) as caught:
+        jitflow.function(makes_itself)(np.full(3, 2.0))
+    assert type(caught.value) is MadeError
+    assert type(caught.value.value) is np.float64
+    with pytest.raises(OddError) as odd_one:
+        jitflow.function(odd)(np.full(3, 2.0))
+    assert type(odd_one.value) is OddError
+
+
+def test_numbers_in_a_message_cost_no_call():
+    text = jitflow.function(shows_numbers).ir(np.ones(3))
+    assert text.count("check ") >= 1
+    assert "host_call" not in text
+    assert 'routine="jitflow.runtime.texts.raise_error"' in jitflow.function(shows_arrays).ir(np.ones(3))
+
+
+def test_a_message_is_made_only_where_it_is_needed():
+    program = jitflow.function(shows_what_may_fail)
+    assert program(np.arange(3.0), 0) == 0.0
+    with pytest.raises(AssertionError, match=r"beyond 1\.0"):
+        program(np.arange(3.0), 4)
+
+
+def test_what_no_routine_can_make_is_refused():
     def program(x: Any) -> Any:
         if x.sum() > 3:
-            raise OddError("more", x)
+            raise OddError("more", [x])
         return x
 
     with pytest.raises(UserNotImplementedError, match="these arguments"):
         jitflow.function(program)(np.zeros(3))
 
 
-def test_the_class_is_its_name_in_text():
-    text = jitflow.function(odd).ir(np.zeros(3))
-    assert 'error="OddError"' in text
+@pytest.mark.parametrize(("program", "name"), [(odd, "OddError"), (shows_arrays, "OddError")])
+def test_the_class_is_its_name_in_text(program: Any, name: str):
+    text = jitflow.function(program).ir(np.zeros(3))
+    assert f'"{name}"' in text
     function = parse(text)
     assert print_function(function) == text
-    with pytest.raises(Exception, match="more than 1") as caught:
+    with pytest.raises(Exception, match=r"more than 1|the array") as caught:
         interpret(function, np.full(3, 5.0))
-    assert type(caught.value).__name__ == "OddError"
+    assert type(caught.value).__name__ == name
+
+
+# -- try ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", [catches_its_own, catches_an_index, catches_all, catches_what_may_be_singular])
+def test_what_would_not_be_caught_is_refused(program: Any):
+    with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
+        jitflow.function(program)(np.ones(3))
+    assert caught.value.location is not None
+    assert caught.value.location.line > program.__code__.co_firstlineno
+
+
+@pytest.mark.parametrize("run", [jitflow.function, interpreted], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize("program", [decides_on_a_shape, catches_other_things, catches_what_tracing_raises])
+def test_what_is_caught_while_tracing(program: Any, run: Any):
+    for size in (3, 4):
+        np.testing.assert_equal(run(program)(np.ones(size)), program(np.ones(size)))

@@ -256,11 +256,11 @@ def test_a_refusal_cannot_be_caught_by_the_program() -> None:
     @interpreted
     def careful(x):
         try:
-            return str(x)
+            return {x: 1}
         except Exception:
             return x * 0
 
-    with pytest.raises(NotImplementedError, match="text of a traced value"):
+    with pytest.raises(NotImplementedError, match="hash"):
         careful(2.0)
 
     @interpreted

@@ -1,13 +1,18 @@
 """The hooks that rewritten control flow calls (`jitflow.frontend.syntax`).
 
 On Python's own values a hook does what Python does. On values that only the running program knows it records a region:
-`branch.py` an ``if``, `loop.py` a ``for`` or ``while``.
+`branch.py` an ``if``, `loop.py` a ``for`` or ``while``, `raising.py` what a
+``raise`` or ``assert`` raises, `trying.py` nothing.
 """
 
 from __future__ import annotations
 
 from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
-from jitflow.frontend.control.logic import assert_, chain, contains, not_, raise_
+from jitflow.frontend.control.logic import chain, contains, not_
 from jitflow.frontend.control.loop import for_, while_
+from jitflow.frontend.control.raising import assert_, exception, raise_
+from jitflow.frontend.control.trying import trying
+from jitflow.frontend.texts import percent, text, text_method
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "for_", "if_", "not_", "or_", "raise_", "while_"]
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "exception", "for_", "if_", "not_", "or_",
+           "percent", "raise_", "text", "text_method", "trying", "while_"]  # fmt: skip

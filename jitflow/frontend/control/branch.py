@@ -16,7 +16,7 @@ from jitflow.errors import (
     UserZeroDivisionError,
 )
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
-from jitflow.frontend.control.logic import EndOfPath, fail, truth
+from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     Leaves,
     MaybeUnbound,
@@ -28,6 +28,7 @@ from jitflow.frontend.control.merge import (
     names_of,
     result_of,
 )
+from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.numpy import values
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site

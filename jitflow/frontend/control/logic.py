@@ -5,22 +5,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import ExceptionName, UserNotImplementedError, UserValueError
+from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import values
-from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
-from jitflow.ir.types import Scalar
 
-__all__ = ["EndOfPath", "assert_", "chain", "contains", "fail", "not_", "raise_", "truth"]
-
-
-class EndOfPath(BaseException):
-    """The program raises here, on a path that only the running program decides to take: there is no more of it."""
+__all__ = ["chain", "contains", "not_", "truth"]
 
 
 def truth(thing: Any) -> bool | Value:
@@ -94,56 +88,3 @@ def contains(container: Any, item: Any) -> Any:
             return True
         answer = or_(answer, partial(operator.eq, other, item))
     return answer
-
-
-# -- errors that the program raises -----------------------------------------------------------------------
-
-
-def fail(error: type[BaseException], message: str) -> NoReturn:
-    """The running program raises ``error`` if it comes here."""
-    never = values.emit("constant", value=False, type=Scalar(BOOL))
-    current_trace().add("check", never, error=ExceptionName.of(error), message=_escaped(message))
-    raise EndOfPath
-
-
-def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
-    """``assert test, message()``."""
-    answer = truth(test)
-    if isinstance(answer, bool):
-        if not answer:
-            raise_(AssertionError(*_arguments(message)))
-        return
-    texts = _arguments(message)
-    current_trace().add("check", answer, error="AssertionError", message=_plain(texts))
-
-
-def _arguments(message: Callable[[], Any] | None) -> tuple[Any, ...]:
-    return () if message is None else (message(),)
-
-
-def _plain(texts: tuple[Any, ...]) -> str:
-    return _escaped(str(texts[0])) if texts else ""
-
-
-def _escaped(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
-
-
-def raise_(error: Any, *cause: Any) -> NoReturn:
-    """``raise error from cause``: at once, or when the running program comes here."""
-    trace = active_trace()
-    if trace is None or trace.scope is trace.root:
-        if not cause:
-            raise error
-        raise error from cause[0]
-    raised = error() if isinstance(error, type) else error
-    kind = type(raised)
-    if len(raised.args) > 1 or (raised.args and not isinstance(raised.args[0], str | int | float)):
-        raise located(
-            UserNotImplementedError(
-                f"raising {kind.__name__} with these arguments on a decision that only the running program makes",
-                expected="an exception with a message that is known, or without one",
-                mend=f'raise {kind.__name__}("a message")',
-            )
-        )
-    fail(kind, str(raised.args[0]) if raised.args else "")

@@ -14,6 +14,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -23,6 +24,7 @@ from jitflow.frontend.control.kinds import Kind, converted, join, kind_of, place
 from jitflow.frontend.numpy import values
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
+from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import Trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
@@ -63,6 +65,9 @@ def flatten(thing: Any) -> Leaves:
     if kind is dict:
         keys = tuple(thing)
         return _group([*thing.values()], (dict, keys), lambda items: dict(zip(keys, items, strict=True)))
+    if kind is TracedText:
+        make = partial(TracedText, thing.template)
+        return _group([*thing.operands], (kind, thing.template), lambda items: make(tuple(items)))
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type | tracers.Tracer) and kind is thing.__class__:
         names = tuple(field.name for field in dataclasses.fields(thing) if field.init)
         parts = [getattr(thing, name) for name in names]
@@ -133,7 +138,7 @@ def _no_common_type(name: str, things: Sequence[Any]) -> UserTypeError:
 
 def _describe(thing: Any) -> str:
     kind = kind_of(thing)
-    return str(kind) if kind is not None else "None" if thing is None else f"a {type(thing).__name__}"
+    return str(kind) if kind is not None else "None" if thing is None else f"a {thing.__class__.__name__}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Expressions that decide on truth become calls of hooks.
+"""Expressions that decide on truth, and those that make text, become calls of hooks.
 
 =======================  =====================================================================
 ``a and b``, ``a or b``  ``jit__.and_(a, lambda: b)``, ``jit__.or_(a, lambda: b)``
@@ -6,6 +6,9 @@
 ``x if t else y``        ``jit__.choose(t, lambda: x, lambda: y)``
 ``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
 ``x in y``               ``jit__.contains(y, x)``
+``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
+``"%.2f" % x``           ``jit__.percent("%.2f", x)``
+``s.format(x)``          ``jit__.text_method(s, 'format')(x)``; likewise ``join``
 ``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``; ``jit__.bound(lambda: x)`` if it is unbound only
                          on paths that a jump took elsewhere, before jumps were removed
 ``super()``              ``super(__class__, self)``, which also works in a block
@@ -142,7 +145,30 @@ class Expressions(ast.NodeTransformer):
                 self._has_class and self._scope.receiver and "super" not in self._scope.bound
             ):
                 node.args = [placed(load("__class__"), node), placed(load(self._scope.receiver), node)]
+            case ast.Call(func=ast.Attribute(value=owner, attr="format" | "join" as name)):
+                node.func = self.hook("text_method", node.func, owner, constant(name))
         return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        is_text = isinstance(node.left, ast.JoinedStr) or (
+            isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
+        )
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Mod) and is_text:
+            return self.hook("percent", node, node.left, node.right)
+        return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                value = self.rewrite(part.value)
+                specification = constant("") if part.format_spec is None else self.rewrite(part.format_spec)
+                part = ast.Tuple([value, constant(part.conversion), specification], ast.Load())
+            parts.append(part)
+        if [type(part) for part in parts] == [ast.Constant]:
+            return parts[0]
+        return self.hook("text", node, *parts)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return self.bound(node) if self.needs_proof(node) and isinstance(node.ctx, ast.Load) else node

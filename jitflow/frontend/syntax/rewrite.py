@@ -82,11 +82,15 @@ def _result(code: CodeType) -> _Result:
 
 # -- is there anything to do? ----------------------------------------------------------------------
 
+_FORMATTING = ("FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC", "BUILD_STRING")
+_TEXT_METHODS = frozenset({"format", "join"})
+
 
 def _deciding() -> frozenset[int]:
-    """The instructions of statements and expressions that are rewritten: all jumps and three more."""
+    """The instructions of statements and expressions that are rewritten: all jumps and a few more."""
     found = {*dis.hasjrel, *dis.hasjabs}
     found |= {dis.opmap[name] for name in ("UNARY_NOT", "CONTAINS_OP", "RAISE_VARARGS")}
+    found |= {dis.opmap[name] for name in _FORMATTING if name in dis.opmap}
     return frozenset(number for number in found if number < 256)
 
 
@@ -94,8 +98,10 @@ _DECIDING = _deciding()
 
 
 def is_straight(code: CodeType) -> bool:
-    """Whether a function, those inside it included, has no control flow at all."""
-    if not _DECIDING.isdisjoint(code.co_code[::2]):
+    """Whether a function, those inside it included, has neither control flow nor text with values in it."""
+    if not _DECIDING.isdisjoint(code.co_code[::2]) or not _TEXT_METHODS.isdisjoint(code.co_names):
+        return False
+    if any(isinstance(constant, str) and "%" in constant for constant in code.co_consts):
         return False
     return all(is_straight(inner) for inner in code.co_consts if isinstance(inner, CodeType))
 

@@ -180,7 +180,8 @@ def _same(left: CodeType, right: CodeType) -> bool:
 
 def _constants(code: CodeType) -> list[object]:
     """The constants of a code; that a class knows its qualified name by one is no difference."""
-    return [None if constant == code.co_qualname else constant for constant in code.co_consts]
+    is_function = code.co_flags & 0x01  # CO_OPTIMIZED
+    return [None if constant == code.co_qualname and not is_function else constant for constant in code.co_consts]
 
 
 def _same_constants(left: Sequence[object], right: Sequence[object]) -> bool:

@@ -25,7 +25,9 @@
 
 The names are the *state*, which the statement assigns and somebody may read afterwards (or in the next turn), and the
 *temporaries*, which it assigns as well. Both functions of a statement declare all of them, so that a hook finds their
-cells in either. ``assert t, m`` becomes ``jit__.assert_(t, lambda: m)``, ``raise x from y`` ``jit__.raise_(x, y)``.
+cells in either. ``assert t, m`` becomes ``jit__.assert_(t, lambda: m)``, ``raise x from y`` ``jit__.raise_(x, y)``,
+``raise C(x)`` ``jit__.raise_(jit__.exception(C)(x))``; the body of a ``try`` stands in a block
+``with jit__.trying(lambda: (ValueError,))``.
 """
 
 from __future__ import annotations
@@ -112,6 +114,8 @@ class _Rewriting:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return self._inner_function(statement)
             case ast.Raise(exc=ast.expr() as error, cause=cause):
+                if isinstance(error, ast.Call):
+                    error.func = self._expressions.hook("exception", error.func, error.func)
                 parts = [self._expression(part) for part in (error, cause) if part is not None]
                 return [placed(ast.Expr(self._expressions.hook("raise_", statement, *parts)), statement)]
             case ast.Assert(test=test, msg=message) if __debug__ and not (message is not None and assigns(message)):
@@ -119,6 +123,8 @@ class _Rewriting:
                 if message is not None:
                     parts.append(self._expressions.lazy(self._expression(message)))
                 return [placed(ast.Expr(self._expressions.hook("assert_", test, *parts)), statement)]
+            case ast.Try(handlers=[_, *_]) | ast.TryStar():
+                return self._try(statement)
             case ast.AugAssign(target=ast.Name() as target) if self._expressions.needs_proof(target):
                 return [self._proved(target), *self._others(statement)]
             case ast.Delete(targets=targets):
@@ -160,6 +166,14 @@ class _Rewriting:
     def _proved(self, target: ast.Name) -> ast.stmt:
         """``x = jit__.bound(lambda: x, 'x')``: what follows reads and unbinds a name that is bound."""
         return placed(assign(self._scope.spell(target.id), self._expressions.bound(target)), target)
+
+    def _try(self, statement: ast.Try | ast.TryStar) -> list[ast.stmt]:
+        kinds = [constant(None) if handler.type is None else handler.type for handler in statement.handlers]
+        handled = self._expressions.lazy(self._expression(placed(ast.Tuple(kinds, ast.Load()), statement)))
+        self._others(statement)
+        watching = ast.withitem(self._expressions.hook("trying", statement, handled))
+        statement.body = [placed(ast.With([watching], statement.body), statement)]
+        return [statement]
 
     # -- branches and loops -----------------------------------------------------------------------
 

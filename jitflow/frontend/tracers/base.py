@@ -12,8 +12,12 @@ from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.ir.core import Value
 
-__all__ = ["Tracer", "escaped", "located", "needs_number", "numpy_functions", "python_arithmetic", "ufunc_binary",
-           "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+__all__ = ["TRACED", "Tracer", "escaped", "located", "needs_number", "numpy_functions", "python_arithmetic",
+           "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+
+
+TRACED = "<traced "
+"""What the `repr` of a tracer begins with. For those who debug jitflow: no text of a program may have it in it."""
 
 
 class Tracer:
@@ -71,13 +75,13 @@ class Tracer:
         )  # fmt: skip
 
     def __str__(self) -> str:
-        raise self._conversion("text", "leave formatting to the caller of the compiled function")
+        raise self._conversion("text", "write an f-string, and print it or raise an exception with it")
 
     def __format__(self, specification: str) -> str:
         return str(self)
 
     def __repr__(self) -> str:
-        return f"<traced {self._value.type}>"
+        return f"{TRACED}{self._value.type}>"
 
     def __copy__(self) -> Any:
         return self

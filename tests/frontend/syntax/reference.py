@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "for_", "if_", "not_", "or_", "raise_", "while_"]
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "exception", "for_", "if_", "not_", "or_",
+           "percent", "raise_", "text", "text_method", "trying", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -101,6 +102,32 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
     if cause:
         raise error from cause[0]
     raise error
+
+
+def exception(kind: Any) -> Any:
+    """What ``raise kind(...)`` calls."""
+    return kind
+
+
+def trying(handled: Callable[[], tuple[Any, ...]]) -> Any:
+    """The block around the body of ``try``, whose handlers are for what ``handled`` gives."""
+    return nullcontext()
+
+
+def text(*parts: Any) -> str:
+    """An f-string."""
+    convert = {-1: lambda thing: thing, ord("s"): str, ord("r"): repr, ord("a"): ascii}
+    return "".join(part if isinstance(part, str) else format(convert[part[1]](part[0]), part[2]) for part in parts)
+
+
+def percent(words: str, values: Any) -> str:
+    """``words % values``."""
+    return words % values
+
+
+def text_method(thing: Any, name: str) -> Any:
+    """``thing.format`` or ``thing.join``."""
+    return getattr(thing, name)
 
 
 def bound(read: Callable[[], Any], name: str | None = None) -> Any:

@@ -10,9 +10,25 @@ from collections.abc import Callable, Iterable
 from types import CellType
 from typing import Any
 
-from tests.frontend.syntax.reference import and_, assert_, bound, chain, choose, contains, not_, or_, raise_
+from tests.frontend.syntax.reference import (
+    and_,
+    assert_,
+    bound,
+    chain,
+    choose,
+    contains,
+    exception,
+    not_,
+    or_,
+    percent,
+    raise_,
+    text,
+    text_method,
+    trying,
+)
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "for_", "if_", "not_", "or_", "raise_", "while_"]
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "exception", "for_", "if_", "not_", "or_",
+           "percent", "raise_", "text", "text_method", "trying", "while_"]  # fmt: skip
 
 
 class Nothing:

@@ -1,0 +1,240 @@
+"""``raise`` and ``assert`` where only the running program knows whether it comes there.
+
+An exception whose message is known, or has a few numbers in it, is a ``check`` op, which may stand in any loop and
+costs next to nothing there. Everything else (arrays in the message, several arguments) is the call of a routine that
+raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, NoReturn
+
+from jitflow.errors import ExceptionName, UserError, UserNotImplementedError
+from jitflow.frontend.control.logic import truth
+from jitflow.frontend.numpy import values
+from jitflow.frontend.proxies import ClassProxy
+from jitflow.frontend.texts import TracedText, is_known
+from jitflow.frontend.trace import Trace, active_trace, current_trace
+from jitflow.frontend.tracers import SizeTracer, Tracer, lift, located, wrap
+from jitflow.ir.core import Value, walk
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Scalar
+from jitflow.runtime.plan import ERROR_SLOTS
+from jitflow.runtime.texts import RAISE
+
+__all__ = ["EndOfPath", "assert_", "exception", "fail", "raise_"]
+
+_SHOWN_BY_CHECKS = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
+_VISIBLE = ("check", "external", "writes")
+_ROOM = ERROR_SLOTS - 2
+_CONSTANTS = (bool, int, float, complex, str, type(None))
+
+
+class EndOfPath(BaseException):
+    """The program raises here, on a path that only the running program decides to take: there is no more of it."""
+
+
+def fail(kind: type[BaseException], message: str) -> NoReturn:
+    """The running program raises ``kind`` if it comes here."""
+    _check(values.constant(False, BOOL), kind, _escaped(message), ())
+    raise EndOfPath
+
+
+def _check(condition: Value, kind: type[BaseException], message: str, operands: Sequence[Tracer]) -> None:
+    current_trace().add(
+        "check", condition, *map(lift, operands), error=ExceptionName.of(kind), message=message
+    )  # fmt: skip
+
+
+def raise_(error: Any, *cause: Any) -> NoReturn:
+    """``raise error from cause``: at once, or when the running program comes here."""
+    trace = active_trace()
+    if trace is None or trace.scope is trace.root:
+        error = error.now() if isinstance(error, _Later) else _with_numbers(error)
+        if all(map(is_known, getattr(error, "args", ()))) and (trace is None or _is_the_first(trace, error)):
+            if not cause:
+                raise error
+            raise error from cause[0]
+    if isinstance(error, _Later):
+        error.call()
+        raise EndOfPath
+    raised = error() if isinstance(error, type) else error
+    kind, arguments = type(raised), raised.args
+    if _makes_itself(kind) or vars(raised):
+        raise _unknown(kind)
+    message = _message(arguments)
+    if message is not None:
+        _check(values.constant(False, BOOL), kind, *message)
+    else:
+        _call(kind, arguments)
+    raise EndOfPath
+
+
+def exception(kind: Any) -> Any:
+    """What ``raise kind(...)`` calls: a class whose constructor is Python code is called by the running program."""
+    if isinstance(kind, ClassProxy):
+        kind = kind._jitflow_object
+    if not isinstance(kind, type) or not issubclass(kind, BaseException) or not _makes_itself(kind):
+        return kind
+    return lambda *args, **keywords: _Later(kind, args, keywords)
+
+
+def _makes_itself(kind: type[BaseException]) -> bool:
+    return isinstance(kind.__init__, FunctionType) or isinstance(kind.__new__, FunctionType)
+
+
+@dataclass(eq=False)
+class _Later:
+    """An exception that has not been made yet."""
+
+    kind: type[BaseException]
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        return (*self.arguments, *self.keywords.values())
+
+    def now(self) -> Any:
+        """The exception, if all that it is made of is known."""
+        known = all(map(is_known, self.args))
+        return self.kind(*self.arguments, **self.keywords) if known else self
+
+    def call(self) -> None:
+        """Record the call of a routine that makes the exception and raises it."""
+        from jitflow.frontend.callbacks import record_call
+
+        def raising(*args: Any, **keywords: Any) -> NoReturn:
+            raise self.kind(*args, **keywords)
+
+        record_call(current_trace(), raising, None, self.arguments, self.keywords)
+
+
+def _with_numbers(error: Any) -> Any:
+    """An exception whose message has sizes in it that this call determines, with their numbers."""
+    if not isinstance(error, BaseException) or not any(type(argument) is TracedText for argument in error.args):
+        return error
+
+    def number(operand: Any) -> int:
+        return current_trace().number_of(operand.dim, "the message of an exception")
+
+    def plain(argument: Any) -> Any:
+        return argument.with_numbers(number) if type(argument) is TracedText else argument
+
+    open_ = current_trace().is_open
+    operands = [operand for argument in error.args if type(argument) is TracedText for operand in argument.operands]
+    if all(isinstance(operand, SizeTracer) and not open_(operand.dim) for operand in operands):
+        error.args = tuple(map(plain, error.args))
+    return error
+
+
+def _is_the_first(trace: Trace, error: Any) -> bool:
+    """Whether the program catches the exception here, or does nothing before it that could be seen."""
+    kind = error if isinstance(error, type) else type(error)
+    if any(handles(kind) for handles in trace.handled):
+        return True
+    ops = [*trace.builder.ops, *(op for outer in trace.builder.ops for region in outer.regions for op in walk(region))]
+    return all(effect.kind not in _VISIBLE for op in ops for effect in op.own_effects)
+
+
+def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
+    """``assert test, message()``."""
+    answer = truth(test)
+    if isinstance(answer, bool):
+        if not answer:
+            raise_(AssertionError(*([] if message is None else [message()])))
+        return
+    shown = ("", ()) if message is None else _ready(message)
+    if shown is not None:
+        _check(answer, AssertionError, *shown)
+        return
+    from jitflow.frontend.control.branch import choose
+
+    def failing() -> None:
+        assert message is not None
+        raise_(AssertionError(message()))
+
+    choose(wrap(answer), lambda: None, failing)
+
+
+def _ready(message: Callable[[], Any]) -> tuple[str, Sequence[Tracer]] | None:
+    """A message that a check can show and that takes no op to make, for those run whether it is needed or not."""
+    trace = current_trace()
+    refusals = len(trace.refusals)
+    try:
+        with trace.region() as scope:
+            found = _message((message(),))
+    except (UserError, EndOfPath):
+        del trace.refusals[refusals:]
+        return None
+    return None if scope.builder.ops else found
+
+
+# -- how an exception is told to the running program --------------------------------------------------------
+
+
+def _message(arguments: Sequence[Any]) -> tuple[str, Sequence[Tracer]] | None:
+    """The message of an exception and the numbers in it, as a check has them; None if no check could show it."""
+    if not arguments:
+        return "", ()
+    if len(arguments) > 1 or not isinstance(arguments[0], str):
+        return None
+    text: Any = arguments[0]
+    if type(text) is not TracedText:
+        return (_escaped(text), ()) if text else None  # a check without a message raises without arguments
+    words: list[str] = []
+    for part in text.template:
+        if isinstance(part, str):
+            words.append(_escaped(part))
+            continue
+        what, conversion, specification = part
+        known = isinstance(what, int) and isinstance(specification, str) and conversion in ("", "s")
+        if not known or not _is_shown_by_checks(text.operands[what]):
+            return None
+        words.append(f"{{:{specification}}}" if specification else "{}")
+    return ("".join(words), text.operands) if len(text.operands) <= _ROOM else None
+
+
+def _is_shown_by_checks(operand: Tracer) -> bool:
+    if isinstance(operand, SizeTracer):
+        return True
+    kind = operand.value.type
+    return isinstance(kind, Scalar) and kind.dtype.name in _SHOWN_BY_CHECKS
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _call(kind: type[BaseException], arguments: Sequence[Any]) -> None:
+    """Call what raises."""
+    operands: list[Any] = []
+    described: list[tuple[str, Any]] = []
+    for argument in arguments:
+        if type(argument) is TracedText:
+            described.append(("text", argument.from_number(len(operands))))
+            operands += argument.operands
+        elif isinstance(argument, Tracer):
+            described.append(("value", len(operands)))
+            operands.append(argument)
+        elif type(argument) in _CONSTANTS:
+            described.append(("known", argument))
+        else:
+            raise _unknown(kind)
+    options = (("error", ExceptionName.of(kind)), ("arguments", tuple(described)))
+    current_trace().add(
+        "host_call", *map(lift, operands), types=(), routine=RAISE, keywords=(), options=options, effect="check"
+    )
+
+
+def _unknown(kind: type[BaseException]) -> UserError:
+    return located(
+        UserNotImplementedError(
+            f"raising {kind.__name__} with these arguments on a decision that only the running program makes",
+            expected="arguments that are texts, numbers and arrays, and a class without a constructor of its own",
+            mend=f'raise {kind.__name__}("a message")',
+        )
+    )

@@ -1,0 +1,126 @@
+"""What runs in the place of an f-string, and of the functions and methods of Python that make text."""
+
+from __future__ import annotations
+
+import operator
+import re
+import string
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.texts.structure import structure
+from jitflow.frontend.texts.traced import TracedText, is_known, together
+from jitflow.frontend.tracers import located
+
+__all__ = ["formatted", "percent", "repr_", "str_", "text", "text_method"]
+
+_CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
+
+
+def text(*parts: Any) -> Any:
+    """An f-string: strings, and fields of value, conversion (a number, as in `ast.FormattedValue`), specification."""
+    return together(part if type(part) is str else _field(part[0], _CONVERSIONS[part[1]], part[2]) for part in parts)
+
+
+def _field(thing: Any, conversion: str, specification: Any) -> tuple[Any, str, Any]:
+    if not conversion and type(specification) is str and specification and structure(thing) is not None:
+        format(thing, specification)  # Python's error
+    return thing, conversion, specification
+
+
+def str_(*args: Any, **keywords: Any) -> Any:
+    """`str`."""
+    if len(args) != 1 or keywords or isinstance(args[0], bytes):
+        return str(*args, **keywords)
+    return together([(args[0], "s", "")])
+
+
+def repr_(thing: Any) -> Any:
+    """`repr`."""
+    return together([(thing, "r", "")])
+
+
+def formatted(thing: Any, specification: Any = "") -> Any:
+    """`format`."""
+    return together([_field(thing, "", specification)])
+
+
+# -- methods of strings -----------------------------------------------------------------------------------
+
+
+def text_method(thing: Any, name: str) -> Any:
+    """``thing.format`` or ``thing.join``."""
+    if type(thing) is str:
+        return partial(_format if name == "format" else _join, thing)
+    return getattr(thing, name)
+
+
+def _join(separator: str, items: Iterable[Any]) -> Any:
+    parts = list(items)
+    if not any(type(part) is TracedText for part in parts):
+        return separator.join(parts)
+    fields: list[Any] = []
+    for number, part in enumerate(parts):
+        if not isinstance(part, str):
+            found = part.__class__.__name__
+            raise located(UserTypeError(f"sequence item {number}: expected str instance, {found} found"))
+        fields += [separator if number else "", (part, "", "")]
+    return together(fields)
+
+
+def _format(words: str, /, *args: Any, **keywords: Any) -> Any:
+    if all(map(is_known, (*args, *keywords.values()))):
+        return words.format(*args, **keywords)
+    return _filled_in(words, args, keywords, iter(range(len(words))))
+
+
+def _filled_in(words: str, args: tuple[Any, ...], keywords: Mapping[str, Any], numbers: Iterator[int]) -> Any:
+    """`str.format`; ``numbers`` are those of the fields without a name."""
+    parser = string.Formatter()
+    parts: list[Any] = []
+    for literal, name, specification, conversion in parser.parse(words):
+        parts.append(literal)
+        if name is None:
+            continue
+        if not name or name[0] in ".[":
+            name = f"{next(numbers)}{name}"
+        thing, _ = parser.get_field(name, args, keywords)
+        inner = _filled_in(specification, args, keywords, numbers) if specification else ""
+        parts.append(_field(thing, conversion or "", inner))
+    return together(parts)
+
+
+# -- the operator % -----------------------------------------------------------------------------------------
+
+_PIECE = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<words>[-+ #0]*(?:\*|\d*)(?:\.(?:\*|\d*))?)[hlL]?(?P<kind>.)")
+_MISSING = object()
+
+
+def percent(words: Any, values: Any) -> Any:
+    """``words % values``, where ``words`` is text."""
+    if type(words) is not str or is_known(values):
+        return operator.mod(words, values)
+    given = iter(values if isinstance(values, tuple) else (values,))
+    parts: list[Any] = []
+    end = 0
+    for piece in _PIECE.finditer(words):
+        parts.append(words[end : piece.start()])
+        parts.append("%" if piece["kind"] == "%" else _piece(piece, values, given))
+        end = piece.end()
+    if not isinstance(values, dict) and next(given, _MISSING) is not _MISSING:
+        raise located(UserTypeError("not all arguments converted during string formatting"))
+    return together([*parts, words[end:]])
+
+
+def _piece(piece: re.Match[str], values: Any, given: Iterator[Any]) -> tuple[Any, str, str]:
+    words, kind = piece["words"], piece["kind"]
+    if "*" in words:
+        raise located(UserNotImplementedError("* in the format of traced values", mend="write an f-string"))
+    thing = next(given, _MISSING) if piece["key"] is None else values[piece["key"]]
+    if thing is _MISSING:
+        raise located(UserTypeError("not enough arguments for format string"))
+    if structure(thing) is None and type(thing) is not TracedText:
+        return thing, "%", f"%{words}{kind}"
+    return (repr_ if kind == "r" else str_)(thing), "%", f"%{words}{'s' if kind == 'r' else kind}"

@@ -1,0 +1,172 @@
+"""The text that only the running program knows, and how it is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserTypeError
+from jitflow.frontend.texts.structure import known_text, structure
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import ArrayTracer, NumberTracer, SizeTracer, Tracer, lift, located, wrap
+from jitflow.frontend.tracers.base import needs_number
+from jitflow.runtime.texts import text_of
+
+__all__ = ["Field", "TracedText", "is_known", "together"]
+
+Field = tuple[Any, str, Any]
+"""A value, its conversion and its specification, which is text."""
+
+
+class TracedText:
+    """A string that only the running program knows. ``template`` is that of `jitflow.runtime.texts`.
+
+    Where Python needs the text itself it gets it, if sizes and pinned numbers alone are missing.
+    """
+
+    __slots__ = ("operands", "template")
+
+    def __init__(self, template: tuple[Any, ...], operands: tuple[Tracer, ...]) -> None:
+        self.template = template
+        self.operands = operands
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return str
+
+    def from_number(self, first: int) -> tuple[Any, ...]:
+        """The template, with values that are numbered from ``first`` on."""
+        return _shifted(self.template, first)
+
+    def with_numbers(self, number: Callable[[Any], Any]) -> str:
+        """The text, with what ``number`` gives for the values."""
+        return text_of(self.template, [number(operand) for operand in self.operands])
+
+    def __str__(self) -> str:
+        return self.with_numbers(_number)
+
+    def __repr__(self) -> str:
+        return f"<traced text {self.template}>"
+
+    def __add__(self, other: Any) -> Any:
+        return together([(self, "", ""), (other, "", "")]) if isinstance(other, str) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return together([(other, "", ""), (self, "", "")]) if isinstance(other, str) else NotImplemented
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(str(self), name)
+
+
+def _on_the_text(name: str) -> Callable[..., Any]:
+    def method(self: TracedText, *args: Any) -> Any:
+        return getattr(str(self), name)(*args)
+
+    method.__name__ = name
+    return method
+
+
+for _name in "eq ne lt le gt ge hash len iter getitem contains mul rmul mod".split():
+    setattr(TracedText, f"__{_name}__", _on_the_text(f"__{_name}__"))
+
+
+def _number(operand: Tracer) -> Any:
+    """The number itself, which a guard then keeps."""
+    if isinstance(operand, SizeTracer):
+        return int(operand)
+    pinned = operand.pinned() if isinstance(operand, NumberTracer) else None
+    if pinned is None:
+        raise needs_number(
+            operand,
+            "Python needs the text itself here, but values in it are known only when the compiled code runs",
+            "print the text, or raise an exception with it; do everything else with it outside the compiled function",
+        )
+    return pinned
+
+
+def is_known(thing: Any) -> bool:
+    """Whether nothing in it waits for the running program."""
+    if isinstance(thing, Tracer) or type(thing) in (TracedText, np.ndarray):
+        return False
+    parts = structure(thing)
+    return parts is None or all(type(part) is str or is_known(part[0]) for part in parts)
+
+
+def together(parts: Iterable[str | Field]) -> Any:
+    """Strings and fields one behind the other: a string if all is known."""
+    text = _Collector()
+    for part in parts:
+        if type(part) is str:
+            text.parts.append(part)
+        else:
+            text.add(*part)
+    if not text.operands:
+        return text_of(tuple(text.parts), ())
+    return TracedText(tuple(text.parts), tuple(text.operands))
+
+
+class _Collector:
+    """The parts of a template, and the values for it."""
+
+    def __init__(self, operands: list[Tracer] | None = None) -> None:
+        self.parts: list[Any] = []
+        self.operands: list[Tracer] = [] if operands is None else operands
+
+    def add(self, thing: Any, conversion: str, specification: Any) -> None:
+        """A field."""
+        if is_known(thing) and type(specification) is str:
+            self.parts.append(known_text(thing, conversion, specification))
+            return
+        what, conversion = self._what(thing, conversion)
+        words = specification if type(specification) is str else self._taken_over(specification)
+        if isinstance(what, tuple) and not conversion and not words:
+            self.parts += what
+        else:
+            self.parts.append((what, conversion, words))
+
+    def _what(self, thing: Any, conversion: str) -> tuple[Any, str]:
+        """The number of a value, or a template; and what is still to be done to it."""
+        if type(thing) is TracedText:
+            return self._taken_over(thing), "" if conversion == "s" else conversion
+        parts = structure(thing)
+        if parts is None:
+            if is_known(thing) and isinstance(thing, str):
+                return (known_text(thing, conversion, ""),), ""
+            return self._operand(thing if isinstance(thing, Tracer) else wrap(lift(thing))), conversion
+        inner = _Collector(self.operands)
+        for part in parts:
+            if type(part) is str:
+                inner.parts.append(part)
+            else:
+                inner.add(part[0], "r", "")
+        return tuple(inner.parts), "%" if conversion == "%" else ""
+
+    def _operand(self, tracer: Tracer) -> int:
+        if isinstance(tracer, ArrayTracer):  # it may be written to before the text is used
+            tracer = wrap(current_trace().make("copy", lift(tracer)), owned=True)
+        self.operands.append(tracer)
+        return len(self.operands) - 1
+
+    def _taken_over(self, other: TracedText) -> tuple[Any, ...]:
+        if type(other) is not TracedText:
+            raise located(UserTypeError(f"expected the format of a text, got {type(other).__name__}"))
+        first = len(self.operands)
+        self.operands += other.operands
+        return _shifted(other.template, first)
+
+
+def _shifted(template: tuple[Any, ...], first: int) -> tuple[Any, ...]:
+    """A template whose values are numbered from ``first`` on."""
+    shifted: list[Any] = []
+    for part in template:
+        if isinstance(part, str):
+            shifted.append(part)
+            continue
+        what, conversion, words = part
+        moved = what + first if isinstance(what, int) else _shifted(what, first)
+        shifted.append((moved, conversion, words if isinstance(words, str) else _shifted(words, first)))
+    return tuple(shifted)
