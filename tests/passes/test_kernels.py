@@ -49,3 +49,21 @@ def test_what_is_left_behind_whole_vectors_is_a_branch() -> None:
 def test_columns_go_in_tiles_and_what_is_left_in_registers() -> None:
     tile, register = reads(kernel_of(COLUMNS).region)
     assert (str(tile.result.type), str(register.result.type)) == ("f32x64", "f32x16")
+
+
+def test_no_lane_is_gathered_where_another_loop_has_them_side_by_side() -> None:
+    """Distances between points: each lane is a point of the second set, of which a transposed copy is made."""
+    points = "func @f(%a: f32[n, m], %b: f32[k, m]) {{\n  {}\n  yield %4\n}}".format(
+        "\n  ".join(
+            [
+                "%0: f32[n, k, m] = broadcast %a {dims=[n, k, m], axes=[0, 2]}",
+                "%1: f32[n, k, m] = broadcast %b {dims=[n, k, m], axes=[1, 2]}",
+                "%2: f32[n, k, m] = subtract %0, %1",
+                "%3: f32[n, k, m] = multiply %2, %2",
+                "%4: f32[n, k] = reduce_add %3 {axes=[2]}",
+            ]
+        )
+    )
+    copy, distances = lower(fuse(parse(points))).host.functions
+    assert "write_strided" in {op.name for op in walk(copy.region)}
+    assert not {"read_strided", "fold_lanes"} & {op.name for op in walk(distances.region)}

@@ -170,10 +170,11 @@ class Schedule:
         folded = self._folded_loads()
         considered = folded or self._loads
 
-        def score(loop: Loop) -> tuple[int, int, bool]:
+        def score(loop: Loop) -> tuple[int, int, int, bool]:
+            gathers = sum(1 for load in considered if load.strides.get(loop, 0) != 0 and not _unit(load, loop))
             loads = sum(1 for load in considered if _unit(load, loop))
             stores = sum(1 for value in self.yielded if self._natural_strides(value).get(loop) == _itemsize(value))
-            return loads, 0 if folded else stores, loop is natural_last
+            return -gathers, loads, 0 if folded else stores, loop is natural_last
 
         return max(candidates, key=score)
 
