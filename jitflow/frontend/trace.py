@@ -287,10 +287,11 @@ class Trace:
 
 
 def _fact(left: Dim, relation: str, right: Dim) -> Fact:
-    """A fact in normal form: everything on the left."""
+    """A fact in normal form: everything on the left, and of ``a - b == 0`` and ``b - a == 0`` always the same one."""
     difference = left - right
-    if relation in ("==", "!=") and isinstance(difference, Expression) and difference.terms[0][1] < 0:
-        difference = -difference
+    if relation in ("==", "!=") and isinstance(difference, Expression):
+        _, coefficient = max(difference.terms, key=lambda term: [str(atom) for atom in term[0]])
+        difference = -difference if coefficient < 0 else difference
     return Fact(difference, relation, 0)
 
 

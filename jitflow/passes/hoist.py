@@ -138,9 +138,12 @@ class _Hoisting:
                 self.bounds.learn(positive - 1)
                 size = positive
             last = start + (size - 1) * step
-            low, high = (start, last) if step > 0 else (last, start)
+            forwards = isinstance(step, int) and step > 0
+            backwards = isinstance(step, int) and step < 0
+            lowest = [start] if forwards else [last] if backwards else [start, last]
+            highest = [last] if forwards else [start] if backwards else [start, last]
             self.bounds.learn(size - 1)
-            inside = self.bounds.proves(low) and self.bounds.proves(dim - high - 1)
+            inside = all(map(self.bounds.proves, (*lowest, *(dim - high - 1 for high in highest))))
             self.bounds.forget(mark)
             if not inside:
                 return False

@@ -29,7 +29,7 @@ from jitflow.frontend.control.merge import (
     result_of,
 )
 from jitflow.frontend.control.raising import EndOfPath, fail
-from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy import selections, values
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
@@ -69,7 +69,9 @@ def trace_path(run: Callable[[], Any], read: Callable[[], dict[str, Any]], scope
                 raise
             ended = True
             _raise_later(error)
-    return Path(inside, ended, result, read())
+        left = read()
+        selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(_resolved(thing)).items)
+    return Path(inside, ended, result, left)
 
 
 def _raise_later(error: UserError) -> None:
@@ -113,7 +115,7 @@ def decide(
     paths = []
     for run in (then, orelse):
         cells.write(before)
-        paths.append(trace_path(run, lambda: cells.read(names)))
+        paths.append(trace_path(run, lambda: cells.read(state)))
         if containers.changed():
             containers.restore()
             raise located(

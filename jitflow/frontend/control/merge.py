@@ -217,8 +217,9 @@ class Slot:
                 )
         value = None if thing is UNBOUND else converted(thing, self.kind)
         visible = value is None or all(map(trace.is_visible_in(way.home), values.dims(value)))
+        kind = self.kind if value is None else Tensor(self.kind.dtype, values.dims(value))
         with trace.region(way.home if way.reused and visible else scope):
-            memory = storage.memory(self.kind)
+            memory = storage.memory(kind)
         if value is not None:
             trace.add("store", memory, value)
         return memory

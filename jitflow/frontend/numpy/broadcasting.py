@@ -6,7 +6,8 @@ sizes allow:
 * A size that an argument binds is never 1 (an argument whose size is 1 has the dim 1: that is part of the key of a
   specialisation). So two of them that meet must be equal: a ``check`` raises NumPy's error otherwise.
 * A computed size (``n - 1``) may be 1 for some calls. The trace decides by the sizes of the first call and records
-  the decision as a fact, so that other calls get another specialisation.
+  the decision as a fact, so that other calls get another specialisation: that it equals the other one, if it does, so
+  that both may be 1 together, else whether it is 1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index
 
 __all__ = ["align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
-           "require_equal", "require_equal_sizes", "shape_text", "total_size"]  # fmt: skip
+           "repeats", "require_equal", "require_equal_sizes", "shape_text", "total_size"]  # fmt: skip
 
 Dims = tuple[Dim, ...]
 _MEET = "operands could not be broadcast together with shapes {shapes} "
@@ -124,6 +125,9 @@ def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exc
     distinct = list(dict.fromkeys(dim for dim in map(resolve, dims) if dim != 1))
     if len(distinct) <= 1:
         return distinct[0] if distinct else 1
+    distinct = _unequal(distinct)
+    if len(distinct) == 1:
+        return distinct[0]
     long = [dim for dim in distinct if not is_one(dim)]
     if not long:
         return 1
@@ -133,6 +137,25 @@ def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exc
     for dim in long:
         require_equal(chosen, dim, message, shapes, error)
     return chosen
+
+
+def _unequal(dims: Sequence[Dim]) -> list[Dim]:
+    """The dims but for those that are equal to an earlier one."""
+    kept: list[Dim] = []
+    for dim in dims:
+        if not any(_are_equal(dim, other) for other in kept):
+            kept.append(dim)
+    return kept
+
+
+def _are_equal(dim: Dim, other: Dim) -> bool:
+    """Whether two dims that meet are equal: known, or for computed sizes by the first call, recorded as a fact."""
+    trace = current_trace()
+    known = trace.known(dim, "==", other)
+    computed = trace.known(dim, "==", 1) is None or trace.known(other, "==", 1) is None
+    if known is not None or not computed or not (bound_by_call(dim) and bound_by_call(other)):
+        return known is True
+    return hint(dim) == hint(other) and trace.decide(dim, "==", other, "broadcasting")
 
 
 def _is_found(dim: Dim) -> bool:
@@ -170,6 +193,11 @@ def is_one(dim: Dim) -> bool:
     if not bound_by_call(dim):
         return False
     return current_trace().decide(dim, "==", 1, "broadcasting")
+
+
+def repeats(dim: Dim, wanted: Dim) -> bool:
+    """Whether a dim that is to be spread over ``wanted`` is 1, and ``wanted`` is not known to be 1 as well."""
+    return not _are_equal(dim, wanted) and is_one(dim)
 
 
 def smaller(left: Dim, right: Dim) -> Dim:

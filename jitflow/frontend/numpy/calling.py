@@ -100,7 +100,7 @@ def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...]) -> 
     """Raise NumPy's error, now or at run time, where an output of size 1 would have to take in more."""
     known = current_trace().known
     for dim, other in zip(target[len(target) - len(source) :], source, strict=True):
-        if not known(dim, "==", other) and not broadcasting.is_one(other):
+        if not known(dim, "==", other) and not broadcasting.repeats(other, dim):
             output, sizes = broadcasting.message_shapes("operand with shape {shapes} doesn't match", [target])
             found, more = broadcasting.message_shapes("the broadcast shape {shapes}", [source])
             broadcasting.require_equal_sizes(dim, other, f"non-broadcastable output {output} {found}", [*sizes, *more])

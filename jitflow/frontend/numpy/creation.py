@@ -85,7 +85,7 @@ def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -
     if len(source) > len(dims):
         raise UserValueError(message)
     for dim, wanted in zip(source[::-1], dims[::-1], strict=False):
-        if dim != wanted and not broadcasting.is_one(dim):
+        if dim != wanted and not broadcasting.repeats(dim, wanted):
             broadcasting.require_equal(wanted, dim, message)
     filler = values.reshape(values.cast(filler, dtype), source, assumed=True)
     return new(broadcasting.broadcast_to(filler, dims))

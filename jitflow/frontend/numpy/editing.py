@@ -13,9 +13,9 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, selections, values
 from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.indexing import slice_bounds
 from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, refuse, static_int
 from jitflow.frontend.numpy.routines import fresh, new_results, split
+from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim

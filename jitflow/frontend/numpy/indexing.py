@@ -15,17 +15,18 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserIndexError, UserTypeError, UserValueError
+from jitflow.errors import UserIndexError
 from jitflow.frontend.numpy import broadcasting, runtime_sizes, selections, values
-from jitflow.frontend.numpy.operands import array_operand, new, operand, pinned, refuse, static_int, view
+from jitflow.frontend.numpy.operands import array_operand, new, operand, refuse, view
+from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, maximum, minimum, product
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Tensor
 
-__all__ = ["Lookup", "gather", "get_item", "has_elements", "lay_out", "looked_up", "slice_bounds", "sliced",
+__all__ = ["Lookup", "gather", "get_item", "has_elements", "lay_out", "looked_up", "sliced",
            "too_many_indices", "unravelled"]  # fmt: skip
 
 
@@ -198,7 +199,7 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
     dims, axis = values.dims(value), 0
     starts: list[Dim] = []
     sizes: list[Dim] = []
-    steps: list[int] = []
+    steps: list[Dim] = []
     entries: list[Entry] = []
     before: list[tuple[int, Position | Lookup]] = []
     for item in items:
@@ -208,7 +209,8 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
             entries.append(Entry(1))
             continue
         start: Dim = 0
-        size, step = dims[axis], 1
+        size: Dim = dims[axis]
+        step: Dim = 1
         if isinstance(item, slice):
             start, size, step = slice_bounds(item, dims[axis])
             entries.append(Entry(size))
@@ -316,60 +318,3 @@ def _is_checked(item: Position | Lookup, size: Dim) -> bool:
     trace, position = current_trace(), item.dim
     needed = position + 1 if trace.known(position, ">=", 0) else -position
     return trace.known(size, ">=", needed) is not True
-
-
-def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, int]:
-    """Start, size and step of a slice of an axis.
-
-    Bounds are kept as the alternatives that clamping chooses from: ``stop`` is the least of some dims, ``start`` the
-    greatest of some (the other way round for negative steps). So the size is the least difference of any two, and
-    comes out as plainly as it can: ``x[1:-1]`` has ``max(n - 2, 0)`` elements. A start beyond the end stays as it is;
-    the size is 0 then.
-    """
-    step = 1 if item.step is None else _known_step(item.step)
-    start, stop = _bound(item.start, size, step), _bound(item.stop, size, step)
-    trace = current_trace()
-
-    def from_end(bound: Dim) -> bool:
-        return not trace.decide(bound, ">=", 0, "a bound of a slice")
-
-    if step > 0:
-        starts = [0] if start is None else [size + start, 0] if from_end(start) else [start]
-        stops = [size] if stop is None else [size + stop] if from_end(stop) else [stop, size]
-        if stop is not None and trace.known(size, ">=", stop):
-            stops = stops[:1]
-        span = minimum(*(last - first for last in stops for first in starts))
-        first = maximum(*starts)
-    else:
-        starts = [size - 1] if start is None else [size + start] if from_end(start) else [start, size - 1]
-        stops = [-1] if stop is None else [size + stop, -1] if from_end(stop) else [stop]
-        span = minimum(*(first - last for last in stops for first in starts))
-        first = minimum(*starts)
-    stride = abs(step)
-    count = trace.not_negative(span)
-    return first, count if stride == 1 else (count + (stride - 1)) // stride, step
-
-
-def _bound(bound: Any, size: Dim, step: int) -> Dim | None:
-    if bound is None:
-        return None
-    bound = tracers.as_size(pinned(bound))
-    if runtime_sizes.is_running(bound):
-        return runtime_sizes.clamped(_integral(bound), size, backwards=step < 0)
-    try:
-        return tracers.dim_of(bound)
-    except TypeError:
-        raise UserTypeError("slice indices must be integers or None or have an __index__ method") from None
-
-
-def _integral(bound: Any) -> Any:
-    if not values.dtype_of_value(tracers.lift(bound)).is_integer:
-        raise UserTypeError("slice indices must be integers or None or have an __index__ method")
-    return bound
-
-
-def _known_step(step: Any) -> int:
-    known = static_int(step, "the step of a slice")
-    if known == 0:
-        raise UserValueError("slice step cannot be zero")
-    return known

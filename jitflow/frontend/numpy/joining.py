@@ -13,9 +13,9 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import store_out
-from jitflow.frontend.numpy.indexing import slice_bounds
 from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, normalized_axis, static_int, view
 from jitflow.frontend.numpy.promotion import result_dtype
+from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum

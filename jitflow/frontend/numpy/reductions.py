@@ -206,8 +206,9 @@ def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
     )
     lines = list(zip(source[::-1], mask[::-1], strict=False))
     widened = [
-        axis for axis, (dim, own) in enumerate(lines) if broadcasting.is_one(dim) and not broadcasting.is_one(own)
-    ]
+        axis for axis, (dim, own) in enumerate(lines)
+        if dim != own and broadcasting.repeats(dim, own) and not broadcasting.is_one(own)
+    ]  # fmt: skip
     if widened:
         met = list(source)
         for axis in widened:
@@ -217,7 +218,7 @@ def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
             f"doesn't match the broadcast shape {broadcasting.shape_text(tuple(met))}"
         )
     for dim, own in lines:
-        if own != dim and not broadcasting.is_one(own):
+        if own != dim and not broadcasting.repeats(own, dim):
             broadcasting.require_equal(dim, own, differs)
 
 

@@ -14,7 +14,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["bind", "clamped", "integer", "is_running", "position"]
+__all__ = ["bind", "clamped", "from_front", "integer", "is_running", "position"]
 
 
 def is_running(item: object) -> bool:
@@ -50,7 +50,7 @@ def clamped(item: object, size: Dim, *, backwards: bool = False) -> Dim:
     """
     number, length = integer(item), values.size_value(size)
     zero, one = values.constant(0, I64), values.constant(1, I64)
-    number = _from_front(number, length)
+    number = from_front(number, length)
     if backwards:  # one more, so that it is not negative
         number = emit("add", number, one)
     inside = emit("minimum", emit("maximum", number, zero), length)
@@ -61,7 +61,7 @@ def clamped(item: object, size: Dim, *, backwards: bool = False) -> Dim:
 def position(item: object, size: Dim, axis: int) -> Dim:
     """An index of an axis, counted from the front. The compiled code raises IndexError if it is out of range."""
     number, length = integer(item), values.size_value(size)
-    front = _from_front(number, length)
+    front = from_front(number, length)
     inside = emit(
         "logical_and",
         emit("greater_equal", front, values.constant(0, I64)),
@@ -73,6 +73,7 @@ def position(item: object, size: Dim, axis: int) -> Dim:
     return bind(front, "position", size - 1)
 
 
-def _from_front(number: Value, length: Value) -> Value:
+def from_front(number: Value, length: Value) -> Value:
+    """A position that counts from the end if it is negative, counted from the front."""
     negative = emit("less", number, values.constant(0, I64))
     return values.select(negative, emit("add", number, length), number)

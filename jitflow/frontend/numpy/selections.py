@@ -9,7 +9,7 @@ result, writing one back under its mask is a ``where``, and only what asks for m
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from jitflow.errors import UserIndexError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.operands import as_value, new
 from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import Trace, current_trace
 from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.ir.core import Value
@@ -29,6 +30,7 @@ from jitflow.ir.types import Tensor
 __all__ = [
     "SelectionTracer",
     "elementwise",
+    "find_pending",
     "folded",
     "mask_of",
     "positions",
@@ -41,17 +43,22 @@ __all__ = [
 
 
 class SelectionTracer(ArrayTracer):
-    """The elements of ``whole`` where ``mask`` holds, one axis of them; both are values of the same dims."""
+    """The elements of ``whole`` where ``mask`` holds, one axis of them; both are values of the same dims.
 
-    __slots__ = ("_made", "mask", "whole")
+    The array is found in the region that the selection was made in, whoever needs it first.
+    """
+
+    __slots__ = ("_made", "home", "mask", "whole")
     _made: Value | None
     mask: Value
     whole: Value
+    home: Scope
 
     def __init__(self, whole: Value, mask: Value, trace: Trace) -> None:
         object.__setattr__(self, "_made", None)
         object.__setattr__(self, "whole", whole)
         object.__setattr__(self, "mask", mask)
+        object.__setattr__(self, "home", trace.scope)
         object.__setattr__(self, "_trace", trace)
         object.__setattr__(self, "owned", True)
 
@@ -59,7 +66,8 @@ class SelectionTracer(ArrayTracer):
     def _value(self) -> Value:
         """The array itself, found when it is first needed."""
         if self._made is None:
-            found = selected_flat(self.whole, self.mask)
+            with self._trace.region(self.home):
+                found = selected_flat(self.whole, self.mask)
             self._trace.storage.hold(found)
             object.__setattr__(self, "_made", found)
         assert self._made is not None
@@ -86,6 +94,13 @@ class SelectionTracer(ArrayTracer):
     @property
     def dtype(self) -> np.dtype[Any]:
         return values.dtype_of_value(self.whole).numpy
+
+
+def find_pending(things: Iterable[Any]) -> None:
+    """Find the arrays of selections that were made in the region that is being recorded, which is about to close."""
+    for thing in things:
+        if isinstance(thing, SelectionTracer) and thing.is_pending and thing.home is current_trace().scope:
+            tracers.lift(thing)
 
 
 def mask_of(item: Any) -> Value | None:

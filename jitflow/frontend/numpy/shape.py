@@ -262,7 +262,7 @@ def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:
         f"{broadcasting.shape_text(source)}  and requested shape {broadcasting.shape_text(target)}"
     )
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
-        if dim != wanted and not broadcasting.is_one(dim):
+        if dim != wanted and not broadcasting.repeats(dim, wanted):
             broadcasting.require_equal(dim, wanted, message)
     return broadcasting.broadcast_to(value, target)
 

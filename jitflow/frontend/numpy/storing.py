@@ -74,7 +74,7 @@ def _fitting(given: Operand, view: Value) -> Value:
     if len(source) > len(target):
         raise UserValueError(message)
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
-        if dim != wanted and not broadcasting.is_one(dim):
+        if dim != wanted and not broadcasting.repeats(dim, wanted):
             if isinstance(wanted, int) and wanted == 1:
                 raise UserValueError(message)
             broadcasting.require_equal(wanted, dim, message)
@@ -149,7 +149,7 @@ def _spread(value: Value, target: tuple[Any, ...]) -> Value:
     if len(source) > len(target):
         raise UserValueError(message)
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
-        if dim != wanted and not broadcasting.is_one(dim):
+        if dim != wanted and not broadcasting.repeats(dim, wanted):
             broadcasting.require_equal(wanted, dim, message)
     return broadcasting.broadcast_to(value, target)
 

@@ -136,7 +136,7 @@ def transpose(value: Value, axes: Sequence[int]) -> Value:
     return value if list(axes) == list(range(rank(value))) else emit("transpose", value, axes=tuple(axes))
 
 
-def slice_axes(value: Value, starts: Sequence[Dim], sizes: Sequence[Dim], steps: Sequence[int]) -> Value:
+def slice_axes(value: Value, starts: Sequence[Dim], sizes: Sequence[Dim], steps: Sequence[Dim]) -> Value:
     """A slice per axis; nothing where every axis is taken whole."""
     if tuple(sizes) == dims(value) and all(step == 1 for step in steps) and all(start == 0 for start in starts):
         return value

@@ -194,6 +194,7 @@ def test_names(function):
     x, y = np.random.default_rng(0).random((2, 8))
     for turns in (5, 0, 1, 2, 3, 12):
         ours, theirs = copy.deepcopy((x, y, turns)), copy.deepcopy((x, y, turns))
+        gc.collect()
         in_use = jitflow.memory_stats()["bytes_in_use"]
         expected, found = function(*theirs), compiled(*ours)
         assert_same(found, expected)
