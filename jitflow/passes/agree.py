@@ -1,13 +1,13 @@
-"""Sizes that a check has found equal get one name.
+"""Sizes that a check or the guard has found equal get one name.
 
 Two arguments have sizes of their own, ``n`` and ``k``, until they meet in an operation, where the frontend puts a
 check. Behind the check they are the same number, but what was computed from either argument alone would still look like
 another loop, and would not fuse. So from the check on, one name stands for both, and values that are older enter the
 rest of the program through a ``broadcast`` that changes nothing.
 
-What a check outside of a region has found holds inside; what one inside has found holds until the region ends, where
-values that flow out get back the sizes that are awaited there. Relies on checks standing before what trusts them. It
-leaves parameters, results and the checks themselves as they are.
+What the guard has found holds from the start, what a check outside of a region has found inside as well; what one
+inside has found holds until the region ends, where values that flow out get back the sizes that are awaited there.
+Relies on checks standing before what trusts them. It leaves parameters, results and the checks themselves as they are.
 
     check n == k                               check n == k
     %0: f32[n] = broadcast %y {assumed}   ->   %y2: f32[n] = broadcast %y {assumed}
@@ -31,19 +31,34 @@ Names = dict[str, Dim]
 
 def agree(function: Function) -> Function:
     """Use one name for sizes that checks have found equal."""
-    if not any(op.name == "check" for op in function.region.ops) and not any(
-        op.name == "check" for op in walk(function.region)
-    ):
-        return function
     agreeing = _Agreeing(function)
-    if not any(True for op in walk(function.region) for _ in agreeing.found_equal(op)):
+    names: Names = {}
+    for older, newer in _equal_from_the_start(function):
+        _note(older, newer, names)
+    if not names and not any(True for op in walk(function.region) for _ in agreeing.found_equal(op)):
         return function
     if any(
         isinstance(value.type, Variable) for op in walk(function.region) for r in op.regions for value in r.parameters
     ):
         return function  # a variable that flows has no other name for its sizes
-    region = agreeing.region(function.region, {}, {}, outermost=True)
+    region = agreeing.region(function.region, names, {}, outermost=True)
     return replace(function, region=region)
+
+
+def _equal_from_the_start(function: Function) -> Iterator[tuple[str, str]]:
+    """The pairs of sizes that the guard has found equal, in the order of the parameters."""
+    order = [str(dim) for parameter in function.parameters for dim in _dims(parameter.type)]
+    for fact in function.facts:
+        names = {str(dim) for dim in (fact.left, fact.right) if isinstance(dim, Expression) and dim.is_symbol}
+        if fact.relation == "==" and len(names) == 2 and names <= set(order):
+            older, newer = sorted(names, key=order.index)
+            yield older, newer
+
+
+def _dims(kind: Type) -> tuple[Dim, ...]:
+    if isinstance(kind, Index):
+        return () if kind.dim is None else (kind.dim,)
+    return dims_of(kind)
 
 
 class _Agreeing:
@@ -56,7 +71,7 @@ class _Agreeing:
         awaited = [_renamed(value.type, names) for value in region.yielded]
         names, entered = dict(names), dict(entered)
         builder = Builder()
-        parameters = tuple(self._parameter(value, names) for value in region.parameters)
+        parameters = region.parameters if outermost else tuple(self._parameter(p, names) for p in region.parameters)
         for op in region.body:
             builder.loc = op.loc
             self._visit(op, builder, names, entered)

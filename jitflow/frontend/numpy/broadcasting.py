@@ -18,7 +18,7 @@ from jitflow.errors import USER_ERRORS
 from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Fact, Value
-from jitflow.ir.dims import Dim, evaluate, minimum, product, symbols
+from jitflow.ir.dims import Dim, evaluate, minimum, product, substitute, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index
 
@@ -155,7 +155,21 @@ def _are_equal(dim: Dim, other: Dim) -> bool:
     computed = trace.known(dim, "==", 1) is None or trace.known(other, "==", 1) is None
     if known is not None or not computed or not (bound_by_call(dim) and bound_by_call(other)):
         return known is True
-    return hint(dim) == hint(other) and trace.decide(dim, "==", other, "broadcasting")
+    if hint(dim) != hint(other):
+        return False
+    one, two = _names_that_differ(dim, other)
+    return trace.decide(one, "==", two, "broadcasting")
+
+
+def _names_that_differ(dim: Dim, other: Dim) -> tuple[Dim, Dim]:
+    """What says that two dims are equal: of ``n - 1`` and ``m - 1`` that ``n == m``, if they are at the first call."""
+    ours, theirs = set(symbols(dim)), set(symbols(other))
+    if len(ours - theirs) == len(theirs - ours) == 1:
+        (name,), (other_name,) = ours - theirs, theirs - ours
+        renamed = substitute(dim, {name: symbol(other_name)})
+        if renamed == other and hint(symbol(name)) == hint(symbol(other_name)):
+            return symbol(name), symbol(other_name)
+    return dim, other
 
 
 def _is_found(dim: Dim) -> bool:
