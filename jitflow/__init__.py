@@ -35,6 +35,7 @@ __all__ = [
     "function",
     "map",
     "memory_stats",
+    "random",
     "scan",
     "set_num_threads",
     "while_loop",
@@ -58,14 +59,16 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module 'jitflow' has no attribute {name!r}")
     import importlib
 
+    if name == "random":
+        return importlib.import_module("jitflow.random")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'jitflow' has no attribute {name!r}")
     member = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = member
     return member
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, "random"})

@@ -22,7 +22,7 @@ from jitflow.errors import (
 )
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.inputs import Inputs
-from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal
+from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal, jitflow_path
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
 from jitflow.frontend.storage import Overlap, Restart, Site
@@ -35,7 +35,10 @@ from jitflow.runtime.plan import Argument, Check, Leaf, Read
 __all__ = ["TracedFunction", "trace"]
 
 
-_ON_BEHALF = tuple(frontend_path(name) for name in ("builtin_functions", "control", "proxies", "numpy", "texts"))
+_ON_BEHALF = (
+    *(frontend_path(name) for name in ("builtin_functions", "control", "draws", "numpy", "proxies", "texts")),
+    jitflow_path("random"),
+)
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
 _RAISING = ("bound", "raise_")
 """The hooks that raise what the program raises."""

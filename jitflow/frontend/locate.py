@@ -17,7 +17,7 @@ import numpy as np
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.location import NOWHERE, Loc
 
-__all__ = ["Locator", "definition", "frontend_path", "is_internal"]
+__all__ = ["Locator", "definition", "frontend_path", "is_internal", "jitflow_path"]
 
 _JITFLOW = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -29,7 +29,12 @@ _USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
 
 def frontend_path(name: str) -> str:
     """What the file names of a module or package of the frontend start with."""
-    return f"{_JITFLOW}frontend{os.sep}{name}"
+    return jitflow_path(f"frontend{os.sep}{name}")
+
+
+def jitflow_path(name: str) -> str:
+    """What the file names of a module or package of jitflow start with."""
+    return f"{_JITFLOW}{name}"
 
 
 def is_internal(file: str) -> bool:

@@ -14,6 +14,7 @@ from jitflow.frontend.purity import is_foreign_impure, is_pure_module
 __all__ = [
     "CACHED_FUNCTION",
     "C_METHODS",
+    "array_fields",
     "is_compiled",
     "is_frozen",
     "is_numpy_function",
@@ -30,6 +31,15 @@ C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, Meth
 def is_compiled(thing: Any) -> bool:
     """Whether this is a function that `jitflow.function` made."""
     return getattr(type(thing), "__jitflow_compiled__", False) is True
+
+
+def array_fields(kind: type) -> tuple[str, ...]:
+    """The attributes of jitflow's own objects that are arrays of the program, such as the state of a generator.
+
+    The constructor of such a class takes them by name. The object is made anew around traced arrays.
+    """
+    names: tuple[str, ...] = vars(kind).get("__jitflow_arrays__", ())
+    return names
 
 
 def is_plain_class(kind: type) -> bool:

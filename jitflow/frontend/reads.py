@@ -42,6 +42,7 @@ from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.objects import (
     C_METHODS,
     CACHED_FUNCTION,
+    array_fields,
     is_compiled,
     is_frozen,
     is_numpy_function,
@@ -154,6 +155,8 @@ class Recorder:
         if isinstance(thing, Callback):
             inputs.guard(IsObject(register, thing))
             return thing
+        if array_fields(type(thing)):
+            return self._around_arrays(thing, register)
         if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
             return self._function(thing, register)
         if isinstance(thing, MethodType):
@@ -179,6 +182,9 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
+        if type(thing).__module__.startswith("numpy.random"):
+            inputs.guard(IsType(register, type(thing)))
+            return Impure(f"numpy.random.{type(thing).__name__}", thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
@@ -213,6 +219,17 @@ class Recorder:
         inputs.guard(HasLength(register, len(thing)))
         taken = [self._item(item, register, index) for index, item in enumerate(thing)]
         return OutsideList(taken, register, path) if kind is list else tuple(taken)
+
+    def _around_arrays(self, thing: Any, register: int) -> Any:
+        self.inputs.guard(IsType(register, type(thing)))
+        path = self.inputs.path(register)
+        arrays = {
+            name: self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
+            for name in array_fields(type(thing))
+        }
+        made = type(thing)(**arrays)
+        self.origins[id(made)] = register
+        return made
 
     def _item(self, item: Any, register: int, key: Any) -> Any:
         """An item of a container; one that cannot be read is an error in an argument, elsewhere when it is used."""

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.objects import array_fields
 from jitflow.frontend.proxies import outside_register
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import current_trace
@@ -80,6 +81,8 @@ class Results:
         if isinstance(result, Tracer):
             return self._computed(result)
         kind = type(result)
+        if array_fields(kind):
+            return self._around_arrays(result, path)
         if kind is np.ndarray:
             return self._computed(result)
         if kind in (tuple, list):
@@ -120,6 +123,12 @@ class Results:
 
     def _fields(self, result: Any, names: tuple[str, ...], path: str) -> tuple[ResultTree, ...]:
         return tuple(self.tree(getattr(result, name), f"{path}.{name}") for name in names)
+
+    def _around_arrays(self, result: Any, path: str) -> ResultTree:
+        if id(result) in self._origins:
+            return SameObject(self._origins[id(result)])
+        names = array_fields(type(result))
+        return Group(lambda children: StructOf(type(result), children, names), self._fields(result, names, path))
 
     def _dataclass(self, result: Any, path: str) -> ResultTree:
         fields = dataclasses.fields(result)

@@ -22,6 +22,7 @@ from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.kinds import Kind, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
+from jitflow.frontend.objects import array_fields
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.texts import TracedText
@@ -68,6 +69,10 @@ def flatten(thing: Any) -> Leaves:
     if kind is TracedText:
         make = partial(TracedText, thing.template)
         return _group([*thing.operands], (kind, thing.template), lambda items: make(tuple(items)))
+    if array_fields(kind):
+        names = array_fields(kind)
+        return _group([getattr(thing, name) for name in names], (kind, names),
+                      lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type | tracers.Tracer) and kind is thing.__class__:
         names = tuple(field.name for field in dataclasses.fields(thing) if field.init)
         parts = [getattr(thing, name) for name in names]

@@ -56,6 +56,7 @@ class Schedule:
         self.keep_order = keep_order
         self.into = into or {}
         self.yielded = nest.region.yielded
+        self._known_costs: dict[Value, int] = {}
         self._loads = list(self._find_loads())
         self.reordered = False
         self.order = self._choose_order()
@@ -329,6 +330,11 @@ class Schedule:
     def _cost(self, value: Value) -> int:
         """The cost of computing a value from memory and from what lies outside of sweeps."""
         value = self.nest.origin(value)
+        if value not in self._known_costs:
+            self._known_costs[value] = self._cost_anew(value)
+        return self._known_costs[value]
+
+    def _cost_anew(self, value: Value) -> int:
         op = self.nest.producer.get(value)
         if op is None or value in self.nest.layouts or _is_reduction(op):
             return 0
