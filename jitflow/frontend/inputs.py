@@ -31,6 +31,7 @@ from jitflow.runtime.plan import (
     Global,
     Guard,
     Item,
+    LacksAttribute,
     Leaf,
     Read,
     ScalarLeaf,
@@ -84,7 +85,7 @@ class Inputs:
 
     def guard(self, guard: Guard) -> None:
         """Check this at every call. The same guard again costs nothing."""
-        key = (type(guard), guard.register)
+        key = (type(guard), guard.register, guard.name if isinstance(guard, LacksAttribute) else "")
         if key not in self._guarded:
             self._guarded.add(key)
             self.checks.append(guard)

@@ -73,6 +73,11 @@ class Locator:
         frame = self._user_frame(sys._getframe(1), stop)
         return NOWHERE if frame is None else self._place(frame)
 
+    def code(self, stop: FrameType | None = None) -> CodeType | None:
+        """The code of the innermost user frame above ``stop``."""
+        frame = self._user_frame(sys._getframe(1), stop)
+        return None if frame is None else frame.f_code
+
     def callers(self, stop: FrameType | None = None) -> tuple[Loc, ...]:
         """The places that led to `here`, innermost first."""
         places: list[Loc] = []

@@ -7,6 +7,7 @@ tracing, and never again.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn
 
@@ -170,10 +171,12 @@ class SuperProxy:
     def __getattr__(self, name: str) -> Any:
         thing = self._jitflow_thing
         order = type(thing._jitflow_object).__mro__
+        classes = thing._jitflow_read("__class__")._jitflow_read("__mro__")
         for position in range(order.index(self._jitflow_kind) + 1, len(order)):
             if name not in vars(order[position]):
+                with suppress(AttributeError):  # a read that notices when the class gets it
+                    getattr(classes[position], name)
                 continue
-            classes = thing._jitflow_read("__class__")._jitflow_read("__mro__")
             found = classes[position].__getattr__(name) if order[position] is not object else getattr(object, name)
             return MethodType(found, thing) if isinstance(found, FunctionType) else found
         raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))

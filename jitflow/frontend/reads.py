@@ -65,6 +65,7 @@ from jitflow.runtime.plan import (
     IsType,
     Item,
     KeysAre,
+    LacksAttribute,
     Read,
 )
 
@@ -273,7 +274,7 @@ class Recorder:
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         found = getattr(thing, name, _MISSING)
         if found is _MISSING:
-            self._guard_absence(thing, register)
+            self.inputs.guard(LacksAttribute(register, name))
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
@@ -283,12 +284,6 @@ class Recorder:
         if isinstance(thing, ModuleType) and thing.__name__ == "builtins":
             return self.replace(found)
         return self.take(found, Attribute(register, name), path)
-
-    def _guard_absence(self, thing: Any, register: int) -> None:
-        """A program that asks whether an attribute is there depends on the names that are."""
-        if type(getattr(thing, "__dict__", None)) is dict and not isinstance(thing, ModuleType):
-            names = self.inputs.register(Attribute(register, "__dict__"), f"{self.inputs.path(register)}.__dict__")
-            self.inputs.guard(KeysAre(names, tuple(thing.__dict__)))
 
     # -- functions --------------------------------------------------------------------------------
 
@@ -339,8 +334,10 @@ class Recorder:
         """A helper's defaults: numbers are constants, because the guard holds the very objects; arrays are read."""
         if not values:
             return values
-        items = values.items() if isinstance(values, dict) else enumerate(values)
+        items = list(values.items() if isinstance(values, dict) else enumerate(values))
         parent = self.inputs.register(Attribute(register, name), f"{path}.{name}")
+        if not all(map(is_frozen, dict(items).values())):
+            self.inputs.guard(IsType(parent, type(values)))
         taken = {
             key: value if is_frozen(value) else self.take(value, Item(parent, key), f"{path}.{name}[{key!r}]")
             for key, value in items

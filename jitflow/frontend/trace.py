@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -146,6 +146,10 @@ class Trace:
             self.refusals.append(error)
         callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
         return error.at(self._locator.here(self._bottom), tuple(callers))
+
+    def running_code(self) -> CodeType | None:
+        """The user's code that is running."""
+        return self._locator.code(self._bottom)
 
     def forget(self, error: UserError) -> None:
         """Take back a refusal, because what was refused is not used."""

@@ -128,6 +128,8 @@ class CheckWriter:
                 self._check_length(thing, length)
             case p.KeysAre():
                 self._check_keys(check, thing)
+            case p.LacksAttribute():
+                self._ask_python(check, thing)
             case p.EqualsConstant():
                 self._check_constant(check, thing)
             case p.FunctionIs():

@@ -125,6 +125,14 @@ class KeysAre:
 
 
 @dataclass(frozen=True, eq=False)
+class LacksAttribute:
+    """`getattr(register, name)` raises AttributeError."""
+
+    register: int
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class EqualsConstant:
     """Exactly this type and equal; floats and complex numbers by their bits (-0.0, nan)."""
 
@@ -148,7 +156,7 @@ class FunctionIs:
     closure: tuple[CellType, ...] | None = None
 
 
-Guard = IsObject | IsType | HasLength | KeysAre | EqualsConstant | FunctionIs
+Guard = IsObject | IsType | HasLength | KeysAre | LacksAttribute | EqualsConstant | FunctionIs
 
 
 # -- leaves: guards that also fill slots -----------------------------------------------------------

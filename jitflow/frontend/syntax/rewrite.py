@@ -56,9 +56,11 @@ def rewritten(function: FunctionType) -> Rewritten | None:
     return result if isinstance(result, Rewritten) else None
 
 
-def why_not(function: FunctionType) -> str:
-    """Why a function with control flow is not rewritten; empty if it is, or has none."""
-    result = _result(function.__code__)
+def why_not(code: CodeType) -> str:
+    """Why code with control flow that is running was not rewritten; empty if it was, or has none."""
+    if CELL in code.co_freevars:
+        return ""
+    result = _result(code)
     return "" if isinstance(result, Rewritten) else result
 
 

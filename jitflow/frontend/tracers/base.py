@@ -9,6 +9,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY
+from jitflow.frontend.syntax import why_not
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.ir.core import Value
 
@@ -172,7 +173,10 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     """The error for a tracer where Python needs the number itself."""
     if active_trace() is not tracer._trace:
         return escaped(tracer, tracer._trace)
-    error = located(UserNotImplementedError(message, mend=mend))
+    code = tracer._trace.running_code()
+    reason = "" if code is None else why_not(code)
+    found = f"a function whose control flow is not compiled: {reason}" if reason else ""
+    error = located(UserNotImplementedError(message, found=found, mend=mend))
     error.needs_number = True
     return error
 

@@ -10,7 +10,7 @@ from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.frontend.tracers.base import Tracer, escaped, located, python_arithmetic
 from jitflow.frontend.tracers.scalar import NumberTracer, number_binary
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, Expression
+from jitflow.ir.dims import Dim, Expression, maximum
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
 
@@ -196,9 +196,12 @@ def size_unary(name: str, operand: SizeTracer) -> Any:
         return size_of(-dim)
     if name == "invert":
         return size_of(-dim - 1)
-    if name == "abs" and not current_trace().decide(dim, ">=", 0, "abs() of a size"):
-        return size_of(-dim)
-    return operand
+    if name != "abs":
+        return operand
+    trace = current_trace()
+    if trace.is_open(dim) and trace.known(dim, ">=", 0) is None:
+        return size_of(maximum(dim, -dim))
+    return operand if trace.decide(dim, ">=", 0, "abs() of a size") else size_of(-dim)
 
 
 def _divide(name: str, first: Dim, second: Dim) -> Any:
