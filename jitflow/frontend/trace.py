@@ -26,7 +26,10 @@ from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
 
-__all__ = ["Decision", "Trace", "active_trace", "current_trace", "recording"]
+__all__ = ["MOST_TURNS", "Decision", "Trace", "active_trace", "current_trace", "recording"]
+
+MOST_TURNS = 2048
+"""What cannot be one native loop is unrolled up to so many turns."""
 
 _NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
 
@@ -232,6 +235,19 @@ class Trace:
         number = self.number_of(dim, why)
         self.decide(dim, "==", number, why)
         return number
+
+    def fix_turns(self, count: Dim, what: str) -> int:
+        """The number of turns of ``what``, which Python takes one by one, recorded as an equality."""
+        number = self.number_of(count, what)
+        if number > MOST_TURNS:
+            raise self.locate(
+                UserNotImplementedError(
+                    f"{what} has {number} turns, each of which would be compiled for itself",
+                    expected=f"at most {MOST_TURNS} turns",
+                    mend="use whole-array functions, or a loop that writes to an array made before it",
+                )
+            )
+        return self.fix(count, what)
 
     def number_of(self, dim: Dim, why: str) -> int:
         """The number that ``dim`` is at this call, without recording anything."""

@@ -290,7 +290,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (decides_in_a_loop, (1.0,)),
     (decides_by_chaining, (0.5,)),
     (indexes_a_list, (X, 1)),
-    (iterates, (np.ones((3, 2)),)),
+    (iterates, (np.ones((3000, 2)),)),
     (formats, (X,)),
     (uses_as_key, (X,)),
     (reads_the_clock, (X,)),

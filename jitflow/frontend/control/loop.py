@@ -5,8 +5,8 @@ assigns from the start, arrays and others once the body has left another object 
 stays the same array is not carried, however often it is written to. A turn that makes variables of memory from outside
 is traced again, because its first reads came too early (`jitflow.frontend.storage`).
 
-Python's lists may not change in a rolled body, and its positions are no numbers there. A loop whose number of turns is
-known is unrolled then, as is one of few turns.
+Python's lists may not change in a rolled body, and its positions are no numbers there. A loop whose number of turns the
+arguments decide is unrolled then, and compiled for this number; so is one of few turns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from jitflow.frontend.control.sources import Source, as_source
 from jitflow.frontend.numpy import values
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -47,8 +47,6 @@ __all__ = ["for_", "while_"]
 
 FEW_TURNS = 4
 """A loop of so many turns is unrolled, so that they fuse."""
-MOST_TURNS = 2048
-"""A loop that cannot be rolled is unrolled up to so many turns."""
 _ATTEMPTS = 12
 
 Body = Callable[..., None]
@@ -74,9 +72,10 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
     try:
         loop.roll(lambda position: body(source.item(position)), test, source)
     except _CannotRoll as problem:
-        if not isinstance(count, int) or count > MOST_TURNS:
+        trace, why = current_trace(), "a loop that cannot be one native loop"
+        if trace.is_open(count) or trace.number_of(count, why) > MOST_TURNS:
             raise problem.error from None
-        _unrolled(loop, map(source.item, range(count)), body, test)
+        _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
 
 
 def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[str]) -> None:

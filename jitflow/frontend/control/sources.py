@@ -37,7 +37,8 @@ class Source:
         return current_trace().fix(self.count, "the length of a range")
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([self.item(position) for position in range(len(self))])
+        turns = current_trace().fix_turns(self.count, "an iteration by Python")
+        return iter([self.item(position) for position in range(turns)])
 
     def __getitem__(self, position: Any) -> Any:
         return self.item(position)

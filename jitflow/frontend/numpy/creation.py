@@ -126,12 +126,19 @@ def _steps(first: Any, last: Any, pace: Any) -> Dim:
     dims = [size_dim(item) for item in (first, last, pace)]
     if any(isinstance(item, tracers.Tracer) for item in (first, last, pace)):
         start, stop, step = dims
-        if start is None or stop is None or not isinstance(step, int):
+        if start is None or stop is None or step is None:
             raise refuse("a range over a size with fractional bounds or step", "multiply np.arange(n) by the step")
         if step == 0:
             raise UserZeroDivisionError("division by zero")
-        span = current_trace().not_negative(stop - start if step > 0 else start - stop)
-        return (span + (abs(step) - 1)) // abs(step)
+        if not isinstance(step, int):  # a size, which is not negative
+            nonzero = emit("not_equal", values.size(step), values.size(0))
+            values.check(nonzero, ZeroDivisionError, "division by zero")
+        backward = isinstance(step, int) and step < 0
+        span, width = (
+            current_trace().not_negative(start - stop if backward else stop - start),
+            -step if backward else step,
+        )
+        return (span + (width - 1)) // width
     return len(numpy_says(np.arange, first, last, pace))
 
 

@@ -33,6 +33,7 @@ from jitflow.frontend.numpy import (
     methods,
     nan_reductions,
     order_statistics,
+    positions,
     rearranging,
     reductions,
     searching,
@@ -46,6 +47,7 @@ from jitflow.frontend.numpy import (
     taking,
     transforms,
     ufunc_methods,
+    windows,
 )
 from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.trace import current_trace
@@ -80,6 +82,8 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **histograms.FUNCTIONS,
         **signals.FUNCTIONS,
         **editing.FUNCTIONS,
+        **positions.FUNCTIONS,
+        **windows.FUNCTIONS,
         **introspection.FUNCTIONS,
         **creation.REPLACEMENTS,
         **introspection.REPLACEMENTS,

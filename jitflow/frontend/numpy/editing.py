@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import broadcasting, selections, values
 from jitflow.frontend.numpy.creation import arange
-from jitflow.frontend.numpy.elementwise import as_tracer, astype
+from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, refuse, static_int
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.numpy.slices import slice_bounds
@@ -127,84 +127,6 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     return arguments.new(np.unpackbits, [shape], kinds=[np.uint8])
 
 
-# -- positions ------------------------------------------------------------------------------------------------
-
-
-def ix_(*args: Any) -> tuple[Any, ...]:
-    lines = []
-    for place, item in enumerate(args):
-        line = as_tracer(item)
-        if line.ndim != 1:
-            raise UserValueError("Cross index must be 1 dimensional")
-        if line.dtype == np.bool_:
-            line = np.flatnonzero(line)
-        shape = tuple(-1 if axis == place else 1 for axis in range(len(args)))
-        lines.append(np.reshape(line, shape))
-    return tuple(lines)
-
-
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
-    positions = as_tracer(indices) if np.ndim(indices) else indices
-    items = shape if isinstance(shape, tuple | list) else (shape,)
-    dims = [tracers.dim_of(item) for item in items]
-    if positions.dtype.kind not in "iu" if hasattr(positions, "dtype") else not isinstance(positions, int):
-        raise UserTypeError("only int indices permitted")
-    total: Dim = 1
-    for dim in dims:
-        total = total * dim
-    number = np.asarray(positions) if isinstance(positions, int) else positions
-    given = values.as_array(array_operand(number))
-    _check_inside(given, total)
-    axes = list(range(len(dims)))
-    found: dict[int, Any] = {}
-    inner: Dim = 1
-    wide = astype(tracers.wrap(given, owned=False), np.int64)
-    for axis in reversed(axes) if order == "C" else axes:
-        found[axis] = np.remainder(np.floor_divide(wide, tracers.size_of(inner)), tracers.size_of(dims[axis]))
-        inner = inner * dims[axis]
-    return tuple(found[axis] for axis in axes)
-
-
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    sizes = [tracers.dim_of(item) for item in (dims if isinstance(dims, tuple | list) else (dims,))]
-    modes = mode if isinstance(mode, tuple | list) else [mode] * len(sizes)
-    indices = list(multi_index)
-    if len(indices) != len(sizes):
-        raise UserValueError("parameter multi_index must be a sequence of length " + str(len(sizes)))
-    total: Any = 0
-    inner: Dim = 1
-    places = list(zip(indices, sizes, modes, strict=True))
-    for index, size, how in reversed(places) if order == "C" else places:
-        found = as_tracer(index)
-        if found.dtype.kind not in "iu":
-            raise UserTypeError("only int indices permitted")
-        inside = _brought_inside(astype(found, np.int64), tracers.size_of(size), how)
-        total = inside * tracers.size_of(inner) + total
-        inner = inner * size
-    return total
-
-
-def _brought_inside(index: Any, size: Any, mode: str) -> Any:
-    if mode == "clip":
-        return np.clip(index, 0, size - 1)
-    if mode == "wrap":
-        return np.remainder(index, size)
-    if mode != "raise":
-        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    fits = np.all(np.logical_and(np.greater_equal(index, 0), np.less(index, size)))
-    values.check(values.as_scalar(array_operand(fits)), ValueError, "invalid entry in coordinates array")
-    return index
-
-
-def _check_inside(positions: Value, total: Dim) -> None:
-    array = tracers.wrap(positions, owned=False)
-    fits = np.logical_and(np.greater_equal(array, 0), np.less(array, tracers.size_of(total)))
-    wrong = np.max(np.where(fits, 0, astype(array, np.int64)), initial=np.iinfo(np.int64).min)
-    operands = (values.as_scalar(array_operand(wrong)), values.size(total))
-    message = "index {} is out of bounds for array with size {}"
-    values.check(values.as_scalar(array_operand(np.all(fits))), ValueError, message, *operands)
-
-
 # -- functions of functions --------------------------------------------------------------------------------------
 
 
@@ -234,9 +156,6 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.trim_zeros: trim_zeros,
         np.packbits: packbits,
         np.unpackbits: unpackbits,
-        np.ix_: ix_,
-        np.unravel_index: unravel_index,
-        np.ravel_multi_index: ravel_multi_index,
         np.apply_along_axis: apply_along_axis,
         np.apply_over_axes: apply_over_axes,
     }

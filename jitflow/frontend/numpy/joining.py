@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -13,7 +13,16 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import store_out
-from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, normalized_axis, static_int, view
+from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    dtype_argument,
+    new,
+    normalized_axis,
+    numpy_says,
+    static_int,
+    view,
+)
 from jitflow.frontend.numpy.promotion import result_dtype
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.numpy.values import emit
@@ -128,6 +137,34 @@ def column_stack(tup: Any) -> Any:
 # -- one in several ---------------------------------------------------------------------------------------
 
 
+def block(arrays: Any) -> Any:
+    """Blocks in nested lists: the innermost side by side along the last axis, lists of them along the one before."""
+    leaves = [as_tracer(leaf) for leaf in _leaves(arrays)]
+    samples = iter([np.zeros((1,) * leaf.ndim) for leaf in leaves])
+    numpy_says(np.block, _mapped(arrays, lambda leaf: next(samples)))  # it says what is wrong with the lists
+    depth, part = 0, arrays
+    while isinstance(part, list):
+        depth, part = depth + 1, part[0]
+    rank = max([depth, *(leaf.ndim for leaf in leaves)])
+    widened = iter([np.reshape(leaf, (1,) * (rank - leaf.ndim) + leaf.shape) for leaf in leaves])
+
+    def joined(part: Any, level: int) -> Any:
+        if not isinstance(part, list):
+            return next(widened)
+        return concatenate([joined(item, level - 1) for item in part], axis=-level)
+
+    found = joined(arrays, depth)
+    return found if depth else np.copy(found)
+
+
+def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
+    return [_mapped(item, change) for item in part] if isinstance(part, list) else change(part)
+
+
+def _leaves(part: Any) -> list[Any]:
+    return [leaf for item in part for leaf in _leaves(item)] if isinstance(part, list) else [part]
+
+
 def _pieces(value: Value, cuts: Sequence[tuple[Dim, Dim]], axis: int) -> list[Any]:
     """Slices along an axis, each given by start and size."""
     dims = values.dims(value)
@@ -201,6 +238,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.concatenate: concatenate,
         np.concat: concatenate,
         np.stack: stack,
+        np.block: block,
         np.hstack: _joined(np.atleast_1d, 1, 0),
         np.vstack: _joined(np.atleast_2d, 0),
         np.dstack: _joined(np.atleast_3d, 2),

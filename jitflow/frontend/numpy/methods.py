@@ -20,6 +20,7 @@ from jitflow.frontend.numpy import (
     shape,
     sorting,
     statistics,
+    storing,
     taking,
     values,
 )
@@ -99,6 +100,9 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "copy": _copied,
         "dot": linear.dot,
         "fill": _fill,
+        "put": storing.put,
+        "sort": storing.in_place(sorting.sort),
+        "partition": storing.in_place(sorting.partition),
         "item": _item,
     }
 )

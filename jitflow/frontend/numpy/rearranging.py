@@ -25,11 +25,11 @@ from jitflow.frontend.numpy.operands import (
     static_int,
 )
 from jitflow.frontend.numpy.promotion import convert
-from jitflow.frontend.numpy.routines import new_results
+from jitflow.frontend.numpy.routines import fresh, new_results
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, maximum
+from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS", "flip", "repeat"]
@@ -129,6 +129,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         place = normalized_axis(axis, values.rank(value))
     if isinstance(repeats, list | tuple | np.ndarray) and not isinstance(repeats, tracers.Tracer):
         return _repeat_each(value, [static_int(item, "repeats") for item in repeats], place)
+    if isinstance(repeats, tracers.ArrayTracer) and repeats.ndim:
+        return _repeat_by(value, repeats, place)
     count = tracers.dim_of(repeats)
     if isinstance(count, int) and count < 0:
         raise UserValueError("negative dimensions are not allowed")
@@ -150,6 +152,33 @@ def _repeat_each(value: Value, counts: Sequence[int], axis: int) -> Any:
     broadcasting.require_equal(size, len(counts), message)
     positions = tracers.lift(np.repeat(np.arange(len(counts)), counts))
     return new(emit("gather", value, positions, axis=axis))
+
+
+def _repeat_by(value: Value, counts: Any, axis: int) -> Any:
+    """Numbers of repetitions that only the running program knows: each place of the result looks up its element."""
+    numbers, dims = array_operand(counts), values.dims(value)
+    if not values.dtype_of_value(numbers).is_integer:
+        numpy_says(np.repeat, np.zeros(1), np.ones(1, counts.dtype))
+    if values.rank(numbers) != 1:
+        raise UserValueError("object too deep for desired array")
+    shape = (*dims[:axis], fresh("count"), *dims[axis + 1 :])
+    kinds = [values.dtype_of_value(value)]
+    return new_results(np.repeat, [value, numbers], [shape], {"axis": axis}, kinds=kinds)
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements in C order, again and again until the new shape is full."""
+    value = array_operand(a)
+    items = new_shape if isinstance(new_shape, tuple | list) else (new_shape,)
+    dims = tuple(tracers.dim_of(item) for item in items)
+    if any(isinstance(dim, int) and dim < 0 for dim in dims):
+        raise UserValueError("all elements of `new_shape` must be non-negative")
+    size, total = broadcasting.total_size(value), product(dims)
+    if tracers.size_of(size) == 0:
+        return new(values.fill(values.constant_like(0, value), dims))
+    places = emit("remainder", values.iota(I64, (total,)), values.size_value(size))
+    flat = values.reshape(value, (size,))
+    return new(values.reshape(emit("gather", flat, places, axis=0), dims))
 
 
 def tile(A: Any, reps: Any) -> Any:  # noqa: N803
@@ -326,6 +355,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.roll: roll,
         np.rot90: rot90,
         np.repeat: repeat,
+        np.resize: resize,
         np.tile: tile,
         np.pad: pad,
         np.fft.fftshift: fftshift,

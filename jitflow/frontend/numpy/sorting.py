@@ -18,7 +18,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.runtime import routines
 
-__all__ = ["FUNCTIONS", "argpartition", "argsort", "sort"]
+__all__ = ["FUNCTIONS", "argpartition", "argsort", "partition", "sort"]
 
 
 def _along(a: Any, axis: Any) -> tuple[Value, Any]:

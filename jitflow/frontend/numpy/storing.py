@@ -16,7 +16,9 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, indexing, selections, values
-from jitflow.frontend.numpy.operands import Operand, as_value, operand, refuse
+from jitflow.frontend.numpy.creation import arange
+from jitflow.frontend.numpy.elementwise import as_tracer, copyto
+from jitflow.frontend.numpy.operands import Operand, as_value, normalized_axis, operand, refuse
 from jitflow.frontend.numpy.promotion import convert
 from jitflow.frontend.numpy.shape import reshape_value
 from jitflow.frontend.trace import current_trace
@@ -24,7 +26,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "set_item"]
+__all__ = ["FUNCTIONS", "in_place", "put", "set_item"]
 
 
 def set_item(array: Any, index: Any, value: Any) -> None:
@@ -199,4 +201,48 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     set_item(flat, ind, v)
 
 
-FUNCTIONS: Mapping[Any, Any] = MappingProxyType({np.fill_diagonal: fill_diagonal, np.put: put})
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """``np.putmask``: ``a.flat[i] = values.flat[i % values.size]`` where the mask is set."""
+    flags = as_tracer(mask).astype(bool)
+    given = as_tracer(values)
+    if given.ndim and given.shape != a.shape:
+        given = np.take(np.ravel(given), arange(a.size) % given.size).reshape(a.shape)
+    copyto(a, given, "unsafe", flags)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """``np.put_along_axis``: what ``take_along_axis`` reads, written."""
+    places, target = as_tracer(indices), arr
+    if axis is None:
+        if places.ndim != 1:
+            raise UserValueError("when axis=None, `indices` must have a single dimension.")
+        target = tracers.wrap(reshape_value(_shown(arr), -1), owned=False)
+        axis = 0
+    place = normalized_axis(axis, target.ndim)
+    if places.ndim != target.ndim:
+        raise UserValueError("`indices` and `arr` must have the same number of dimensions")
+    rank = target.ndim
+    line = [tuple(-1 if axis_ == other else 1 for axis_ in range(rank)) for other in range(rank)]
+    index = tuple(
+        places if other == place else arange(target.shape[other]).reshape(line[other]) for other in range(rank)
+    )
+    set_item(target, index, values)
+
+
+def in_place(function: Any) -> Any:
+    """The method that puts the elements of an array in the order in which ``function`` gives them: ``x.sort()``."""
+
+    def method(array: Any, *args: Any, **keywords: Any) -> None:
+        set_item(array, Ellipsis, function(array, *args, **keywords))
+
+    return method
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.fill_diagonal: fill_diagonal,
+        np.put: put,
+        np.putmask: putmask,
+        np.put_along_axis: put_along_axis,
+    }
+)

@@ -76,16 +76,7 @@ class ArrayTracer(Tracer):
     def __iter__(self) -> Any:
         if not self.ndim:
             raise located(UserTypeError("iteration over a 0-d array"))
-        length = self._trace.resolve(self.type.dims[0])
-        if not isinstance(length, int):
-            raise located(
-                UserNotImplementedError(
-                    f"a loop over the rows of an array whose number ({length}) is not fixed",
-                    found=self._describe(),
-                    mend="write it with whole-array functions, and take items apart by x[0], x[1]; "
-                    "loops over arrays of any length are not compiled yet",
-                )
-            )
+        length = self._trace.fix_turns(self.type.dims[0], "an iteration over an array by Python")
         return iter([self[position] for position in range(length)])
 
     def __getitem__(self, index: Any) -> Any:

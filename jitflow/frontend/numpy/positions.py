@@ -1,0 +1,155 @@
+"""Arrays of positions: of diagonals and triangles, of open grids, and of many axes as one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.creation import arange, full, tri
+from jitflow.frontend.numpy.elementwise import as_tracer, astype
+from jitflow.frontend.numpy.operands import array_operand, static_int
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+
+__all__ = ["FUNCTIONS"]
+
+
+# -- diagonals and triangles ------------------------------------------------------------------------------
+
+
+def diag_indices(n: Any, ndim: Any = 2) -> tuple[Any, ...]:
+    return (arange(n),) * static_int(ndim, "ndim")
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    if not arr.ndim >= 2:
+        raise UserValueError("input array must be at least 2-d")
+    if not all(size == arr.shape[0] for size in arr.shape):
+        raise UserValueError("All dimensions of input must be of equal length")
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, ...]:
+    inside: tuple[Any, ...] = np.nonzero(tri(n, m, k=k, dtype=bool))
+    return inside
+
+
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Any, ...]:
+    outside: tuple[Any, ...] = np.nonzero(np.logical_not(tri(n, m, k=k - 1, dtype=bool)))
+    return outside
+
+
+def _of(indices: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...]]:
+    """The indices for the sizes of a matrix."""
+
+    def handler(arr: Any, k: Any = 0) -> tuple[Any, ...]:
+        if arr.ndim != 2:
+            raise UserValueError("input array must be 2-d")
+        return indices(arr.shape[0], k=k, m=arr.shape[1])
+
+    return handler
+
+
+def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Any, ...]:
+    chosen: tuple[Any, ...] = np.nonzero(mask_func(full((n, n), 1), k) != 0)
+    return chosen
+
+
+# -- many axes --------------------------------------------------------------------------------------------
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    lines = []
+    for place, item in enumerate(args):
+        line = as_tracer(item)
+        if line.ndim != 1:
+            raise UserValueError("Cross index must be 1 dimensional")
+        if line.dtype == np.bool_:
+            line = np.flatnonzero(line)
+        shape = tuple(-1 if axis == place else 1 for axis in range(len(args)))
+        lines.append(np.reshape(line, shape))
+    return tuple(lines)
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
+    positions = as_tracer(indices) if np.ndim(indices) else indices
+    items = shape if isinstance(shape, tuple | list) else (shape,)
+    dims = [tracers.dim_of(item) for item in items]
+    if positions.dtype.kind not in "iu" if hasattr(positions, "dtype") else not isinstance(positions, int):
+        raise UserTypeError("only int indices permitted")
+    total: Dim = 1
+    for dim in dims:
+        total = total * dim
+    number = np.asarray(positions) if isinstance(positions, int) else positions
+    given = values.as_array(array_operand(number))
+    _check_inside(given, total)
+    axes = list(range(len(dims)))
+    found: dict[int, Any] = {}
+    inner: Dim = 1
+    wide = astype(tracers.wrap(given, owned=False), np.int64)
+    for axis in reversed(axes) if order == "C" else axes:
+        found[axis] = np.remainder(np.floor_divide(wide, tracers.size_of(inner)), tracers.size_of(dims[axis]))
+        inner = inner * dims[axis]
+    return tuple(found[axis] for axis in axes)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    sizes = [tracers.dim_of(item) for item in (dims if isinstance(dims, tuple | list) else (dims,))]
+    modes = mode if isinstance(mode, tuple | list) else [mode] * len(sizes)
+    indices = list(multi_index)
+    if len(indices) != len(sizes):
+        raise UserValueError("parameter multi_index must be a sequence of length " + str(len(sizes)))
+    total: Any = 0
+    inner: Dim = 1
+    places = list(zip(indices, sizes, modes, strict=True))
+    for index, size, how in reversed(places) if order == "C" else places:
+        found = as_tracer(index)
+        if found.dtype.kind not in "iu":
+            raise UserTypeError("only int indices permitted")
+        inside = _brought_inside(astype(found, np.int64), tracers.size_of(size), how)
+        total = inside * tracers.size_of(inner) + total
+        inner = inner * size
+    return total
+
+
+def _brought_inside(index: Any, size: Any, mode: str) -> Any:
+    if mode == "clip":
+        return np.clip(index, 0, size - 1)
+    if mode == "wrap":
+        return np.remainder(index, size)
+    if mode != "raise":
+        raise UserValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    fits = np.all(np.logical_and(np.greater_equal(index, 0), np.less(index, size)))
+    values.check(values.as_scalar(array_operand(fits)), ValueError, "invalid entry in coordinates array")
+    return index
+
+
+def _check_inside(positions: Value, total: Dim) -> None:
+    array = tracers.wrap(positions, owned=False)
+    fits = np.logical_and(np.greater_equal(array, 0), np.less(array, tracers.size_of(total)))
+    wrong = np.max(np.where(fits, 0, astype(array, np.int64)), initial=np.iinfo(np.int64).min)
+    operands = (values.as_scalar(array_operand(wrong)), values.size(total))
+    message = "index {} is out of bounds for array with size {}"
+    values.check(values.as_scalar(array_operand(np.all(fits))), ValueError, message, *operands)
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.diag_indices: diag_indices,
+        np.diag_indices_from: diag_indices_from,
+        np.tril_indices: tril_indices,
+        np.tril_indices_from: _of(tril_indices),
+        np.triu_indices: triu_indices,
+        np.triu_indices_from: _of(triu_indices),
+        np.mask_indices: mask_indices,
+        np.ix_: ix_,
+        np.unravel_index: unravel_index,
+        np.ravel_multi_index: ravel_multi_index,
+    }
+)

@@ -1,0 +1,108 @@
+"""Arrays of positions and windows of run-time length, against NumPy, at several sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from tests.compare import ELEMENTARY, assert_same
+from tests.frontend.numpy.both import check_both
+from tests.frontend.numpy.oracle import check_function, sample
+
+
+def f(program: Any, *arguments: Any) -> Any:
+    return pytest.param(program, arguments)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: np.diag_indices(len(x)),
+        lambda x: np.diag_indices_from(x),
+        lambda x: np.tril_indices(len(x)),
+        lambda x: np.tril_indices(len(x), -1, len(x) + 2),
+        lambda x: np.tril_indices_from(x, k=1),
+        lambda x: np.triu_indices(len(x), 1),
+        lambda x: np.triu_indices_from(x, -1),
+        lambda x: np.mask_indices(len(x), np.triu, 1),
+        lambda x: x[np.triu_indices_from(x)],
+        lambda x: np.hanning(len(x)),
+        lambda x: np.hamming(len(x)),
+        lambda x: np.blackman(len(x)),
+        lambda x: np.bartlett(len(x)),
+        lambda x: np.resize(x, (3, 4)),
+        lambda x: np.resize(x, len(x) + 1),
+        lambda x: np.block([[x, np.zeros((len(x), 2))], [np.ones((1, len(x))), np.full((1, 2), 7.0)]]),
+        lambda x: np.block([x[0] if len(x) else 1.0, 2.0]),
+        lambda x: np.repeat(x, np.arange(len(x)), axis=0),
+        lambda x: np.repeat(x[:, :1].sum(1), np.arange(len(x))[::-1]),
+        lambda x: np.arange(0, len(x), 2),
+    ],
+)
+def test_at_sizes(program: Any):
+    compiled = jitflow.function(program)
+    for size in (4, 5, 1, 0, 2):
+        x = sample("f8", size, size)
+        assert_same(compiled(x), program(x), ELEMENTARY)
+
+
+def _stepped(x: Any, step: int) -> Any:
+    return np.arange(0, x.shape[0], step), np.arange(len(x), 2 * len(x) + 1, step)
+
+
+def test_a_range_with_a_step_that_is_an_argument():
+    compiled = jitflow.function(_stepped)
+    for size, step in ((10, 3), (9, 3), (0, 2), (1, 5)):
+        assert_same(compiled(np.zeros(size), step), _stepped(np.zeros(size), step))
+    assert compiled.cache_info().misses <= 2
+    with pytest.raises(ZeroDivisionError):
+        compiled(np.zeros(10), 0)
+
+
+def _sorted_in_place(x: Any, y: Any) -> None:
+    x.sort()
+    y[1:].sort(axis=0)
+
+
+def _put(x: Any, y: Any) -> None:
+    np.put_along_axis(y, np.argmax(y, axis=1)[:, None], -9.0, axis=1)
+    np.putmask(y, y > 1, np.array([1.5, 2.5]))
+    np.putmask(x, x < 0, x * 2)
+    x.put([0, 2], [5.0, 6.0])
+
+
+def _partitioned(x: Any, y: Any) -> Any:
+    x.partition(2)
+    return x[2]
+
+
+@pytest.mark.parametrize("program", [_sorted_in_place, _put, _partitioned])
+def test_in_place(program: Any):
+    compiled = jitflow.function(program)
+    for size in (5, 7):
+        ours, plain = ([sample("f8", size), sample("f8", size, 3)] for _ in range(2))
+        assert_same(compiled(*ours), program(*plain))
+        assert_same(tuple(ours), tuple(plain))
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        f(lambda x: np.diag_indices_from(x), sample("f8", 3, 4)),
+        f(lambda x: np.diag_indices_from(x), sample("f8", 3)),
+        f(lambda x: np.block([[x], x]), sample("f8", 3)),
+        f(lambda x: np.block([x, []]), sample("f8", 3)),
+        f(lambda x: np.repeat(x, np.array([1, 2])), sample("f8", 3)),
+        f(lambda x: np.repeat(x, np.array([1, -2, 1])), sample("f8", 3)),
+        f(lambda x: np.resize(x, (-1, 2)), sample("f8", 3)),
+    ],
+)
+def test_errors(program: Any, arguments: Any):
+    check_function(program, *arguments)
+
+
+def test_compiled():
+    check_both(lambda x: np.block([[x, x], [x, x]]), sample("f4", 3, 2))

@@ -1,0 +1,62 @@
+"""Loops that Python takes turn by turn: compiled for the number of turns, which the arguments' sizes decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+from tests.compare import assert_same
+
+
+def rows(x: Any) -> Any:
+    return [row.sum() for row in x], {place: 2 * item for place, item in enumerate(x[0])}
+
+
+def grows(x: Any) -> Any:
+    out = []
+    total = 0.0
+    for place, item in enumerate(x[:, 0]):
+        total += item
+        if total > 2:
+            total = 0.0
+        out.append(total / (place + 1))
+    return np.array(out)
+
+
+def grows_over_a_range(x: Any) -> Any:
+    parts = []
+    for place in range(1, x.shape[0]):
+        parts.append(x[:place].sum())
+    return parts
+
+
+def unpacks(x: Any) -> Any:
+    (count, width), first, *rest = x.shape, *x[:3]
+    return count * width, first, rest
+
+
+@pytest.mark.parametrize(
+    ("program", "compilations"),
+    [(rows, 2), (grows, 2), (grows_over_a_range, 2), (unpacks, 1)],  # the first three rows are three for both sizes
+)
+def test_each_number_of_turns_is_compiled_once(program: Any, compilations: int):
+    compiled = jitflow.function(program)
+    for size, width in ((5, 2), (7, 2), (5, 2), (7, 2)):
+        x = np.arange(1.0, 1.0 + size * width).reshape(size, width)
+        assert_same(compiled(x), program(x))
+    assert compiled.cache_info().misses == compilations
+
+
+def test_the_number_of_turns_is_a_fact_that_explain_shows():
+    assert "a loop that cannot be one native loop" in str(jitflow.function(grows).explain(np.ones((5, 1))))
+
+
+def test_a_loop_of_too_many_turns_is_refused():
+    with pytest.raises(UserNotImplementedError, match="a list or dict changes in the loop"):
+        jitflow.function(grows)(np.ones((3000, 1)))
+    with pytest.raises(UserNotImplementedError, match="has 3000 turns"):
+        jitflow.function(rows)(np.ones((3000, 1)))
