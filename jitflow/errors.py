@@ -23,6 +23,8 @@ from typing import Protocol, Self, TypeVar
 from numpy.exceptions import AxisError
 from numpy.linalg import LinAlgError
 
+from jitflow.mends import mend_of
+
 __all__ = [
     "USER_ERRORS",
     "CompilerBug",
@@ -40,6 +42,7 @@ __all__ = [
     "UserOverflowError",
     "UserRuntimeError",
     "UserTypeError",
+    "UserUnboundLocalError",
     "UserValueError",
     "UserZeroDivisionError",
     "as_user_error",
@@ -104,7 +107,7 @@ class UserError(JitflowError):
         self.message = message
         self.found = found
         self.expected = expected
-        self.mend = mend
+        self.mend = mend or mend_of(message)
         self.location = None
         self.callers = ()
         self._refresh_note()
@@ -170,6 +173,10 @@ class UserNameError(UserError, NameError):
     """A name that is not bound."""
 
 
+class UserUnboundLocalError(UserNameError, UnboundLocalError):
+    """A local variable that is not bound on the path that the program took."""
+
+
 class UserZeroDivisionError(UserError, ZeroDivisionError):
     """A Python number divided by zero."""
 
@@ -197,6 +204,7 @@ USER_ERRORS: Mapping[type[Exception], type[UserError]] = MappingProxyType(
         KeyError: UserKeyError,
         AttributeError: UserAttributeError,
         NameError: UserNameError,
+        UnboundLocalError: UserUnboundLocalError,
         ZeroDivisionError: UserZeroDivisionError,
         OverflowError: UserOverflowError,
         RuntimeError: UserRuntimeError,

@@ -60,8 +60,9 @@ def test_the_ir_imports_only_errors_and_config() -> None:
     assert crossings == {}
 
 
-def test_errors_import_only_config() -> None:
-    assert {part_of(name) for name in imports_of(PACKAGE / "errors.py")} - {"", "config"} == set()
+def test_errors_import_only_tables() -> None:
+    assert {part_of(name) for name in imports_of(PACKAGE / "errors.py")} - {"", "config", "mends"} == set()
+    assert {part_of(name) for name in imports_of(PACKAGE / "mends.py")} - {""} == set()
     assert {part_of(name) for name in imports_of(PACKAGE / "config.py")} - {""} == set()
 
 

@@ -23,6 +23,7 @@ from jitflow.errors import (
     with_user_frames,
 )
 from jitflow.ir.location import NOWHERE, Loc
+from jitflow.mends import mend_of
 
 FILE = "train.py"
 SOURCE = """\
@@ -73,7 +74,15 @@ def test_a_user_error_shows_the_line_and_how_to_mend_it() -> None:
 def test_the_message_alone_is_the_text_of_the_exception() -> None:
     error = UserIndexError("index 9 is out of bounds for axis 0 with size 3", found="f32[3]", location=CONDITION)
     assert str(error) == "index 9 is out of bounds for axis 0 with size 3"
-    assert error.__notes__[0].splitlines()[-1] == "  found: f32[3]"
+    found, mend = error.__notes__[0].splitlines()[-2:]
+    assert found == "  found: f32[3]"
+    assert mend.startswith("  to mend it: stay from 0 to size - 1, or from -3 on")
+
+
+def test_advice_is_for_messages_that_say_what_is_wrong() -> None:
+    assert mend_of("index 0 is out of bounds for axis 1 with size 0").startswith("test the size")
+    assert mend_of("not today") == ""
+    assert UserIndexError("too many indices for array", mend="my own").mend == "my own"
 
 
 def test_a_caret_counts_characters_though_columns_count_bytes() -> None:

@@ -93,6 +93,19 @@ def _type(*args: Any, **keywords: Any) -> Any:
     return replacement(kind) or kind
 
 
+def _sorted(items: Any, **keywords: Any) -> Any:
+    """`sorted`, which decides on the items."""
+    known = items if isinstance(items, ArrayTracer) else list(items)
+    if isinstance(items, ArrayTracer) or (len(known) > 1 and any(isinstance(item, Tracer) for item in known)):
+        raise located(
+            UserNotImplementedError(
+                "sorted() of values that are known only when the compiled code runs",
+                mend="use np.sort(x), which gives an array, or np.sort(np.array([a, b])); np.argsort for an order",
+            )
+        )
+    return sorted(known, **keywords)
+
+
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
@@ -205,6 +218,7 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
     "format": formatted,
     "print": print_,
     "getattr": _getattr,
+    "sorted": _sorted,
 }
 
 

@@ -78,6 +78,7 @@ class Storage:
         self._held: set[Value] = set()
         self._arguments: set[Value] = set()
         self._protected: set[Value] = set()
+        self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
         self.homes: dict[Value, Scope] = {}
         """The region in which an array was made."""
@@ -98,6 +99,10 @@ class Storage:
     def protect(self, value: Value) -> None:
         """The array that the caller passes as ``value`` cannot be written to."""
         self._protected.add(value)
+
+    def make_read_only(self, value: Value) -> None:
+        """The program gets an array that shows ``value``, a view, and may not write to it."""
+        self._read_only.add(value)
 
     def note(self, op: Op) -> None:
         """An op was recorded."""
@@ -169,6 +174,11 @@ class Storage:
 
     def write(self, value: Value, stored: Value) -> None:
         """Make what ``value`` shows be ``stored``: an array of its dims, or a number for all elements."""
+        shown = [value]
+        while shown[-1] in self._views:
+            shown.append(self._shown_by(shown[-1]))
+        if not self._read_only.isdisjoint(shown):
+            raise UserValueError("assignment destination is read-only")
         self._trace.add("store", self.target(value), stored)
 
     def target(self, value: Value) -> Value:

@@ -31,6 +31,8 @@ __all__ = ["MOST_TURNS", "Decision", "Trace", "active_trace", "current_trace", "
 MOST_TURNS = 2048
 """What cannot be one native loop is unrolled up to so many turns."""
 
+_DEEPEST = 100
+"""How deep branches and loops may lie in each other."""
 _NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
 
 
@@ -121,6 +123,13 @@ class Trace:
     def region(self, scope: Scope | None = None) -> Iterator[Scope]:
         """Record into a region inside the current one: a new one, or ``scope`` once more."""
         outer = self.scope
+        if len(list(outer.around())) > _DEEPEST:
+            raise self.locate(
+                UserNotImplementedError(
+                    "a function that calls itself where only the running program knows how often",
+                    mend="write a loop; or name the argument that decides in static=, to compile anew for each value",
+                )
+            )
         if scope is None:
             scope = Scope(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
         self.scope = scope

@@ -12,10 +12,12 @@ from jitflow.errors import (
     UserIndexError,
     UserNotImplementedError,
     UserOverflowError,
+    UserTypeError,
     UserValueError,
     UserZeroDivisionError,
 )
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
+from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     Leaves,
@@ -27,6 +29,7 @@ from jitflow.frontend.control.merge import (
     flatten,
     names_of,
     result_of,
+    shown_name,
 )
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.numpy import selections, values
@@ -198,6 +201,7 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
         if len(live) < len(paths) and _is_visible(live[0]):
             return lambda results: live[0]
         flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
+        _require_common_rank(name, live)
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
         site = Site(*key, name)
@@ -227,6 +231,20 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
             slot.kind = Tensor(value.type.dtype, value.type.dims)
         results.append(result_of(slot, value))
     return {name: make(results) for name, make in finish.items()}
+
+
+def _require_common_rank(name: str, things: Sequence[Any]) -> None:
+    """Raise `UserTypeError` for a number that would become an array: the program may ask which it is."""
+    kinds = [kind for kind in map(kind_of, things) if kind is not None]
+    ranks = {len(kind.dims) if isinstance(kind, Tensor) else 0 for kind in kinds}
+    if len(ranks) == 2 and 0 in ranks:
+        raise located(
+            UserTypeError(
+                f"{shown_name(name)} is a number on one path and an array on another",
+                found=" and ".join(map(str, kinds)),
+                mend="make an array of the number: np.full(x.shape, number)",
+            )
+        )
 
 
 def _by_leaves(

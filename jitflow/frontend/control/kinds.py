@@ -52,11 +52,15 @@ def join(first: Kind, second: Kind, fresh: Callable[[], Dim]) -> Kind:
         return Tensor(dtype, dims[0]) if dims[0] else Scalar(dtype)
     if len(dims[0]) != len(dims[1]):
         raise UserTypeError(
-            f"an array of {len(dims[0])} axes on one path and of {len(dims[1])} axes on another",
+            f"an array of {_axes(dims[0])} on one path and of {_axes(dims[1])} on another",
             found=f"{first} and {second}",
             mend="use two names, or give both arrays the same number of axes",
         )
     return Tensor(dtype, tuple(one if _are_one(one, other) else fresh() for one, other in zip(*dims, strict=True)))
+
+
+def _axes(dims: tuple[Dim, ...]) -> str:
+    return "1 axis" if len(dims) == 1 else f"{len(dims)} axes"
 
 
 def _are_one(one: Dim, other: Dim) -> bool:

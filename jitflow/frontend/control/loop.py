@@ -73,9 +73,18 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         loop.roll(lambda position: body(source.item(position)), test, source)
     except _CannotRoll as problem:
         trace, why = current_trace(), "a loop that cannot be one native loop"
-        if trace.is_open(count) or trace.number_of(count, why) > MOST_TURNS:
+        if trace.is_open(count):
             raise problem.error from None
+        if trace.number_of(count, why) > MOST_TURNS:
+            raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
         _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
+
+
+def _too_many_turns(error: UserError, count: int) -> UserError:
+    """The error for a loop that would be unrolled if it were shorter."""
+    mend = error.mend.partition(", or loop over")[0]
+    return located(UserNotImplementedError(f"{error.message}, and {count} turns are too many to write them out",
+                                           expected=f"at most {MOST_TURNS} turns", mend=mend))  # fmt: skip
 
 
 def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ that went in, it matters that it *is* one of them, when these can be seen by ano
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,7 +33,18 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Leaves", "MaybeUnbound", "Slot", "Way", "agreeing", "common_kind", "flatten", "names_of", "result_of"]
+__all__ = [
+    "Leaves",
+    "MaybeUnbound",
+    "Slot",
+    "Way",
+    "agreeing",
+    "common_kind",
+    "flatten",
+    "names_of",
+    "result_of",
+    "shown_name",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,19 +138,35 @@ def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> K
         try:
             found = kind if found is None else join(found, kind, fresh)
         except UserTypeError as error:
-            raise located(UserTypeError(f"{name} is {error.message}", found=error.found, mend=error.mend)) from None
+            raise located(
+                UserTypeError(f"{shown_name(name)} is {error.message}", found=error.found, mend=error.mend)
+            ) from None
     assert found is not None
     return found
 
 
 def _no_common_type(name: str, things: Sequence[Any]) -> UserTypeError:
     found = " and ".join(_describe(thing) for thing in things)
+    mend = "return a number or an array" if name.startswith(RETURNED) else "give it a number or an array"
+    falls_through = name.startswith(RETURNED) and any(thing is None for thing in things)
     return UserTypeError(
-        f"{name} has no common type on the paths that the running program chooses from",
+        f"{shown_name(name)} has no common type on the paths that the running program chooses from",
         found=found,
         expected="numbers or arrays on every path, or the same object",
-        mend="give it a number or an array on every path",
+        mend=f"{mend} on every path" + ("; one without a return gives None" if falls_through else ""),
     )
+
+
+RETURNED = "value__"
+"""What the rewriting calls the value of a ``return``."""
+_MADE_NAME = re.compile(r"(and|or|choice)__\d+")
+
+
+def shown_name(name: str) -> str:
+    """A local as the user knows it."""
+    if name.startswith(RETURNED):
+        return "the returned value"
+    return "the value" if _MADE_NAME.match(name) else name
 
 
 def _describe(thing: Any) -> str:

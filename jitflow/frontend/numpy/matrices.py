@@ -17,9 +17,9 @@ from jitflow.frontend.numpy.operands import (
     new,
     normalized_axes,
     normalized_axis,
+    read_only_view,
     refuse,
     static_int,
-    view,
 )
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
@@ -47,7 +47,7 @@ def diagonal(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1) -> Any:
     first, second = normalized_axis(axis1, rank, "axis1"), normalized_axis(axis2, rank, "axis2")
     if first == second:
         raise UserValueError("axis1 and axis2 cannot be the same")
-    return view(diagonal_value(value, static_int(offset, "offset"), first, second))
+    return read_only_view(diagonal_value(value, static_int(offset, "offset"), first, second))
 
 
 def trace(a: Any, offset: Any = 0, axis1: Any = 0, axis2: Any = 1, dtype: Any = None, out: Any = None) -> Any:

@@ -33,6 +33,7 @@ __all__ = [
     "numpy_says",
     "operand",
     "pinned",
+    "read_only_view",
     "refuse",
     "shape_argument",
     "static_int",
@@ -160,9 +161,21 @@ def shape_argument(shape: Any) -> tuple[Dim, ...]:
     """The dims that a ``shape`` argument names: a size or a sequence of them."""
     items: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
     found = tuple(tracers.dim_of(item) for item in items)
-    if any(isinstance(dim, int) and dim < 0 for dim in found):
-        raise UserValueError("negative dimensions are not allowed")
+    for dim in found:
+        require_no_less_than_zero(dim)
     return found
+
+
+def require_no_less_than_zero(dim: Dim) -> None:
+    """Raise NumPy's error, now or when the program runs, for a size that is negative."""
+    trace = current_trace()
+    if trace.known(dim, ">=", 0):
+        return
+    if trace.is_open(dim):
+        enough = values.emit("greater_equal", values.size(dim), values.size(0))
+        trace.add("check", enough, error="ValueError", message="negative dimensions are not allowed")
+    elif not trace.decide(dim, ">=", 0, "a size"):
+        raise UserValueError("negative dimensions are not allowed")
 
 
 def new(value: Value) -> Any:
@@ -173,6 +186,12 @@ def new(value: Value) -> Any:
     if values.rank(value) and current_trace().storage.is_held(value):
         value = values.emit("copy", value)
     return tracers.wrap(value, owned=True)
+
+
+def read_only_view(value: Value) -> Any:
+    """The tracer of an array that shows another one's elements, and cannot be written to."""
+    current_trace().storage.make_read_only(value)
+    return view(value)
 
 
 def view(value: Value) -> Any:

@@ -16,6 +16,7 @@ from jitflow.frontend.numpy.operands import (
     new,
     normalized_axes,
     normalized_axis,
+    read_only_view,
     refuse,
     shape_argument,
     static_int,
@@ -249,7 +250,11 @@ def at_least(rank: int) -> Any:
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
-    return view(broadcast_value(array_operand(array), shape_argument(shape)))
+    value = array_operand(array)
+    found = broadcast_value(value, shape_argument(shape))
+    if found is value:
+        found = values.emit("broadcast", value, dims=values.dims(value), axes=tuple(range(values.rank(value))))
+    return read_only_view(found)
 
 
 def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:

@@ -125,6 +125,9 @@ def compiled(
         defaults=[],
     )  # fmt: skip
     factory = ast.FunctionDef("factory", arguments, [statement], [], **no_type_parameters(ast.FunctionDef))
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and statement.name not in free:
+        # A function that calls itself by its name reads a global.
+        factory.body.insert(0, ast.Global([statement.name]))
     imports: list[ast.stmt] = [ast.Import([ast.alias(name)]) for name in imported]
     module = ast.Module([placed(part, node) for part in (*imports, factory)], [])
     code: CodeType = compile(module, like.co_filename, "exec", flags=like.co_flags & _FUTURE, dont_inherit=True)

@@ -111,9 +111,8 @@ class Tracer:
                     mend="write it with other NumPy functions, or do it outside the compiled function",
                 )
             )
-        raise located(
-            UserAttributeError(f"{stands_for.__module__}.{stands_for.__name__} object has no attribute {name!r}")
-        )
+        module = "" if stands_for.__module__ == "builtins" else f"{stands_for.__module__}."
+        raise located(UserAttributeError(f"'{module}{stands_for.__name__}' object has no attribute '{name}'"))
 
     def tolist(self) -> NoReturn:
         raise self._conversion(".tolist()", "return the array and call tolist() on the result")
