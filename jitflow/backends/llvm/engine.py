@@ -23,7 +23,7 @@ from jitflow.backends.llvm.module import Work
 
 __all__ = ["ENGINE", "Engine"]
 
-_LEVELS: dict[Work, int] = {"calls": 0, "vectors": 1, "loops": 2}
+_LEVELS: dict[Work, int] = {"calls": 0, "turns": 1, "vectors": 1, "loops": 2}
 """Levels of code generation. For straight vector code, level 2 gives what level 1 gives; level 0 spills everything."""
 
 

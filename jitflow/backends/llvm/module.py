@@ -25,11 +25,12 @@ RUN = "run"
 _SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #0"
 
 
-Work = Literal["calls", "vectors", "loops"]
+Work = Literal["calls", "turns", "vectors", "loops"]
 """What a module is, which decides what LLVM should do with it.
 
-``calls`` are straight lines of calls and stores, which run as fast without any optimisation; ``vectors`` are explicit
-vector code, which wants good code generation and no passes; ``loops`` are scalar loops, for which LLVM has its passes.
+``calls`` are straight lines of calls and stores, which run as fast without any optimisation; ``turns`` are loops of
+such lines, where registers pay and passes do not; ``vectors`` are explicit vector code, which wants good code
+generation and no passes; ``loops`` are scalar loops, for which LLVM has its passes.
 """
 
 
@@ -45,7 +46,7 @@ class ModuleCode:
 class ProgramText:
     """A program in LLVM's language, in modules that are linked together, and what was collected with it.
 
-    The last one holds `run`, its ledger and the text that came with the program.
+    The last one holds the text that came with the program, and `run` with its ledger unless that has loops.
     """
 
     modules: tuple[ModuleCode, ...]
@@ -84,7 +85,11 @@ def emit_program(
     for function in program.functions:
         if function not in program.kernels:
             module.define(function.name, _called(module, function))
-    add("loops" if program.attributes.get("loops") else "calls", [_host(module, program), extra_text])
+    if any(op.name in ("for", "while") for op in walk(program.region)):
+        add("turns", [_host(module, program)])
+        add("calls", [extra_text])
+    else:
+        add("calls", [_host(module, program), extra_text])
     return ProgramText(tuple(parts), module)
 
 

@@ -8,9 +8,8 @@ last use; the entry point makes arrays of what is left.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 
-from jitflow.ir.core import Attributes, Function, Op, Region, Value, walk
+from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
 from jitflow.passes.layout import view_layout
@@ -74,17 +73,11 @@ class HostLowering(OwningProgram):
             places, slots = self._body()
         self.builder.add("yield")
         host = Function(
-            self.function.name, Region((), tuple(self.builder.ops)), (), "host",
-            self._attributes(), tuple(self.kernels),
+            self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels),
         )  # fmt: skip
         if not self.target.distributed:
             host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
         return Lowered(host, places, slots)
-
-    def _attributes(self) -> Attributes:
-        """``loops`` says that the user's own loops are in it, which are worth LLVM's passes."""
-        has_loops = any(op.name in ("for", "while") for op in walk(self.function.region))
-        return MappingProxyType({"loops": True} if has_loops else {})
 
     def _body(self) -> tuple[tuple[ResultPlace, ...], int]:
         """Everything between the arguments and the end."""
