@@ -19,7 +19,7 @@ from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
 from jitflow.frontend.syntax.source import Unreadable, compiled, find
 from jitflow.frontend.syntax.statements import rewrite_function
 
-__all__ = ["Rewritten", "is_block", "rewritten", "why_not"]
+__all__ = ["Rewritten", "is_block", "rewritten", "why_not", "why_plain"]
 
 _BLOCK = "<block>"
 _RESERVED = frozenset({CELL, LAZY, ITEM})
@@ -56,8 +56,13 @@ def rewritten(function: FunctionType) -> Rewritten | None:
     return result if isinstance(result, Rewritten) else None
 
 
-def why_not(code: CodeType) -> str:
-    """Why code with control flow that is running was not rewritten; empty if it was, or has none."""
+def why_not(function: FunctionType) -> str:
+    """Why a function with control flow is not rewritten; empty if it is, or has none."""
+    return why_plain(function.__code__)
+
+
+def why_plain(code: CodeType) -> str:
+    """The same of code that is running, which may be what the rewriting made."""
     if CELL in code.co_freevars:
         return ""
     result = _result(code)

@@ -9,7 +9,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY
-from jitflow.frontend.syntax import why_not
+from jitflow.frontend.syntax import why_plain
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.ir.core import Value
 
@@ -173,7 +173,7 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     if active_trace() is not tracer._trace:
         return escaped(tracer, tracer._trace)
     code = tracer._trace.running_code()
-    reason = "" if code is None else why_not(code)
+    reason = "" if code is None else why_plain(code)
     found = f"a function whose control flow is not compiled: {reason}" if reason else ""
     error = located(UserNotImplementedError(message, found=found, mend=mend))
     error.needs_number = True
