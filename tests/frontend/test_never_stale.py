@@ -245,8 +245,8 @@ def test_defaults_and_code_of_the_function(make: Make, monkeypatch: pytest.Monke
         ("__defaults__", (2.0,)),
         ("__defaults__", (np.arange(2.0),)),
         ("__kwdefaults__", {"step": 3}),
-        ("__code__", (lambda x, n, start, *, step: start - x[n] if x[0] > -1 else step).__code__),
-        ("__code__", (lambda x, n, start, *, step: start + x[n] if x[0] > -1 else step).__code__),
+        ("__code__", (lambda x, n, start, *, step: start - x[n] * step if x[0] > -1 else start).__code__),
+        ("__code__", (lambda x, n, start, *, step: start + x[n] * step if x[0] > -1 else start).__code__),
     ):
         monkeypatch.setattr(weighs, name, value)
         agrees(program, X, 5)
