@@ -59,6 +59,8 @@ class Compilation:
         except (UserError, MemoryError):
             raise
         except Exception as error:
+            if name == "trace":  # which tells its own bugs: this is what the program raises
+                raise
             raise CompilerBug(
                 f"{type(error).__name__}: {error}", pass_name=name, reproducer=self._reproducer()
             ) from error

@@ -154,6 +154,11 @@ class Storage:
         """Whether an op made ``value`` in memory of its own: no parameter and no view."""
         return value not in self._views and not self.is_parameter(value)
 
+    def came_shared(self, value: Value) -> bool:
+        """Whether the memory came out of a branch or loop, where it may be that of an array with another name."""
+        merged = self.merged.get(self.root(value))
+        return merged is not None and merged.shared
+
     def is_local(self, value: Value) -> bool:
         """Whether the region that is being recorded made the memory that ``value`` shows."""
         return self.homes.get(self.root(value)) is self._trace.scope
@@ -288,9 +293,8 @@ class Storage:
         assert isinstance(root.type, Tensor)
         variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
         home = self.homes[root]
-        merged = self.merged.get(root)
-        if merged is not None and merged.shared:
-            raise Restart(merged.site)
+        if self.came_shared(root):
+            raise Restart(self.merged[root].site)
         if root in self._protected:
             raise UserValueError("assignment destination is read-only")
         if self.is_parameter(root):

@@ -170,6 +170,8 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
     try:
         thing = read()
     except NameError:
+        if current_trace().scope is not current_trace().root:
+            fail(UnboundLocalError, message)  # on a path that may not be taken
         raise UnboundLocalError(message) from None
     if isinstance(thing, MaybeUnbound):
         current_trace().add("check", thing.condition, error="UnboundLocalError", message=message)

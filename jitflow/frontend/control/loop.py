@@ -230,8 +230,7 @@ class _Loop:
         name = local.name if local.leaves.shape is None else f"{local.name}[{number}]"
         site = Site(*self.key, name)
         as_place = isinstance(kind, Tensor) and site in current_trace().storage.place_sites
-        shared = isinstance(local.leaves.items[number], tracers.ArrayTracer)
-        return Slot(name, kind, site, as_place, shared)
+        return Slot(name, kind, site, as_place, shared=isinstance(kind, Tensor))
 
     def _turn(
         self, run: Callable[[Any], None], test: Test | None, source: Source | None, locals_: list[_Local]

@@ -46,6 +46,8 @@ def _known_bounds(start: Dim | None, stop: Dim | None, size: Dim, step: Dim, bac
     trace = current_trace()
 
     def from_end(bound: Dim) -> bool:
+        if trace.is_open(bound) and trace.known(bound, ">=", 0) is None:
+            return False  # clamped when the program runs, to -1 at the least
         return not trace.decide(bound, ">=", 0, "a bound of a slice")
 
     if not backwards:

@@ -90,9 +90,11 @@ def _store_under_mask(array: Any, mask: Value, value: Any) -> None:
     shown = _shown(array)
     dtype, dims = values.dtype_of_value(shown), values.dims(shown)
     selections.require_fit(mask, dims)
-    flags = values.broadcast_in(mask, dims, range(values.rank(mask)), assumed=True)
-    if isinstance(value, selections.SelectionTracer) and value.is_pending and selections.same_mask(value.mask, mask):
-        wide = values.cast(value.whole, dtype)
+    axes = range(values.rank(mask))
+    flags = values.broadcast_in(mask, dims, axes, assumed=True)
+    beside = isinstance(value, selections.SelectionTracer) and value.is_pending and len(axes) == len(dims)
+    if beside and selections.same_mask(value.mask, mask):
+        wide = values.broadcast_in(values.cast(value.whole, dtype), dims, axes, assumed=True)
     else:
         wide = _spread_under_mask(values.as_scalar(convert(operand(value), dtype)), mask, dims)
     current_trace().storage.write(shown, values.emit("select", flags, wide, shown))

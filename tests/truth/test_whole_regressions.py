@@ -1,0 +1,127 @@
+"""What random programs with statements have found: the smallest program of each mistake that is mended."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from tests.compare import assert_all_same, assert_same
+from tests.truth.quiet import quiet
+
+
+class OwnError(Exception):
+    """An exception that jitflow knows nothing of."""
+
+
+def swaps_and_adds(u, v, n):
+    for _ in range(1, n):
+        u, v = v, u
+        u += np.arange(len(v), dtype=np.float64)
+    return n
+
+
+def swaps_with_a_reversed_view(u, v, n):
+    u, v = v, v[::-1]
+    for _ in range(n):
+        u, v = v, u
+        u[2] -= 2
+    return n
+
+
+def hands_on_what_was_new(u, v, w, n):
+    for i in range(n):
+        w, v = v, np.floor(u) + i
+        w[0] = 5.0
+    return w.sum(), v.sum()
+
+
+def rotates(w, n):
+    for _ in range(n):
+        w = np.concatenate((w[1:], w[:1]))
+    return w
+
+
+def writes_where_another_array_holds(u, v):
+    mask = u == u
+    v[mask] = u[mask]
+
+
+def writes_rows_under_a_mask(a, v):
+    mask = v > 1
+    a[mask] = v[mask][0]
+
+
+def selects_before_a_branch(u, v, k):
+    e = u[v <= 2]
+    if k % 2:
+        u[0] = e[0] + 1
+    e[1] = e.sum()
+    return e.sum()
+
+
+def steps_back_to_a_bound(u, k):
+    u[4 : k - 6 : -1] -= 1
+    u[k::-1] *= 2
+
+
+def reads_what_a_path_left_unbound(u, k):
+    if k > 3:
+        if k > 5:
+            p = u
+        u = p + 1
+    return u
+
+
+def raises_its_own(u):
+    raise OwnError("at once")
+
+
+def counts_before_it_binds(u):
+    count += 1  # noqa: F821, F841
+    return u
+
+
+def _array(start: int = 0) -> Any:
+    return np.arange(start, start + 6, dtype=np.float64)
+
+
+PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
+    (swaps_and_adds, [(_array(), _array(10), n) for n in (6, 1, 0)]),
+    (swaps_with_a_reversed_view, [(_array(), _array(), n) for n in (7, 2, 0)]),
+    (hands_on_what_was_new, [(_array(), _array(10), _array(20), n) for n in (0, 1, 2, 5)]),
+    (rotates, [(_array(), n) for n in (7, 0)]),
+    (writes_where_another_array_holds, [(_array(), _array(1))]),
+    (writes_rows_under_a_mask, [(np.ones((6, 2)), _array())]),
+    (selects_before_a_branch, [(_array(), _array(), k) for k in (2, 3)]),
+    (steps_back_to_a_bound, [(_array(), k) for k in (3, -3, 9, 0)]),
+    (reads_what_a_path_left_unbound, [(_array(), k) for k in (1, 6, 4)]),
+    (raises_its_own, [(_array(),)]),
+    (counts_before_it_binds, [(_array(),)]),
+]
+
+
+def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
+    with quiet():
+        try:
+            return function(*arguments), None
+        except Exception as error:
+            return None, error
+
+
+@pytest.mark.parametrize(("program", "calls"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS])
+def test_it_does_what_python_does(program: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
+    compiled = jitflow.function(program)
+    for arguments in calls:
+        ours, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
+        found, expected = outcome(compiled, ours), outcome(program, theirs)
+        assert str(found[1]) == str(expected[1])
+        if expected[1] is not None:
+            kind = type(expected[1])
+            assert isinstance(found[1], NameError if kind is UnboundLocalError else kind)
+        assert_same(found[0], expected[0])
+        assert_all_same(ours, theirs)
