@@ -16,7 +16,14 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.frontend import conversions
-from jitflow.frontend.control.sources import traced_enumerate, traced_range, traced_reversed, traced_zip
+from jitflow.frontend.control.sources import (
+    traced_enumerate,
+    traced_ndenumerate,
+    traced_ndindex,
+    traced_range,
+    traced_reversed,
+    traced_zip,
+)
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
@@ -226,7 +233,12 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
 def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
     dispatch = numpy_functions()
     table: dict[int, tuple[Any, Callable[..., Any]]] = {
-        id(np.errstate): (np.errstate, _stand_in(np.errstate, _errstate))
+        id(kind): (kind, _stand_in(kind, handler))
+        for kind, handler in (
+            (np.errstate, _errstate),
+            (np.ndindex, traced_ndindex),
+            (np.ndenumerate, traced_ndenumerate),
+        )
     }
     for function in dispatch.FUNCTIONS:
         if not isinstance(function, np.ufunc | type):

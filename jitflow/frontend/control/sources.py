@@ -1,4 +1,4 @@
-"""What a loop runs over: ranges, arrays, and ``zip``, ``enumerate`` and ``reversed`` of them.
+"""What a loop runs over: ranges, arrays, indices, and ``zip``, ``enumerate`` and ``reversed`` of them.
 
 A source knows how many items it has and gives the item at a position, which may be the position of a rolled loop. It
 can also be iterated by Python itself, which takes its length as a number.
@@ -10,6 +10,8 @@ import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
@@ -17,10 +19,11 @@ from jitflow.frontend.numpy.operands import pinned
 from jitflow.frontend.numpy.runtime_sizes import bind, integer
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
-from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Source", "as_source", "traced_enumerate", "traced_range", "traced_reversed", "traced_zip"]
+__all__ = ["Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex", "traced_range",
+           "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Source:
@@ -129,6 +132,36 @@ class Reversed(Source):
         return self.source.item(tracers.size_of(self.span - 1) - position)
 
 
+class Places(Source):
+    """All indices of a shape, the last axis fastest: ``np.ndindex``."""
+
+    def __init__(self, dims: Sequence[Dim]) -> None:
+        self.dims = tuple(dims)
+        self.count = self.span = product(self.dims)
+
+    def item(self, position: Any) -> Any:
+        found: list[Any] = []
+        rest = position
+        for dim in self.dims[:0:-1]:
+            size = tracers.size_of(maximum(dim, 1))  # where a size is 0, there is no item
+            rest, place = rest // size, rest % size
+            found.append(place)
+        return (*([rest] if self.dims else []), *found[::-1])
+
+
+class Placed(Source):
+    """The indices of an array with its elements: ``np.ndenumerate``."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.places = Places([current_trace().resolve(dim) for dim in array.type.dims])
+        self.count, self.span = self.places.count, self.places.span
+
+    def item(self, position: Any) -> Any:
+        place = self.places.item(position)
+        return place, self.array[place]
+
+
 def as_source(thing: Any) -> Source | None:
     """The source that a loop over ``thing`` has, None if Python iterates it: lists, dicts, generators."""
     if isinstance(thing, Source):
@@ -185,6 +218,20 @@ def traced_zip(*iterables: Any, strict: bool = False) -> Any:
     sources = [_needed(iterable) for iterable in iterables]
     found = [source for source in sources if source is not None]
     return Zipped(found) if len(found) == len(sources) else builtins.zip(*iterables, strict=strict)
+
+
+def traced_ndindex(*shape: Any) -> Any:
+    """`numpy.ndindex`."""
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    found = [tracers.as_size(pinned(size)) for size in sizes]
+    if not any(isinstance(size, tracers.Tracer) for size in found):
+        return np.ndindex(*found)
+    return Places([tracers.dim_of(size) for size in found])
+
+
+def traced_ndenumerate(array: Any) -> Any:
+    """`numpy.ndenumerate`."""
+    return Placed(array) if isinstance(array, tracers.ArrayTracer) else np.ndenumerate(array)
 
 
 def traced_reversed(sequence: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
@@ -325,6 +326,14 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     return new(value) if copy else view(value)
 
 
+def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any:
+    number = static_int(count, "count")
+    items = list(iter) if number < 0 else list(islice(iter, number))
+    if len(items) < number:
+        raise UserValueError(f"iterator too short: Expected {number} but iterator had only {len(items)} items.")
+    return array(items, dtype) if items else full(0, 0, dtype)
+
+
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
             like: Any = None) -> Any:  # fmt: skip
     same = isinstance(a, tracers.ArrayTracer) and (dtype is None or np.dtype(dtype) == a.dtype)
@@ -395,6 +404,7 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.fft.fftfreq: fftfreq,
         np.fft.rfftfreq: rfftfreq,
         np.array: array,
+        np.fromiter: fromiter,
         np.asarray: asarray,
         np.asanyarray: asarray,
         np.ascontiguousarray: ascontiguousarray,

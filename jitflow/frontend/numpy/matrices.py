@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.creation import eye, tri
@@ -17,6 +18,7 @@ from jitflow.frontend.numpy.operands import (
     new,
     normalized_axes,
     normalized_axis,
+    pinned,
     read_only_view,
     refuse,
     static_int,
@@ -120,7 +122,7 @@ def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:  # noqa: N803
     array = as_tracer(x)
     if array.ndim != 1:
         raise UserValueError("x must be a one-dimensional array or sequence.")
-    count = static_int(array.shape[0] if N is None else N, "N")
+    count = static_int(array.shape[0] if N is None else tracers.as_size(pinned(N)), "N")
     dtype = np.promote_types(array.dtype, int)
     base = astype(array, dtype)
     columns = [np.ones_like(base)]
