@@ -13,13 +13,13 @@ from jitflow.frontend.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Index, Scalar, Type
-from jitflow.runtime.host_calls import take_exception
+from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
 __all__ = ["failure_handler"]
 
-CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED = 1, 2, 3
+CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED = 1, 2, 3, 4
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
@@ -33,6 +33,8 @@ def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
         op = sites[site]
         if code == ROUTINE_FAILED:
             raise _exception_of_routine(op)
+        if code == INTERRUPTED:
+            raise _interrupt(op)
         raise with_user_frames(_exception(code, op, slots[2:]), op.loc)
 
     return fail
@@ -56,6 +58,12 @@ def _exception_of_routine(op: Op) -> BaseException:
     if isinstance(exception, Exception) and type(as_user_error(exception)) is not UserError:
         return with_user_frames(as_user_error(exception, location=op.loc), op.loc)
     return with_user_frames(exception, op.loc)
+
+
+def _interrupt(op: Op) -> BaseException:
+    """What a signal's handler raised while a loop ran, as a rule KeyboardInterrupt, at that loop."""
+    exception = take_exception() or KeyboardInterrupt()
+    return with_user_frames(exception, op.loc, inner=_frames_of_user(exception.__traceback__))
 
 
 def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from jitflow.ir.bounds import Bounds, Choice
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import Dim, Expression, symbol
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Index, Scalar
 
 __all__ = ["COMPARISONS", "Integers", "is_integer"]
@@ -200,6 +200,8 @@ class Integers:
             return
         if op.name == "logical_not":
             yield from self._told(op.operands[0], not answer)
+        elif op.name == "cast" and op.operands[0].type in (Scalar(BOOL), Scalar(BOOL, True)):
+            yield from self._told(op.operands[0], answer)
         elif (op.name == "logical_and" and answer) or (op.name == "logical_or" and not answer):
             for operand in op.operands:
                 yield from self._told(operand, answer)

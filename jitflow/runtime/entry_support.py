@@ -1,4 +1,4 @@
-"""The functions that all native entries call: checking arrays, reading dicts, making arrays.
+"""The functions that native code calls: checking and making arrays, reading dicts, putting exceptions away, polling.
 
 They stand in one module that is compiled once and never freed, and entries find them in the same
 table as Python's functions. So an entry is little more than a list of calls, and compiles in a
@@ -13,12 +13,15 @@ from functools import cache
 from jitflow.runtime import object_layout as layout
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.pending import keep_exception, keep_raised_text
+from jitflow.runtime.polling import clock_address, poll_text
 from jitflow.runtime.python_api import (
     COMPARE_EQUAL,
     NUMPY_FUNCTIONS,
     PYTHON_FUNCTIONS,
     SUPPORT_FUNCTIONS,
     PythonCalls,
+    api_offset,
     numpy_function,
     python_function,
 )
@@ -36,12 +39,21 @@ def api_table() -> int:
     ]
     table = (ctypes.c_void_p * len(addresses))(*addresses)
     make_immortal(table)
+    make_immortal(keep_exception)
+    variables = {"keeper": id(keep_exception), "poll_api": ctypes.addressof(table), "clock": clock_address()}
+    for name, value in variables.items():
+        ctypes.c_void_p.from_address(code.address(name)).value = value
     return ctypes.addressof(table)
+
+
+def api_address(name: str) -> int:
+    """The address of one function of the table."""
+    return ctypes.c_void_p.from_address(api_table() + api_offset(name)).value or 0
 
 
 def support_text() -> str:
     """The module of support functions."""
-    return "\n".join([_check_array(), _read_dict(), _new_array(), _view_array()])
+    return "\n".join([_check_array(), _read_dict(), _new_array(), _view_array(), keep_raised_text(), poll_text()])
 
 
 # -- arguments -------------------------------------------------------------------------------------

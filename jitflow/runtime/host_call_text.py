@@ -3,11 +3,12 @@
 ``i32 invoke(ptr record, ptr operands, ptr results)`` takes the GIL and calls the routine with the arrays of the last
 call, if the operand words are those of the last call, which the pool sees to; then it looks at what came back: arrays
 or NumPy scalars of the expected dtypes and dims, without gaps. Their bytes are copied into the program's memory. In
-every other case (other words, an exception, a result of another kind, ...) it leaves things as they were and calls the
-Python function `host_calls.CallSite.run` behind `slow`, which knows all cases and notes the arrays for the next call.
+every other case (other words, a result of another kind, ...) it leaves things as they were and calls the function of
+Python's behind `slow`, `host_calls.CallSite.run`, which knows all cases and notes the arrays for the next call.
 
-That repeats the call of a routine that raised or returned something unexpected. Routines of libraries are pure, so it
-gives the same again; callbacks of the user's always go the slow way.
+That repeats the call of a routine that returned something unexpected. Routines of libraries are pure, so it gives the
+same again; callbacks of the user's always go the slow way. An exception, which may be a signal handler's, is put away,
+and the answer is 1.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from jitflow.runtime import object_layout as layout
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import PythonCalls
 
-__all__ = ["RESULT_FIELDS", "SITE_FIELDS", "invoke_text", "site_offset"]
+__all__ = ["RESULT_FIELDS", "SITE_FIELDS", "invoke_text", "site_offset", "slow_invoke_text"]
 
 SITE_FIELDS = (
     "api", "slow", "callable", "arguments", "keywords", "operand_words", "results", "result_type", "fresh", "variable",
@@ -55,14 +56,14 @@ def _invoke() -> str:
     site = _Site(function)
     api = function.load_first("ptr", "%record", site_offset("api"))
     python = PythonCalls(function, api)
-    slow, leave, other, failed = (function.label(hint) for hint in ("slow", "leave", "other", "failed"))
-    state = python.call("i32", "PyGILState_Ensure")
+    slow, unexpected, raised = (function.label(hint) for hint in ("slow", "unexpected", "raised"))
+    given, state = function.stack(3), python.call("i32", "PyGILState_Ensure")
     arguments = site.load("ptr", "arguments")
-    function.require_not(function.is_null(arguments), leave)
+    function.require_not(function.is_null(arguments), slow)
     words = site.load("ptr", "words")
     with function.each_below(site.load("i64", "operand_words")) as place:
         pair = (function.load("i64", function.element(area, place)) for area in ("%operands", words))
-        function.require(function.compare("eq", *pair), leave)
+        function.require(function.compare("eq", *pair), slow)
     callee, keywords = site.load("ptr", "callable"), site.load("ptr", "keywords")
     variable, token = site.load("ptr", "variable"), function.stack(1)
     python.own(arguments)
@@ -73,36 +74,58 @@ def _invoke() -> str:
         made = python.call("ptr", "PyContextVar_Set", f"ptr {variable}", f"ptr {site.load('ptr', 'value')}")
         function.store("ptr", made, token)
     found = python.call("ptr", "PyObject_Call", f"ptr {callee}", f"ptr {arguments}", f"ptr {keywords}")
-    _forget_exception(function, python, found)
+    _keep_exception(function, python, api, found)
     _restore(function, python, variable, token)
     python.release(arguments)
     python.release(keywords)
-    function.require_not(function.is_null(found), leave)
-    _take_results(function, site, api, found, failed)
+    function.require_not(function.is_null(found), raised)
+    _take_results(function, site, api, found, unexpected)
     python.release(found)
-    function.jump(other)
-    function.begin(other)
-    python.run("PyGILState_Release", f"i32 {state}")
-    function.give("i32", "0")
-    function.begin(failed)
+    _finish(function, python, state, "0")
+    function.begin(unexpected)
     python.release(found)
-    function.jump(leave)
-    function.begin(leave)
-    python.run("PyGILState_Release", f"i32 {state}")
     function.jump(slow)
+    function.begin(raised)
+    _finish(function, python, state, "1")
     function.begin(slow)
-    function.give("i32", function.call("i32", site.load("ptr", "slow"), "ptr %record", "ptr %operands", "ptr %results"))
+    _finish(function, python, state, _slow_way(function, python, api, given))
     return function.text()
 
 
-def _forget_exception(function: FunctionText, python: PythonCalls, found: str) -> None:
-    """The slow way raises it again; an interrupt, which comes from outside, is asked for again."""
+def slow_invoke_text() -> str:
+    """The module with the slow way alone, which knows nothing of where objects keep what."""
+    function = FunctionText("i32 @invoke(ptr %record, ptr %operands, ptr %results)")
+    api = function.load_first("ptr", "%record", site_offset("api"))
+    python = PythonCalls(function, api)
+    given, state = function.stack(3), python.call("i32", "PyGILState_Ensure")
+    _finish(function, python, state, _slow_way(function, python, api, given))
+    return function.text()
+
+
+def _finish(function: FunctionText, python: PythonCalls, state: str, answer: str) -> None:
+    python.run("PyGILState_Release", f"i32 {state}")
+    function.give("i32", answer)
+
+
+def _slow_way(function: FunctionText, python: PythonCalls, api: str, given: str) -> str:
+    """Call the Python function with the three addresses, through an area for them; gives 1 if it raised."""
+    slow = _Site(function).load("ptr", "slow")
+    addresses = [
+        python.call("ptr", "PyLong_FromVoidPtr", f"ptr {name}") for name in ("%record", "%operands", "%results")
+    ]
+    for place, address in enumerate(addresses):
+        function.store("ptr", address, given, 8 * place)
+    result = python.call("ptr", "PyObject_Vectorcall", f"ptr {slow}", f"ptr {given}", "i64 3", "ptr null")
+    _keep_exception(function, python, api, result)
+    for reference in (*addresses, result):
+        python.release(reference)
+    return function.let(f"zext i1 {function.is_null(result)} to i32")
+
+
+def _keep_exception(function: FunctionText, python: PythonCalls, api: str, found: str) -> None:
+    """Put away what a call raised that gave null."""
     with function.when(function.is_null(found)):
-        interrupt = function.load("ptr", python.exception("PyExc_KeyboardInterrupt"))
-        interrupted = python.call("i32", "PyErr_ExceptionMatches", f"ptr {interrupt}")
-        with function.when(function.compare("ne", interrupted, "0", "i32")):
-            python.run("PyErr_SetInterrupt")
-        python.run("PyErr_Clear")
+        python.run("keep_raised", f"ptr {api}")
 
 
 def _restore(function: FunctionText, python: PythonCalls, variable: str, token: str) -> None:

@@ -9,7 +9,7 @@ and two areas of 64-bit words:
 
 The trampoline takes the GIL, so that it may be called while a run has released it. Operands are wrapped without copying
 (a callback of the user's, which may keep what it gets, gets copies), and what the routine returns is copied into place.
-An exception waits in this thread's drawer for the failure handler, and the native program ends with a status.
+An exception waits for the failure handler (`pending`), and the native program ends with a status.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import numpy as np
 
 from jitflow.ir.core import Op
 from jitflow.ir.routines import (
+    POLL,
     SITE_PREFIX,
     TRAMPOLINE,
     Routine,
@@ -41,15 +42,15 @@ from jitflow.ir.routines import (
     results_of,
     routine_function,
 )
-from jitflow.runtime.entry_support import api_table
-from jitflow.runtime.host_call_text import RESULT_FIELDS, SITE_FIELDS, invoke_text
+from jitflow.runtime.entry_support import api_address, api_table
+from jitflow.runtime.host_call_text import RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
 from jitflow.runtime.symbols import symbol_address
 
-__all__ = ["CallSite", "LinkedSymbols", "link_symbols", "take_exception"]
+__all__ = ["CallSite", "LinkedSymbols", "link_symbols"]
 
 _ALIGNED, _WRITEABLE = 0x0100, 0x0400
 _WORD = struct.Struct("q")
@@ -218,41 +219,19 @@ class FastRecord:
 # -- what native code calls ------------------------------------------------------------------------
 
 
-class _Drawer(threading.local):
-    exception: BaseException | None = None
-
-
-_DRAWER = _Drawer()
-
-
-def take_exception() -> BaseException | None:
-    """What the last call in this thread that failed raised; None if that was taken already."""
-    exception, _DRAWER.exception = _DRAWER.exception, None
-    return exception
-
-
-def _run_site(record: int, operands: int, results: int) -> int:
-    try:
-        _SITES[record].run(operands, results)
-    except BaseException as exception:  # KeyboardInterrupt as well: native code must end first
-        _DRAWER.exception = exception
-        return 1
-    return 0
+def _run_site(record: int, operands: int, results: int) -> None:
+    _SITES[record].run(operands, results)
 
 
 @cache
 def _slow_way() -> int:
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
-    function = prototype(_run_site)
-    make_immortal(function)
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+    make_immortal(_run_site)
+    return id(_run_site)
 
 
 @cache
 def _trampoline() -> int:
-    if not layout_is_known():
-        return _slow_way()
-    code = NativeCode(invoke_text())
+    code = NativeCode(invoke_text() if layout_is_known() else slow_invoke_text())
     make_immortal(code)
     return code.address("invoke")
 
@@ -275,6 +254,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
     def address(name: str) -> int:
         if name == TRAMPOLINE:
             return _trampoline()
+        if name == POLL:
+            return api_address("poll")
         if not name.startswith(SITE_PREFIX):
             return symbol_address(name)
         owners.append(CallSite(sites[int(name.removeprefix(SITE_PREFIX))]))

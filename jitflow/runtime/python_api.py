@@ -26,19 +26,22 @@ PYTHON_FUNCTIONS = (
     "PyDict_Next",
     "PyDict_SetItem",
     "PyDict_Size",
+    "PyErr_CheckSignals",
     "PyErr_Clear",
     "PyErr_ExceptionMatches",
+    "PyErr_Fetch",
+    "PyErr_NormalizeException",
     "PyErr_Occurred",
-    "PyErr_SetInterrupt",
     "PyErr_SetObject",
     "PyEval_RestoreThread",
     "PyEval_SaveThread",
-    "PyExc_KeyboardInterrupt",
+    "PyException_SetTraceback",
     "PyFloat_FromDouble",
     "PyFunction_GetClosure",
     "PyFunction_GetCode",
     "PyFunction_GetDefaults",
     "PyFunction_GetKwDefaults",
+    "PyGILState_Check",
     "PyGILState_Ensure",
     "PyGILState_Release",
     "PyList_GetItem",
@@ -73,8 +76,8 @@ NUMPY_FUNCTIONS = {
 }
 """Places in NumPy's own table, part of its ABI."""
 
-SUPPORT_FUNCTIONS = ("check_array", "read_dict", "new_array", "view_array")
-"""Functions of `entry_support`."""
+SUPPORT_FUNCTIONS = ("check_array", "read_dict", "new_array", "view_array", "keep_raised", "poll")
+"""Functions of the module that `entry_support` compiles."""
 
 COMPARE_EQUAL = 2
 """Python's `Py_EQ`."""
@@ -82,10 +85,13 @@ COMPARE_EQUAL = 2
 _PLACES = {name: place for place, name in enumerate((*PYTHON_FUNCTIONS, *NUMPY_FUNCTIONS, *SUPPORT_FUNCTIONS))}
 
 
+def api_offset(name: str) -> int:
+    """Where a function stands in the table, in bytes."""
+    return 8 * _PLACES[name]
+
+
 def python_function(name: str) -> int:
-    """The address of a function, or of a variable that holds a class of exceptions, of Python's C API."""
-    if name.startswith("PyExc_"):
-        return ctypes.addressof(ctypes.c_void_p.in_dll(ctypes.pythonapi, name))
+    """The address of a function of Python's C API."""
     return ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
 
 
@@ -119,10 +125,6 @@ class PythonCalls:
         """Call an API function without a result."""
         self._function.run(self._pointer(name), *arguments)
 
-    def exception(self, name: str) -> str:
-        """Where a class of exceptions is kept."""
-        return self._pointer(name)
-
     def own(self, reference: str) -> None:
         """Take a reference of our own to an object."""
         self.run("Py_IncRef", f"ptr {reference}")
@@ -132,7 +134,7 @@ class PythonCalls:
         self.run("Py_DecRef", f"ptr {reference}")
 
     def _pointer(self, name: str) -> str:
-        offset = 8 * _PLACES[name]
+        offset = api_offset(name)
         if not self._ahead:
             return self._function.load("ptr", self._table, offset)
         if name not in self._loaded:

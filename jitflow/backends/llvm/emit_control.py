@@ -18,13 +18,14 @@ from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
 
-__all__ = ["CHECK_FAILED", "CONTROL_EMISSION", "OUT_OF_MEMORY", "report"]
+__all__ = ["CHECK_FAILED", "CONTROL_EMISSION", "OUT_OF_MEMORY", "phi", "report"]
 
 CHECK_FAILED, OUT_OF_MEMORY = 1, 2
 """What the first error slot says, and also the status."""
 
 
-def _phi(type: str, *incoming: tuple[str, str]) -> str:
+def phi(type: str, *incoming: tuple[str, str]) -> str:
+    """What a value is, by the block that was left: pairs of operand and block."""
     return f"phi {type} " + ", ".join(f"[ {operand}, %{block} ]" for operand, block in incoming)
 
 
@@ -43,98 +44,9 @@ def _if(out: Emitter, op: Op) -> Sequence[str]:
     out.begin(join)
     (first, first_block), (second, second_block) = arms
     return [
-        out.let(_phi(register_type(result.type), (first[number], first_block), (second[number], second_block)))
+        out.let(phi(register_type(result.type), (first[number], first_block), (second[number], second_block)))
         for number, result in enumerate(op.results)
     ]
-
-
-# -- for
-
-
-def _is_literal(operand: str) -> bool:
-    return operand.lstrip("-").isdigit()
-
-
-def _before(out: Emitter, position: str, bound: str, step: str) -> str:
-    """Whether a position has not come to the bound yet, in the direction of the step."""
-    if _is_literal(step):
-        predicate = "slt" if int(step) > 0 else "sgt"
-        return out.let(f"icmp {predicate} i64 {position}, {bound}")
-    up = out.let(f"icmp slt i64 {position}, {bound}")
-    down = out.let(f"icmp sgt i64 {position}, {bound}")
-    forward = out.let(f"icmp sgt i64 {step}, 0")
-    return out.let(f"select i1 {forward}, i1 {up}, i1 {down}")
-
-
-def _for(out: Emitter, op: Op) -> Sequence[str]:
-    start, stop, step = (out.operand(value) for value in op.operands[:3])
-    initial = [out.operand(value) for value in op.operands[3:]]
-    (region,) = op.regions
-    over_sizes = _runs_over_sizes(out, step)
-    guard = _before(out, start, stop, step)
-    last = stop if over_sizes else out.call("i64", "llvm.ssub.sat.i64", f"i64 {stop}", f"i64 {step}")
-    body, done, before = out.label("loop"), out.label("done"), out.block
-    out.branch(guard, body, done)
-    out.begin(body)
-    phis = [(_parameter(out, parameter), out.reserve()) for parameter in region.parameters]
-    position = phis[0][0]
-    if over_sizes:
-        out.operands[region.parameters[0]] = position = out.hidden("i64", position)
-    yielded = out.emit_region(region)
-    following = out.let(f"add {'' if over_sizes else 'nsw '}i64 {position}, {step}")
-    more = _before(out, following if over_sizes else position, last, step)
-    latch = out.block
-    out.branch(more, body, done)
-    for (name, line), parameter, first, next_ in zip(
-        phis, region.parameters, [start, *initial], [following, *yielded], strict=True
-    ):
-        out.lines[line] = f"  {name} = {_phi(register_type(parameter.type), (first, before), (next_, latch))}"
-    out.begin(done)
-    return [
-        out.let(_phi(register_type(result.type), (first, before), (last_, latch)))
-        for result, first, last_ in zip(op.results, initial, yielded, strict=True)
-    ]
-
-
-def _runs_over_sizes(out: Emitter, step: str) -> bool:
-    """Whether a loop counts up to a size, which is too small for the sum of position and step to overflow.
-
-    Where it may overflow, there is another turn if the position has not come to ``stop - step``, a bound that
-    saturates: the sum is used only where it is inside the range.
-    """
-    function = out.function
-    return function.layer == "loop" and not function.attributes.get("scalar") and _is_literal(step) and int(step) > 0
-
-
-def _parameter(out: Emitter, value: Value) -> str:
-    """A name for a phi that is written when what comes into it is known."""
-    out.operands[value] = name = f"%p{out.fresh()}"
-    return name
-
-
-# -- while
-
-
-def _while(out: Emitter, op: Op) -> Sequence[str]:
-    """The condition stands at the top, since it may be long, and its block is entered from both sides."""
-    initial = [out.operand(value) for value in op.operands]
-    condition, step = op.regions
-    test, body, done, before = out.label("test"), out.label("while"), out.label("done"), out.block
-    out.jump(test)
-    out.begin(test)
-    phis = [(_parameter(out, parameter), out.reserve()) for parameter in condition.parameters]
-    (proceed,) = out.emit_region(condition)
-    out.branch(proceed, body, done)
-    out.begin(body)
-    for parameter, (name, _) in zip(step.parameters, phis, strict=True):
-        out.operands[parameter] = name
-    yielded = out.emit_region(step)
-    latch = out.block
-    out.jump(test)
-    for (name, line), parameter, first, following in zip(phis, condition.parameters, initial, yielded, strict=True):
-        out.lines[line] = f"  {name} = {_phi(register_type(parameter.type), (first, before), (following, latch))}"
-    out.begin(done)
-    return [name for name, _ in phis]
 
 
 # -- checks
@@ -188,8 +100,6 @@ def _yield(out: Emitter, op: Op) -> Sequence[str]:
 
 CONTROL_EMISSION: dict[str, Emission] = {
     "if": _if,
-    "for": _for,
-    "while": _while,
     "check": _check,
     "call": _call,
     "broadcast_dims": _broadcast_dims,

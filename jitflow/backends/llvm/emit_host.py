@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
+from jitflow.backends.llvm.emit_poll import polls
 from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.slots import from_slot, to_slots
@@ -98,7 +99,12 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
     types = [register_type(result.type) for result in op.results]
     places = [out.stack(text) for text in types]
     arguments = ", ".join(
-        [*(out.typed(operand) for operand in op.operands), *(f"ptr {place}" for place in places), "ptr %error"]
+        [
+            *(out.typed(operand) for operand in op.operands),
+            *(f"ptr {place}" for place in places),
+            "ptr %error",
+            *(["ptr %context"] if polls(kernel) else []),
+        ]
     )
     status = out.let(f'call i32 @"{kernel.name}"({arguments})')
     if can_fail(kernel):

@@ -20,7 +20,7 @@ from jitflow.ir.types import Vector
 if TYPE_CHECKING:
     from jitflow.backends.llvm.ledger import Ledger
 
-__all__ = ["Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix"]
+__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix"]
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "
@@ -239,7 +239,7 @@ def _type_of(argument: str) -> str:
 
 def can_fail(function: Function) -> bool:
     """Whether running a kernel can give a status that is not zero."""
-    return any(op.name in ("check", "broadcast_dims") for op in walk(function.region))
+    return any(op.name in ("check", "broadcast_dims") or "polls" in op.attributes for op in walk(function.region))
 
 
 def intrinsic_suffix(type: Number) -> str:

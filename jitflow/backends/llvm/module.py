@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.table import EMISSION
@@ -112,6 +113,8 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
         out.operands[parameter] = name = f"%a{position}"
         promise = " noalias" if position in unaliased and isinstance(parameter.type, Buffer) else ""
         parameters.append(f"{register_type(parameter.type)}{promise} {name}")
+    if polls(kernel):
+        open_polls(out)
     out.lines.append("  br label %enter")
     out.begin("enter")
     results = out.emit_region(kernel.region)
@@ -122,7 +125,8 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
         # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
         out.do("fence seq_cst")
     out.do("ret i32 0")
-    return out.text(f'hidden i32 @"{kernel.name}"({", ".join([*parameters, "ptr %error"])}) #0')
+    parameters += ["ptr %error", *(["ptr %context"] if polls(kernel) else [])]
+    return out.text(f'hidden i32 @"{kernel.name}"({", ".join(parameters)}) #0')
 
 
 def _called(module: ModuleText, function: Function) -> str:
@@ -140,13 +144,15 @@ def _called(module: ModuleText, function: Function) -> str:
 
 def _parameter_types(kernel: Function) -> list[str]:
     types = [register_type(parameter.type) for parameter in kernel.parameters]
-    return [*types, *("ptr" for _ in kernel.results), "ptr"]
+    return [*types, *("ptr" for _ in kernel.results), "ptr", *(["ptr"] if polls(kernel) else [])]
 
 
 def _host(module: ModuleText, program: Function) -> str:
     out = Emitter(module, program, EMISSION)
     out.ledger = Ledger(program)
     out.ledger.open(out)
+    if polls(program):
+        open_polls(out)
     out.lines.append("  br label %enter")
     out.begin("enter")
     out.emit_region(program.region)

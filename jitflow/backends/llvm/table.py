@@ -7,6 +7,7 @@ from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
 from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
+from jitflow.backends.llvm.emit_loops import LOOP_EMISSION
 from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
 from jitflow.backends.llvm.emitter import Emission
 
@@ -17,6 +18,7 @@ EMISSION: dict[str, Emission] = {
     **MEMORY_EMISSION,
     **LANE_EMISSION,
     **CONTROL_EMISSION,
+    **LOOP_EMISSION,
     **HOST_EMISSION,
     **INVOKE_EMISSION,
 }

@@ -1,6 +1,7 @@
 """Control flow as regions, calls, and the group that fusion makes.
 
 ``yield`` closes every region. ``break`` and early ``return`` are carried flags. These rows serve all three layers.
+``polls`` says after how many turns a loop of machine code asks whether it is to go on.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ CONTROL_OPS = [
     OpDef(
         "for", "operands: start, stop, step (index), then carried values; the region takes the position and the "
         "carried values and yields the next ones; results are the last ones", "any", None, None,
-        attributes=("parallel",), regions=1,
+        attributes=("parallel", "polls"), regions=1,
     ),
     OpDef(
         "while", "operands: carried values; region 0 yields a bool scalar, region 1 the next carried values, both "
-        "taking the carried values; results are the last ones", "any", None, None, regions=2,
+        "taking the carried values; results are the last ones", "any", None, None, attributes=("polls",), regions=2,
     ),
     OpDef(
         "fusion", "ops that become one kernel; the region takes the operands and yields the results. ``reason`` says "

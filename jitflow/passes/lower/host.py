@@ -15,6 +15,7 @@ from jitflow.passes.axes import is_axis_view
 from jitflow.passes.layout import view_layout
 from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
+from jitflow.passes.lower.count import count
 from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.hoist import hoist
 from jitflow.passes.lower.host_call import lower_host_call
@@ -22,6 +23,7 @@ from jitflow.passes.lower.in_place import early_stores
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
+from jitflow.passes.lower.poll import poll
 from jitflow.passes.lower.program import Storage, is_array
 from jitflow.passes.lower.results import ResultPlace, give_results
 from jitflow.passes.lower.scan import lower_accumulation
@@ -76,7 +78,7 @@ class HostLowering(OwningProgram):
             self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels),
         )  # fmt: skip
         if not self.target.distributed:
-            host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
+            host = poll(count(outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))))
         return Lowered(host, places, slots)
 
     def _body(self) -> tuple[tuple[ResultPlace, ...], int]:

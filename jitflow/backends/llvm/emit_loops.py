@@ -1,0 +1,192 @@
+"""Loops.
+
+Everything carried is a phi. A loop is written with its test at the end, behind a guard, which is the form that code
+generation keeps: one jump a turn, and what does not change moves in front of it.
+
+A ``for`` of a kernel that polls and has no such loop inside does not count its turns, which would keep LLVM from making
+vectors of them. If they are not too many, it takes them at once. Otherwise it takes them in pieces and polls between:
+
+    piece: low, carried
+           high = low + min(stop - low, polls * step)
+    turn:  ... from low to high ...
+    end:   high = stop ? done : poll, then the next piece from high on
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitflow.backends.llvm.emit_control import phi
+from jitflow.backends.llvm.emit_poll import call_poll, count_turns, poll_in_time
+from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
+from jitflow.backends.llvm.types import register_type
+from jitflow.ir.core import Op, Value, walk
+
+__all__ = ["LOOP_EMISSION"]
+
+
+# -- for
+
+
+def _is_literal(operand: str) -> bool:
+    return operand.lstrip("-").isdigit()
+
+
+def _before(out: Emitter, position: str, bound: str, step: str) -> str:
+    """Whether a position has not come to the bound yet, in the direction of the step."""
+    if _is_literal(step):
+        predicate = "slt" if int(step) > 0 else "sgt"
+        return out.let(f"icmp {predicate} i64 {position}, {bound}")
+    up = out.let(f"icmp slt i64 {position}, {bound}")
+    down = out.let(f"icmp sgt i64 {position}, {bound}")
+    forward = out.let(f"icmp sgt i64 {step}, 0")
+    return out.let(f"select i1 {forward}, i1 {up}, i1 {down}")
+
+
+def _for(out: Emitter, op: Op) -> Sequence[str]:
+    start, stop, step = (out.operand(value) for value in op.operands[:3])
+    initial = [out.operand(value) for value in op.operands[3:]]
+    guard, last = _before(out, start, stop, step), _last(out, stop, step)
+    body, done = out.label("loop"), out.label("done")
+    leaving: list[tuple[Sequence[str], str]] = [(initial, out.block)]
+    """What is carried, by the block from which the end is reached."""
+    if out.function.layer != "host" and _is_literal(step) and _polls_alone(op):
+        inside = out.label("inside")
+        out.branch(guard, inside, done)
+        out.begin(inside)
+        leaving += _at_once_or_in_pieces(out, op, (start, stop, step), last, initial, done)
+    else:
+        out.branch(guard, body, done)
+        before = out.block
+        out.begin(body)
+        yielded = _turns(out, op, (start, last, step), initial, before, done, polls="polls" in op.attributes)
+        leaving.append((yielded, out.block))
+    out.begin(done)
+    return [
+        out.let(phi(register_type(result.type), *((values[number], block) for values, block in leaving)))
+        for number, result in enumerate(op.results)
+    ]
+
+
+def _polls_alone(op: Op) -> bool:
+    """Whether a loop polls, and none inside it."""
+    return "polls" in op.attributes and not any("polls" in inner.attributes for inner in walk(op.regions[0]))
+
+
+def _last(out: Emitter, stop: str, step: str) -> str:
+    """``stop - step``, which saturates: there is another turn if the position has not come to that.
+
+    Asked in this way the sum of position and step is used only where it is inside the range, so it cannot overflow.
+    """
+    return out.call("i64", "llvm.ssub.sat.i64", f"i64 {stop}", f"i64 {step}")
+
+
+def _turns(
+    out: Emitter, op: Op, span: tuple[str, str, str], initial: Sequence[str], before: str, done: str, *, polls: bool
+) -> list[str]:
+    """The turns over a span (start, last, step), in the block that has begun and is entered from ``before``."""
+    (start, last, step), (region,), body = span, op.regions, out.block
+    phis = [(_parameter(out, parameter), out.reserve()) for parameter in region.parameters]
+    yielded = out.emit_region(region)
+    if polls:
+        poll_in_time(out, op)
+    position = phis[0][0]
+    more = _before(out, position, last, step)
+    following = out.let(f"add nsw i64 {position}, {step}")
+    latch = out.block
+    out.branch(more, body, done)
+    for (name, line), parameter, first, next_ in zip(
+        phis, region.parameters, [start, *initial], [following, *yielded], strict=True
+    ):
+        out.lines[line] = f"  {name} = {phi(register_type(parameter.type), (first, before), (next_, latch))}"
+    return yielded
+
+
+def _at_once_or_in_pieces(
+    out: Emitter, op: Op, span: tuple[str, str, str], last: str, initial: Sequence[str], done: str
+) -> list[tuple[Sequence[str], str]]:
+    """A loop that polls, over a span (start, stop, step) that is not empty; what leaves it, by block."""
+    (start, stop, step), before, stride = span, out.block, abs(int(span[2]))
+    at_once, end, piece = out.label("loop"), out.label("end"), out.label("piece")
+    rest = _distance(out, start, stop, step)
+    short = out.let(f"icmp ule i64 {rest}, {min(op.attributes['polls'] * stride << 8, _LARGEST)}")
+    out.branch(short, at_once, piece, UNLIKELY)
+    with out.cold(piece):
+        pieces = (_pieces(out, op, span, initial, before, done), out.block)
+    out.begin(at_once)
+    yielded = _turns(out, op, (start, last, step), initial, before, end, polls=False)
+    out.begin(end)
+    count_turns(out, op, rest if stride == 1 else out.let(f"udiv i64 {rest}, {stride}"))
+    out.jump(done)
+    return [pieces, (yielded, out.block)]
+
+
+def _distance(out: Emitter, position: str, stop: str, step: str) -> str:
+    return out.let(f"sub i64 {stop}, {position}" if int(step) > 0 else f"sub i64 {position}, {stop}")
+
+
+def _pieces(
+    out: Emitter, op: Op, span: tuple[str, str, str], initial: Sequence[str], before: str, done: str
+) -> list[str]:
+    """The turns piece by piece, with a poll between two; written where `_turns` would be."""
+    (start, stop, step), piece = span, out.block
+    phis = [(f"%p{out.fresh()}", out.reserve()) for _ in (start, *initial)]
+    low, *carried = (name for name, _ in phis)
+    stride = abs(int(step))
+    most = min(op.attributes["polls"], _LARGEST // stride) * stride
+    length = out.call("i64", "llvm.umin.i64", f"i64 {_distance(out, low, stop, step)}", f"i64 {most}")
+    high = out.let(f"{'add' if int(step) > 0 else 'sub'} i64 {low}, {length}")
+    last, turn, end, due = _last(out, high, step), out.label("turn"), out.label("end"), out.label("due")
+    out.jump(turn)
+    out.begin(turn)
+    yielded = _turns(out, op, (low, last, step), carried, piece, end, polls=False)
+    out.begin(end)
+    out.branch(out.let(f"icmp eq i64 {high}, {stop}"), done, due)
+    out.begin(due)
+    call_poll(out, op)
+    again = out.block
+    out.jump(piece)
+    types = ["i64", *(register_type(value.type) for value in op.operands[3:])]
+    for (name, line), type, first, next_ in zip(phis, types, [start, *initial], [high, *yielded], strict=True):
+        out.lines[line] = f"  {name} = {phi(type, (first, before), (next_, again))}"
+    out.block = end
+    return yielded
+
+
+_LARGEST = (1 << 64) - 1
+
+
+def _parameter(out: Emitter, value: Value) -> str:
+    """A name for a phi that is written when what comes into it is known."""
+    out.operands[value] = name = f"%p{out.fresh()}"
+    return name
+
+
+# -- while
+
+
+def _while(out: Emitter, op: Op) -> Sequence[str]:
+    """The condition stands at the top, since it may be long, and its block is entered from both sides."""
+    initial = [out.operand(value) for value in op.operands]
+    condition, step = op.regions
+    test, body, done, before = out.label("test"), out.label("while"), out.label("done"), out.block
+    out.jump(test)
+    out.begin(test)
+    phis = [(_parameter(out, parameter), out.reserve()) for parameter in condition.parameters]
+    (proceed,) = out.emit_region(condition)
+    out.branch(proceed, body, done)
+    out.begin(body)
+    for parameter, (name, _) in zip(step.parameters, phis, strict=True):
+        out.operands[parameter] = name
+    yielded = out.emit_region(step)
+    if "polls" in op.attributes:
+        poll_in_time(out, op)
+    latch = out.block
+    out.jump(test)
+    for (name, line), parameter, first, following in zip(phis, condition.parameters, initial, yielded, strict=True):
+        out.lines[line] = f"  {name} = {phi(register_type(parameter.type), (first, before), (following, latch))}"
+    out.begin(done)
+    return [name for name, _ in phis]
+
+
+LOOP_EMISSION: dict[str, Emission] = {"for": _for, "while": _while}

@@ -1,0 +1,69 @@
+"""Polls: a countdown in the frame, and the call of the runtime where it has come to its end.
+
+Each turn of a loop takes from the countdown, which LLVM keeps in a register, its part of what may go by between two
+polls (``polls``, see `jitflow.passes.lower.poll`). The call is said not to touch the program's memory, so a loop is
+optimised as if it were not there.
+"""
+
+from __future__ import annotations
+
+from jitflow.backends.llvm.emit_control import report
+from jitflow.backends.llvm.emitter import UNLIKELY, Emitter
+from jitflow.ir.core import Function, Op, walk
+from jitflow.ir.routines import POLL
+
+__all__ = ["INTERRUPTED", "call_poll", "count_turns", "open_polls", "poll_in_time", "polls"]
+
+INTERRUPTED = 4
+"""What the first error slot says, and also the status: the exception waits where the runtime has left it."""
+
+_PERIOD = 1 << 16
+
+
+def polls(function: Function) -> bool:
+    """Whether a kernel or host program polls; such a kernel gets the context as its last argument."""
+    return any("polls" in op.attributes for op in walk(function.region))
+
+
+def open_polls(out: Emitter) -> None:
+    """Reserve the countdown, and the word in which the runtime keeps the time of the last poll."""
+    out.entry += [
+        "  %turns = alloca i64, align 8",
+        f"  store i64 {_PERIOD}, ptr %turns, align 8",
+        "  %polled = alloca i64, align 8",
+        "  store i64 0, ptr %polled, align 8",
+    ]
+
+
+def count_turns(out: Emitter, op: Op, turns: str) -> str:
+    """Count turns of a loop, and return what is left."""
+    share = max(_PERIOD // int(op.attributes["polls"]), 1)
+    taken = turns if share == 1 else out.let(f"mul i64 {turns}, {share}")
+    left = out.let(f"sub i64 {out.let('load i64, ptr %turns, align 8')}, {taken}")
+    out.do(f"store i64 {left}, ptr %turns, align 8")
+    return left
+
+
+def poll_in_time(out: Emitter, op: Op) -> None:
+    """Count a turn of a loop, and poll if that is due."""
+    due, proceed = out.label("due"), out.label("on")
+    left = count_turns(out, op, "1")
+    out.branch(out.let(f"icmp sge i64 {left}, 0"), proceed, due, UNLIKELY)
+    with out.cold(due):
+        call_poll(out, op)
+        out.jump(proceed)
+    out.begin(proceed)
+
+
+def call_poll(out: Emitter, op: Op) -> None:
+    """Poll, which may end the function; the countdown starts anew."""
+    address = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(POLL)))}, align 8")
+    effects = "nounwind memory(argmem: readwrite, inaccessiblemem: readwrite)"
+    status = out.let(f"call i32 {address}(ptr %polled) {effects}")
+    out.do(f"store i64 {_PERIOD}, ptr %turns, align 8")
+
+    def fail() -> None:
+        report(out, INTERRUPTED, op, ())
+        out.leave(str(INTERRUPTED))
+
+    out.fail_unless(out.let(f"icmp eq i32 {status}, 0"), fail)
