@@ -29,6 +29,7 @@ from jitflow.passes.promote import promote
 from jitflow.passes.reload import reload
 from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
+from jitflow.passes.split import split
 
 __all__ = ["FUSION_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "Step", "run_passes",
            "tensor_pipeline"]  # fmt: skip
@@ -42,6 +43,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "cse": cse,
     "dce": dce,
     "hoist": hoist,
+    "split": split,
     "contract": contract,
     "snapshot": snapshot,
     "materialize": materialize,
@@ -53,7 +55,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist")
+STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split")
 """What those go through that have variables, loops or branches."""
 
 FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")

@@ -300,8 +300,9 @@ def checked_position(position: Dim, size: Dim, axis: int, *, follows_checks: boo
     needed = -position if back else position + 1
     holds = trace.known(size, ">=", needed)
     message = f"index {{position}} is out of bounds for axis {axis} with size {{size}}"
-    if holds is False and not follows_checks:
-        raise UserIndexError(message.format(position=broadcasting.hint(position), size=broadcasting.hint(size)))
+    index, length = broadcasting.hint(position), broadcasting.hint(size)
+    if holds is False and not follows_checks and index is not None and length is not None:
+        raise UserIndexError(message.format(position=index, size=length))
     if not holds:
         left, right = values.size(size), values.size(needed)
         values.check(
