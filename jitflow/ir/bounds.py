@@ -116,6 +116,8 @@ class Bounds:
             self._known.append(self._monomials.terms(dim))
             self._failed.clear()
             self._note_fact(dim)
+            for more in _sharper(dim):
+                self.learn(more)
 
     def mark(self) -> int:
         """How much is known now, for `forget`."""
@@ -321,6 +323,19 @@ class Bounds:
             rest = dim - factor * symbol(name)
             for bound in (self._lower if rises else self._upper).get(name, ()):
                 yield [(self._monomials.terms(rest + self._monomials.dim(bound) * factor), ())]
+
+
+def _sharper(dim: Dim) -> Iterator[Dim]:
+    """What follows from ``max(x, 0) - 1 >= 0``, say: where the maximum cannot be a number, ``x - 1 >= 0``."""
+    if not isinstance(dim, Expression):
+        return
+    calls = [monomial for monomial, coefficient in dim.terms if coefficient == 1 and len(monomial) == 1]
+    number = next((coefficient for monomial, coefficient in dim.terms if not monomial), 0)
+    for (atom,) in calls:
+        if isinstance(atom, Call) and atom.operator == "max" and len(dim.terms) == 1 + (number != 0):
+            rest = [operand for operand in atom.operands if not isinstance(operand, int) or operand + number >= 0]
+            if len(rest) == 1:
+                yield rest[0] + number
 
 
 def _factor(dim: Dim, atom: Symbol) -> Dim | None:

@@ -22,7 +22,7 @@ from jitflow.ir.dims import Dim, Expression, symbol
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Index, Scalar
 
-__all__ = ["COMPARISONS", "Integers", "is_integer"]
+__all__ = ["COMPARISONS", "Integers", "is_exact", "is_integer"]
 
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 _MOST_TERMS = 8
@@ -202,6 +202,8 @@ class Integers:
             yield from self._told(op.operands[0], not answer)
         elif op.name == "cast" and op.operands[0].type in (Scalar(BOOL), Scalar(BOOL, True)):
             yield from self._told(op.operands[0], answer)
+        elif op.name == "if":
+            yield from self._told_by_branches(op, op.results.index(condition), answer)
         elif (op.name == "logical_and" and answer) or (op.name == "logical_or" and not answer):
             for operand in op.operands:
                 yield from self._told(operand, answer)
@@ -216,6 +218,16 @@ class Integers:
                 yield difference - 1
             if name == "less":
                 yield -difference - 1
+
+    def _told_by_branches(self, op: Op, number: int, answer: bool) -> Iterator[Dim]:
+        """What ``a and b`` and ``a or b`` say, whose second part is computed only if the first does not decide."""
+        decided = op.regions[answer].yielded[number]
+        while (cast := self._producer(decided)) is not None and cast.name == "cast":
+            decided = cast.operands[0]
+        known = None if cast is None or cast.name != "constant" else cast.attributes["value"]
+        if decided is op.operands[0] or known is (not answer):
+            yield from self._told(op.operands[0], answer)
+            yield from self._told(op.regions[not answer].yielded[number], answer)
 
     def bound(self, op: Op) -> None:
         """An op has been reached that gives an integer a name."""
@@ -291,9 +303,7 @@ class Integers:
             step = self._constant(op.operands[1])
             if step is None or step * sign * (1 if op.name == "add" else -1) < 0:
                 return False
-            exact = op.attributes.get("checked") or (
-                abs(step) <= _SMALL_STEP and isinstance(start, int) and abs(start) <= _EARLY
-            )
+            exact = is_exact(op) or (abs(step) <= _SMALL_STEP and isinstance(start, int) and abs(start) <= _EARLY)
             return bool(exact) and self._moves(op.operands[0], carried, start, sign)
         if op.name == ("maximum" if sign > 0 else "minimum"):
             return any(self._moves(operand, carried, start, sign) for operand in op.operands)
@@ -317,6 +327,12 @@ class Integers:
         if op is None or op.name != "constant" or not isinstance(op.attributes["value"], int):
             return None
         return int(op.attributes["value"])
+
+
+def is_exact(op: Op) -> bool:
+    """Whether arithmetic on integers never wraps around: that of Python's ints raises, or has been proved not to."""
+    kind = op.results[0].type
+    return bool(op.attributes.get("checked")) or (isinstance(kind, Scalar) and kind.weak)
 
 
 _OPPOSITE = {

@@ -68,6 +68,16 @@ def test_facts_are_used_and_forgotten() -> None:
     assert not bounds.proves(V)
 
 
+def test_what_a_maximum_that_is_large_enough_says() -> None:
+    bounds = Bounds()
+    bounds.learn(maximum(V, 0) - 1)
+    assert bounds.proves(V - 1)
+    assert not bounds.proves(V - 2)
+    bounds = Bounds()
+    bounds.learn(maximum(V, 3) - 1)
+    assert not bounds.proves(V - 1)
+
+
 def test_choices() -> None:
     bounds = Bounds()
     bounds.choose("$clamped", Choice("max", (V, 0)))
