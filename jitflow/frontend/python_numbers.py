@@ -222,11 +222,17 @@ def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
         return wrap(as_weak(value, I64))
     if dtype == C128:
         raise located(UserTypeError(f"type complex doesn't define __{name}__ method"))
-    check(_no(emit("isnan", value)), ValueError, "cannot convert float NaN to integer")
-    check(_no(emit("isinf", value)), OverflowError, "cannot convert float infinity to integer")
     rounded = emit("rint" if name == "round" else name, value)
-    fits = emit("less", emit("absolute", rounded), number(2.0**63, F64))
-    check(fits, OverflowError, "the int does not fit in 64 bits")
+    large_enough = emit("greater_equal", rounded, number(-(2.0**63), F64))
+    fits = emit("logical_and", large_enough, emit("less", rounded, number(2.0**63, F64)))
+    trace = current_trace()
+    with trace.region() as nothing:
+        pass
+    with trace.region() as failing:
+        check(_no(emit("isnan", value)), ValueError, "cannot convert float NaN to integer")
+        check(_no(emit("isinf", value)), OverflowError, "cannot convert float infinity to integer")
+        check(fits, OverflowError, "the int does not fit in 64 bits")
+    trace.add("if", fits, types=(), regions=(nothing.close((), ()), failing.close((), ())))
     return wrap(as_weak(rounded, I64))
 
 

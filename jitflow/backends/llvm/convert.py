@@ -87,14 +87,22 @@ def _float_to_integer(out: Emitter, type: Number, operand: str, target: DType) -
 
 
 def _float_to_signed(out: Emitter, type: Number, operand: str, target: DType) -> str:
-    text, result = register_type(type), with_element(type, target)
-    magnitude = _magnitude(out, type, operand)
-    bound = splat_literal(type, literal(2.0 ** (target.bits - 1), type.dtype))
-    inside = out.let(f"fcmp olt {text} {magnitude}, {bound}")
+    result = with_element(type, target)
+    inside = _fits(out, type, operand, 2.0 ** (target.bits - 1))
     whole = _convert(out, "fptosi", type, operand, target)
     least = splat_literal(result, str(-(1 << (target.bits - 1))))
     mask = vector_of("i1", lanes_of(type))
     return out.let(f"select {mask} {inside}, {register_type(result)} {whole}, {register_type(result)} {least}")
+
+
+def _fits(out: Emitter, type: Number, operand: str, bound: float) -> str:
+    """Whether a float lies between two bounds; asked of one number as programs ask it, which LLVM then notices."""
+    text = register_type(type)
+    above, below = (splat_literal(type, literal(number, type.dtype)) for number in (-bound, bound))
+    if lanes_of(type):
+        return out.let(f"fcmp olt {text} {_magnitude(out, type, operand)}, {below}")
+    large_enough = out.let(f"fcmp oge {text} {operand}, {above}")
+    return out.let(f"and i1 {large_enough}, {out.let(f'fcmp olt {text} {operand}, {below}')}")
 
 
 def _float_to_unsigned(out: Emitter, type: Number, operand: str) -> str:
