@@ -27,7 +27,8 @@ class Explanation:
     """One specialisation, explained. Print it, or ask it.
 
     ``key``: a line per input: its class. ``guards``: what else is checked at each call. ``facts``: the decisions on
-    sizes that the code rests on, and where they were made. ``fusions``: what became of the program's ops. ``kernels``:
+    sizes that the code rests on, and where they were made. ``loops``: which of the program's loops became native loops,
+    which were unrolled, and why. ``fusions``: what became of the program's ops. ``kernels``:
     the names of the kernels. ``times``: seconds of each stage.
     """
 
@@ -45,6 +46,8 @@ class Explanation:
             if not isinstance(check, ArrayLeaf | ScalarLeaf)
         )
         self.facts = tuple(f"{one.fact} ({one.why}, {one.location})" for one in traced.decisions)
+        loops = sorted(traced.loops, key=lambda loop: (loop.location.file, loop.location.line, loop.location.column))
+        self.loops = tuple(f"{loop.location}: {loop.text}" for loop in loops)
         fused = compilation.fused
         self.fusions = tuple(_fusion_lines(fused)) if fused is not None else ()
         host = compilation.host
@@ -62,6 +65,7 @@ class Explanation:
             "inputs": self.key,
             "guards": self.guards or ("none",),
             "facts about sizes": self.facts or ("none: the code serves all sizes",),
+            **({"loops": self.loops} if self.loops else {}),
             "fusion": self.fusions or ("none: there is nothing to compute",),
             "kernels": self.kernels or ("none",),
             f"compiled in {total * 1e3:.1f} ms": tuple(

@@ -27,7 +27,7 @@ from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
 from jitflow.frontend.storage import Overlap, Restart, Site
 from jitflow.frontend.syntax import is_block, rewritten
-from jitflow.frontend.trace import Decision, Trace, active_trace, recording
+from jitflow.frontend.trace import Decision, LoopDecision, Trace, active_trace, recording
 from jitflow.ir.core import Function
 from jitflow.ir.location import Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
@@ -62,6 +62,7 @@ class TracedFunction:
     argument_slots: int
     results: ResultTree
     decisions: tuple[Decision, ...]
+    loops: tuple[LoopDecision, ...]
     hints: Mapping[str, int]
     """The sizes that were seen at the call that caused the trace."""
 
@@ -154,6 +155,7 @@ def _trace(
         inputs.slots,
         tree,
         tuple(state.decisions),
+        tuple(dict.fromkeys(state.loops)),
         MappingProxyType(dict(state.hints)),
     )
 

@@ -26,7 +26,7 @@ from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
 
-__all__ = ["MOST_TURNS", "Decision", "Trace", "active_trace", "current_trace", "recording"]
+__all__ = ["MOST_TURNS", "Decision", "LoopDecision", "Trace", "active_trace", "current_trace", "recording"]
 
 MOST_TURNS = 2048
 """What cannot be one native loop is unrolled up to so many turns."""
@@ -45,6 +45,14 @@ class Decision:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class LoopDecision:
+    """What became of a loop of the program, where, in words."""
+
+    location: Loc
+    text: str
+
+
 class Trace:
     """The state of one tracing.
 
@@ -60,6 +68,8 @@ class Trace:
         self.parameters: list[Value] = []
         self.hints: dict[str, int] = {}
         self.decisions: list[Decision] = []
+        self.loops: list[LoopDecision] = []
+        """What became of each loop, inner ones first."""
         self.refusals: list[UserError] = []
         """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
         self.storage = Storage(self, place_sites)

@@ -246,7 +246,9 @@ def _discovered(f: Function, init: Any, source: _Stacked) -> tuple[Leaves, list[
             items = [_promoted(*pair) for pair in zip(carry.items, left.items, strict=True)]
             carry = Leaves(tuple(items), carry.shape, carry.rebuild)
 
+    loops = len(current_trace().loops)
     trace_path(run, dict)
+    del current_trace().loops[loops:]
     if not results:
         raise located(UserNotImplementedError("a scan whose every turn raises"))
     return results[0], [_kind(items) for items in zip(*(leaves.items for leaves in results), strict=True)]

@@ -20,6 +20,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.branch import Path, decide, outside_type, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
+from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     Leaves,
@@ -63,21 +64,26 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
     loop = _Loop(cells, state, temporaries, (body.__code__.co_filename, body.__code__.co_firstlineno))
     source = as_source(iterable)
     if source is None:
-        _unrolled(loop, iter(iterable), body, test)
+        turns = _unrolled(loop, iter(iterable), body, test)
+        note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
         return
     count = source.count
     if isinstance(count, int) and count <= FEW_TURNS:
-        _unrolled(loop, map(source.item, range(count)), body, test)
+        turns = _unrolled(loop, map(source.item, range(count)), body, test)
+        note_unrolled(body, "for", turns, "these are few")
         return
     try:
-        loop.roll(lambda position: body(source.item(position)), test, source)
+        carried = loop.roll(lambda position: body(source.item(position)), test, source)
     except _CannotRoll as problem:
         trace, why = current_trace(), "a loop that cannot be one native loop"
         if trace.is_open(count):
             raise problem.error from None
         if trace.number_of(count, why) > MOST_TURNS:
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
-        _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
+        turns = _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
+        note_unrolled(body, "for", turns, problem.reason)
+    else:
+        note_rolled(body, "for", count, carried)
 
 
 def _too_many_turns(error: UserError, count: int) -> UserError:
@@ -96,37 +102,45 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
     if never:
         return
     try:
-        loop.roll(lambda position: body(), test, None)
+        carried = loop.roll(lambda position: body(), test, None)
     except _CannotRoll as problem:
-        for _ in range(MOST_TURNS):
+        for turns in range(MOST_TURNS):
             answer = truth(test())
             if not isinstance(answer, bool):
                 raise problem.error from None
             if not answer:
+                note_unrolled(body, "while", turns, problem.reason)
                 return
             body()
         raise problem.error from None
+    else:
+        note_rolled(body, "while", None, carried)
 
 
-def _unrolled(loop: _Loop, items: Any, body: Body, test: Test | None) -> None:
+def _unrolled(loop: _Loop, items: Any, body: Body, test: Test | None) -> int:
+    """Trace the turns one by one; returns how many."""
+    turns = 0
     for item in items:
         answer = True if test is None else truth(test())
         if answer is False:
             break
+        turns += 1
         if answer is True:
             body(item)
         else:
             assert isinstance(answer, Value)
             turn = partial(body, item)
             decide(answer, turn, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
+    return turns
 
 
 class _CannotRoll(Exception):
-    """Rolling failed; ``error`` is what the user is told if unrolling is out of the question."""
+    """Rolling failed for a ``reason``; ``error`` is what the user is told if unrolling is out of the question."""
 
-    def __init__(self, error: UserError) -> None:
+    def __init__(self, error: UserError, reason: str = "") -> None:
         super().__init__(str(error))
         self.error = error
+        self.reason = reason or error.message
 
 
 @dataclass(eq=False)
@@ -174,15 +188,20 @@ class _Loop:
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
 
-    def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> None:
-        """Trace the loop into a ``for``, or a ``while`` if there is a test. Raises `_CannotRoll`, everything undone."""
+    def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> list[str]:
+        """Trace the loop into a ``for``, or a ``while`` if there is a test; returns the names that it carries.
+
+        Raises `_CannotRoll`, everything undone.
+        """
         trace = current_trace()
         names = (*self.state, *self.temporaries)
         entry, containers, refusals = self.cells.read(names), Containers(self.cells), len(trace.refusals)
         locals_ = [self._local(name, entry[name]) for name in self.state]
         problem: UserError | None = None
+        why, inner = "", len(trace.loops)
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
+            del trace.loops[inner:]
             variables, writes = set(trace.storage.variables), len(trace.storage.written)
             try:
                 turn = self._turn(run, test, source, locals_)
@@ -190,6 +209,7 @@ class _Loop:
                     raise NeedsUnrolling("a list or dict changes in the loop")
                 stable = self._learn(locals_, turn.path)
             except NeedsUnrolling as reason:
+                why = str(reason)
                 problem = located(
                     UserNotImplementedError(
                         f"a loop that cannot be one native loop: {reason}",
@@ -201,16 +221,20 @@ class _Loop:
                 if not error.needs_number:
                     raise
                 problem = error
+                if error.location is not None:
+                    why = f"Python needs a number at {error.location} that a native loop does not know"
             if problem is not None:
                 self.cells.write(entry)
                 containers.restore()
                 del trace.refusals[refusals:]
-                raise _CannotRoll(problem)
+                del trace.loops[inner:]
+                raise _CannotRoll(problem, why)
             outside = {root for root in trace.storage.variables if root not in variables and self._is_outer(root)}
             if stable and not outside:
                 self.cells.write(entry)
                 self._finish(turn, locals_, source, test is not None, writes)
-                return
+                return [slot.name for local in locals_ for slot in local.slots if slot is not None]
+        del trace.loops[inner:]
         raise _CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
 
     # -- one turn ------------------------------------------------------------------------------------
