@@ -21,6 +21,7 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.branch import Path, decide, outside_type, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
 from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
+from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     Leaves,
@@ -153,6 +154,16 @@ class _Local:
     slots: list[Slot | None]
     open_axes: list[set[int]]
     """For each part the axes whose size may change from turn to turn."""
+    single_axes: set[tuple[int, int]] = field(default_factory=set)
+    """The parts and axes among those whose size is 1 before the loop or behind a turn, so that it may repeat."""
+
+    def new_size(self, number: int, axis: int) -> Dim:
+        """A name for a size that may change."""
+        trace = current_trace()
+        size = trace.size("size")
+        if (number, axis) in self.single_axes:
+            trace.found_sizes.add(str(size))
+        return size
 
     def slot(self, number: int) -> Slot | None:
         return self.slots[number]
@@ -288,7 +299,7 @@ class _Loop:
             items = list(local.leaves.items)
             for number, slot in enumerate(local.slots):
                 if slot is not None:
-                    inside = self._opened(slot, local.open_axes[number])
+                    inside = self._opened(slot, local, number)
                     parameter = Value(inside.type, _word(slot.name))
                     parameters.append(parameter)
                     items[number] = result_of(inside, parameter)
@@ -296,13 +307,13 @@ class _Loop:
                 self.cells.set(local.name, local.leaves.rebuild(items))
         return parameters, position
 
-    def _opened(self, slot: Slot, axes: set[int]) -> Slot:
+    def _opened(self, slot: Slot, local: _Local, number: int) -> Slot:
         """The slot as a parameter of a region: the sizes that may change have names of the region's own."""
+        axes = local.open_axes[number]
         if not axes:
             return slot
         assert isinstance(slot.kind, Tensor)
-        trace = current_trace()
-        dims = tuple(trace.size("size") if axis in axes else dim for axis, dim in enumerate(slot.kind.dims))
+        dims = tuple(local.new_size(number, axis) if axis in axes else dim for axis, dim in enumerate(slot.kind.dims))
         return Slot(slot.name, Tensor(slot.kind.dtype, dims), slot.site, slot.as_place, slot.shared)
 
     def _proceed(self, test: Test, position: Any, source: Source | None) -> Value:
@@ -353,6 +364,9 @@ class _Loop:
             visible = trace.is_visible_in(trace.scope)
             changed = {axis for axis, dim in enumerate(kind.dims) if dim in fresh or not visible(dim)} - opened
             opened |= changed
+            local.single_axes |= {
+                (number, axis) for axis in changed if _is_single(before, axis) or _is_single(left, axis)
+            }
             if slot is not None and not changed and _same_but(kind, slot.kind, opened):
                 return True
         elif slot is not None and kind == slot.kind:
@@ -464,14 +478,20 @@ class _Loop:
         kind, opened = slot.type, local.open_axes[number]
         if not isinstance(kind, Tensor | Place) or not opened:
             return kind
-        new = current_trace().size
-        return replace(kind, dims=tuple(new("size") if axis in opened else dim for axis, dim in enumerate(kind.dims)))
+        dims = (local.new_size(number, axis) if axis in opened else dim for axis, dim in enumerate(kind.dims))
+        return replace(kind, dims=tuple(dims))
 
     def _ran(self, source: Source | None) -> Value | None:
         """Whether there was a turn; None where that is known, or nobody can tell."""
         if source is None or current_trace().known(source.count, ">=", 1):
             return None
         return values.emit("greater_equal", values.size(source.count), values.size(1))
+
+
+def _is_single(thing: Any, axis: int) -> bool:
+    """Whether an array, or a type, has the size 1 there."""
+    kind = kind_of(thing)
+    return isinstance(kind, Tensor) and current_trace().known(kind.dims[axis], "==", 1) is True
 
 
 def _know_position(position: Any, source: Source) -> None:
