@@ -19,23 +19,27 @@ __all__ = ["KEY_STEPS", "MULTIPLIERS", "ROUNDS", "philox", "random_high", "rando
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-_WORD = np.uint64(0xFFFFFFFF)
-_HALF = np.uint64(32)
+_WORD = 0xFFFFFFFF
 
 Words = tuple[Any, Any]
 
 
 def philox(key: Any, stream: Any, counter: Any) -> Words:
     """The low and the high 64 bits for a counter whose low half is ``counter`` and whose high half is ``stream``."""
-    key, stream, counter = (np.asarray(word, np.uint64) for word in (key, stream, counter))
-    first, second = np.asarray(key & _WORD), np.asarray(key >> _HALF)
-    a, b, c, d = counter & _WORD, counter >> _HALF, stream & _WORD, stream >> _HALF
+    if not any(np.ndim(word) for word in (key, stream, counter)):  # Python's integers are quicker than single numbers
+        low, high = _philox(int(key), int(stream), int(counter))
+        return np.uint64(low), np.uint64(high)
+    return _philox(*(np.asarray(word, np.uint64) for word in (key, stream, counter)))
+
+
+def _philox(key: Any, stream: Any, counter: Any) -> Words:
+    first, second = key & _WORD, key >> 32
+    a, b, c, d = counter & _WORD, counter >> 32, stream & _WORD, stream >> 32
     for _ in range(ROUNDS):
-        left, right = a * np.uint64(MULTIPLIERS[0]), c * np.uint64(MULTIPLIERS[1])
-        a, b, c, d = (right >> _HALF) ^ b ^ first, right & _WORD, (left >> _HALF) ^ d ^ second, left & _WORD
-        first = (first + np.uint64(KEY_STEPS[0])) & _WORD
-        second = (second + np.uint64(KEY_STEPS[1])) & _WORD
-    return a | (b << _HALF), c | (d << _HALF)
+        left, right = a * MULTIPLIERS[0], c * MULTIPLIERS[1]
+        a, b, c, d = (right >> 32) ^ b ^ first, right & _WORD, (left >> 32) ^ d ^ second, left & _WORD
+        first, second = (first + KEY_STEPS[0]) & _WORD, (second + KEY_STEPS[1]) & _WORD
+    return a | (b << 32), c | (d << 32)
 
 
 def random_low(key: Any, stream: Any, counter: Any) -> Any:

@@ -7,6 +7,7 @@ arithmetic, the same bits. Here is what differs: `Machine` on arrays, and in `ji
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -51,15 +52,15 @@ class Machine:
 
     def count(self, shape: tuple[Any, ...]) -> Any:
         """How many numbers a shape holds, as u64."""
-        return np.uint64(np.prod(shape, dtype=np.uint64))
+        return np.uint64(math.prod(shape))
 
     def indices(self, shape: tuple[Any, ...]) -> Any:
         """The position of each element in C order, as u64."""
-        return np.arange(self.count(shape), dtype=np.uint64).reshape(shape)
+        return np.arange(math.prod(shape), dtype=np.uint64).reshape(shape) if shape else np.uint64(0)
 
     def zeros(self, shape: tuple[Any, ...]) -> Any:
         """A new array of f64 of one axis, with as many elements as ``shape`` holds."""
-        return np.zeros(self.count(shape))
+        return np.zeros(math.prod(shape))
 
     def counters(self, shape: tuple[Any, ...], length: Any) -> Any:
         """A new array of i64: rows of ``length`` for each element of ``shape``."""
