@@ -16,7 +16,7 @@ from jitflow.runtime.plan import (
     IsObject,
     IsType,
     KeysAre,
-    LacksAttribute,
+    Satisfies,
     ScalarLeaf,
 )
 
@@ -96,8 +96,8 @@ def _guard_text(guard: Guard) -> str:
         return f"has {guard.length} items"
     if isinstance(guard, KeysAre):
         return f"has the keys {_short(list(guard.keys))}, in this order"
-    if isinstance(guard, LacksAttribute):
-        return f"has no attribute {guard.name}"
+    if isinstance(guard, Satisfies):
+        return guard.text
     assert isinstance(guard, EqualsConstant)
     return f"equals {_short(guard.value)}"
 

@@ -31,9 +31,9 @@ from jitflow.runtime.plan import (
     Global,
     Guard,
     Item,
-    LacksAttribute,
     Leaf,
     Read,
+    Satisfies,
     ScalarLeaf,
 )
 
@@ -85,7 +85,7 @@ class Inputs:
 
     def guard(self, guard: Guard) -> None:
         """Check this at every call. The same guard again costs nothing."""
-        key = (type(guard), guard.register, guard.name if isinstance(guard, LacksAttribute) else "")
+        key = (type(guard), guard.register, guard.text if isinstance(guard, Satisfies) else "")
         if key not in self._guarded:
             self._guarded.add(key)
             self.checks.append(guard)

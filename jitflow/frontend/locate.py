@@ -10,6 +10,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 
 import numpy as np
@@ -73,10 +74,12 @@ class Locator:
         frame = self._user_frame(sys._getframe(1), stop)
         return NOWHERE if frame is None else self._place(frame)
 
-    def code(self, stop: FrameType | None = None) -> CodeType | None:
-        """The code of the innermost user frame above ``stop``."""
+    def codes(self, stop: FrameType | None = None) -> Iterator[CodeType]:
+        """The user's code that is running above ``stop``, innermost first."""
         frame = self._user_frame(sys._getframe(1), stop)
-        return None if frame is None else frame.f_code
+        while frame is not None:
+            yield frame.f_code
+            frame = self._user_frame(frame.f_back, stop)
 
     def callers(self, stop: FrameType | None = None) -> tuple[Loc, ...]:
         """The places that led to `here`, innermost first."""

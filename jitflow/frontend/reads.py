@@ -65,8 +65,8 @@ from jitflow.runtime.plan import (
     IsType,
     Item,
     KeysAre,
-    LacksAttribute,
     Read,
+    Satisfies,
 )
 
 __all__ = ["Recorder"]
@@ -274,7 +274,7 @@ class Recorder:
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         found = getattr(thing, name, _MISSING)
         if found is _MISSING:
-            self.inputs.guard(LacksAttribute(register, name))
+            self.inputs.guard(Satisfies(register, partial(_lacks_attribute, name), f"has no attribute {name}"))
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
@@ -349,8 +349,10 @@ class Recorder:
             self._cells[id(cell)] = fresh = CellType()  # before it is filled: a function may close over itself
             try:
                 contents = cell.cell_contents
-            except ValueError:
-                return fresh  # still unbound, and stays so for the program
+            except ValueError:  # still unbound, for the program as well
+                register = self.inputs.register(Cell(CellType(cell)), name)
+                self.inputs.guard(Satisfies(register, _is_empty, "is unbound"))
+                return fresh
             if name == "__class__":
                 fresh.cell_contents = contents
             else:
@@ -369,6 +371,9 @@ class Recorder:
         """What a global name means to the program. Raises KeyError where Python would go on to raise NameError."""
         if name in namespace:
             return self.take(namespace[name], Global(namespace, name), name)
+        if name not in self._builtins:
+            register = self.inputs.register(Cell(CellType(namespace)), f"the globals of {namespace.get('__name__')}")
+            self.inputs.guard(Satisfies(register, partial(_lacks_key, name), f"have no {name}"))
         found = self._builtins[name]
         if hasattr(builtins, name):  # the read guards that no global comes to hide it
             register = self.inputs.register(Global(namespace, name), name)
@@ -424,3 +429,18 @@ def _hooks() -> ModuleType:
 def _function_guard(function: FunctionType, register: int) -> FunctionIs:
     keyword_defaults = tuple((function.__kwdefaults__ or {}).items()) or None
     return FunctionIs(register, function.__code__, function.__defaults__, keyword_defaults, function.__closure__)
+
+
+def _lacks_attribute(name: str, thing: Any) -> bool:
+    return not hasattr(thing, name)
+
+
+def _lacks_key(name: str, namespace: dict[str, Any]) -> bool:
+    return name not in namespace
+
+
+def _is_empty(cell: CellType) -> bool:
+    try:
+        return cell.cell_contents is cell
+    except ValueError:
+        return True

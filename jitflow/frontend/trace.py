@@ -169,9 +169,9 @@ class Trace:
         callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
         return error.at(self._locator.here(self._bottom), tuple(callers))
 
-    def running_code(self) -> CodeType | None:
-        """The user's code that is running."""
-        return self._locator.code(self._bottom)
+    def running_code(self) -> tuple[CodeType, ...]:
+        """The user's code that is running, innermost first."""
+        return tuple(self._locator.codes(self._bottom))
 
     def forget(self, error: UserError) -> None:
         """Take back a refusal, because what was refused is not used."""

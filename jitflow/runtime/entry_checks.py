@@ -128,7 +128,7 @@ class CheckWriter:
                 self._check_length(thing, length)
             case p.KeysAre():
                 self._check_keys(check, thing)
-            case p.LacksAttribute():
+            case p.Satisfies():
                 self._ask_python(check, thing)
             case p.EqualsConstant():
                 self._check_constant(check, thing)

@@ -199,8 +199,8 @@ def guard_holds(guard: p.Guard, thing: Any) -> bool:
                 return False
         case p.KeysAre(_, keys):
             return type(thing) is dict and len(thing) == len(keys) and all(map(same_constant, thing, keys))
-        case p.LacksAttribute(_, name):
-            return not hasattr(thing, name)
+        case p.Satisfies(_, test, _):
+            return test(thing)
         case p.EqualsConstant(_, value, expected):
             return type(thing) is expected and same_constant(thing, value)
         case p.FunctionIs():

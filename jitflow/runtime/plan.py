@@ -19,7 +19,7 @@ c128 two. New arrays point to blocks of the pool (`pool.py`), never null, also w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CellType, CodeType
 from typing import Any, Literal
@@ -125,11 +125,12 @@ class KeysAre:
 
 
 @dataclass(frozen=True, eq=False)
-class LacksAttribute:
-    """`getattr(register, name)` raises AttributeError."""
+class Satisfies:
+    """`test(register)` is true, and says ``text`` of it. For questions that are asked rarely: Python answers."""
 
     register: int
-    name: str
+    test: Callable[[Any], bool]
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +157,7 @@ class FunctionIs:
     closure: tuple[CellType, ...] | None = None
 
 
-Guard = IsObject | IsType | HasLength | KeysAre | LacksAttribute | EqualsConstant | FunctionIs
+Guard = IsObject | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
 
 
 # -- leaves: guards that also fill slots -----------------------------------------------------------

@@ -719,3 +719,72 @@ def test_a_class_that_comes_between(make: Make) -> None:
     agrees(compiled, X)
     del Other.forward
     agrees(compiled, X)
+
+
+def test_names_that_come(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(x):
+        try:
+            scale = A_GLOBAL_THAT_COMES
+        except NameError:
+            scale = 1.0
+        try:
+            offset = later
+        except NameError:
+            offset = 0.0
+        return x * scale + offset
+
+    compiled = make(program)
+    agrees(compiled, X)
+    monkeypatch.setitem(globals(), "A_GLOBAL_THAT_COMES", 3.0)
+    agrees(compiled, X)
+    later = 5.0
+    agrees(compiled, X)
+    monkeypatch.delitem(globals(), "A_GLOBAL_THAT_COMES")
+    agrees(compiled, X)
+    del later
+    agrees(compiled, X)
+
+
+def test_objects_that_python_asks(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Values:
+        def __init__(self):
+            self.data = [1.0, 2.0, 3.0]
+
+        def __getitem__(self, i):
+            return self.data[i] * 2
+
+        def __len__(self):
+            return len(self.data)
+
+        def __bool__(self):
+            return len(self.data) > 2
+
+        def __iter__(self):
+            return iter(self.data)
+
+    values = Values()
+
+    def program(x):
+        total = x[0]
+        for i in range(len(values)):
+            total = total + values[i]
+        if values:
+            total = total * 2
+        for value in values:
+            total = total - value * 0.5
+        return total
+
+    compiled = make(program)
+    agrees(compiled, X)
+    values.data[1] = 9.0
+    agrees(compiled, X)
+    values.data.pop()
+    agrees(compiled, X)
+    for name, method in (
+        ("__getitem__", lambda self, i: self.data[i] * 100),
+        ("__len__", lambda self: 1),
+        ("__bool__", lambda self: True),
+        ("__iter__", lambda self: iter([4.0, 5.0])),
+    ):
+        setattr(Values, name, method)
+        agrees(compiled, X)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import dis
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
@@ -22,6 +23,7 @@ from jitflow.frontend.syntax.statements import rewrite_function
 __all__ = ["Rewritten", "is_block", "rewritten", "why_not", "why_plain"]
 
 _BLOCK = "<block>"
+_COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _RESERVED = frozenset({CELL, LAZY, ITEM})
 _GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "or", "ret", "test", "then", "value")
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
@@ -58,13 +60,23 @@ def rewritten(function: FunctionType) -> Rewritten | None:
 
 def why_not(function: FunctionType) -> str:
     """Why a function with control flow is not rewritten; empty if it is, or has none."""
-    return why_plain(function.__code__)
+    return _reason(function.__code__)
 
 
-def why_plain(code: CodeType) -> str:
-    """The same of code that is running, which may be what the rewriting made."""
-    if CELL in code.co_freevars:
-        return ""
+def why_plain(running: Sequence[CodeType]) -> str:
+    """Why the control flow of the innermost of the running code is Python's own; empty if it is not.
+
+    Whatever is defined in a rewritten function was rewritten with it, comprehensions of any function belong to it.
+    """
+    functions = [code for code in running if code.co_name not in _COMPREHENSIONS]
+    for code in functions:
+        owner = code.co_qualname.removesuffix(f".{_BLOCK}")
+        if CELL in code.co_freevars and f"{functions[0].co_qualname}.".startswith(f"{owner}."):
+            return ""
+    return _reason(functions[0]) if functions else ""
+
+
+def _reason(code: CodeType) -> str:
     result = _result(code)
     return "" if isinstance(result, Rewritten) else result
 

@@ -172,8 +172,7 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     """The error for a tracer where Python needs the number itself."""
     if active_trace() is not tracer._trace:
         return escaped(tracer, tracer._trace)
-    code = tracer._trace.running_code()
-    reason = "" if code is None else why_plain(code)
+    reason = why_plain(tracer._trace.running_code())
     found = f"a function whose control flow is not compiled: {reason}" if reason else ""
     error = located(UserNotImplementedError(message, found=found, mend=mend))
     error.needs_number = True
