@@ -133,15 +133,21 @@ def _require_same(what: str, found: Leaves, other: str, expected: Leaves) -> Non
 
 def _text(leaves: Leaves) -> str:
     """A structure with a star for each number or array."""
-    return repr(leaves.rebuild([_STAR] * len(leaves.items)))
+    return _text_of(leaves.shape)
 
 
-class _Star:
-    def __repr__(self) -> str:
+def _text_of(shape: Any) -> str:
+    if shape is None:
         return "*"
-
-
-_STAR = _Star()
+    (kind, keys), parts = shape
+    texts = [_text_of(part) for part in parts]
+    if kind is list:
+        return f"[{', '.join(texts)}]"
+    if kind is tuple:
+        return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+    if kind is dict:
+        return f"{{{', '.join(f'{key!r}: {text}' for key, text in zip(keys, texts, strict=True))}}}"
+    return f"{kind.__name__}({', '.join(texts)})"
 
 
 def _located(error: UserError) -> UserError:

@@ -195,3 +195,16 @@ def test_carried_arrays_are_arrays_of_the_program() -> None:
         assert_same(jitflow.function(program)(*arguments, n), program(*expected, n))
         assert_same(arguments[0], expected[0])
         assert_same(arguments[1], expected[1])
+
+
+def test_structures_in_messages() -> None:
+    rng = jitflow.random.Generator(0)
+
+    def program(x, n):
+        start = {"a": (x,), "b": [n, rng], "c": State(x, n)}
+        return jitflow.fori_loop(0, n, lambda i, carry: (carry, carry["a"]), start)
+
+    for run in (program, jitflow.function(program)):
+        with pytest.raises(TypeError, match="body_fun returns another structure than it gets") as caught:
+            run(X, 3)
+        assert "expected: {'a': (*,), 'b': [*, Generator(*)], 'c': State(*, *)}" in caught.value.__notes__[0]
