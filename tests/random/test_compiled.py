@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -99,6 +102,31 @@ def test_new_sizes_and_parameters_compile_nothing() -> None:
         G.state[:] = start
         np.testing.assert_array_equal(found, program(n, scale))
     assert compiled.cache_info().misses == 1
+
+
+PROGRAM = """
+import jitflow
+rng = jitflow.random.Generator(11)
+
+@jitflow.function
+def draw(n):
+    return rng.gamma(2.5, size=n) * rng.normal(), rng.integers(0, 100, n)
+
+print(type(draw).__name__, [array.tobytes() for array in draw(5)])
+"""
+
+
+def test_disabled_programs_draw_the_same() -> None:
+    outputs = []
+    for disable in ("0", "1"):
+        environment = {**os.environ, "JITFLOW_DISABLE": disable}
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=environment
+        )
+        outputs.append(done.stdout.split(" ", 1))
+    (compiled, found), (plain, expected) = outputs
+    assert compiled != plain == "function"
+    assert found == expected
 
 
 # -- where a generator may be -------------------------------------------------------------------------------
