@@ -1,28 +1,29 @@
-"""Splitting: a loop over elements runs up to the first turn whose checks fail without these checks, the rest with them.
+"""Splitting: a loop over elements runs without the checks that fail only from some turn on, up to that turn.
 
-An index that grows with the position of the loop comes to the end of an array at a turn that is known before the first.
-Up to there its check holds in every turn, so that nothing stands in the way of LLVM's vectors; the turns behind it, of
-which the first raises, are a loop of their own, as it was.
+An index that grows with the position of the loop comes to the end of an array at a turn that is known beforehand. Up
+to there its check holds in every turn, so that nothing stands in the way of LLVM's vectors. If the loop comes to that
+turn, the turn follows with all its checks, one of which raises.
 
     for %0, %n, %1 (%i: index[i]) {                  %b = maximum (minimum %n, %m), %0
       %2: index[i + 1] = size {dim=i + 1}            for %0, %b, %1 (%k: index[k]) {
       %3: bool = greater_equal %m, %2         ->       ... without the check ...
       check %3, %i, %m {error="IndexError"}          }
-      ...                                            for %b, %n, %1 (%i: index[i]) {
-    }                                                  ... as before ...
+      ...                                            if %b < %n () {
+    }                                                  ... a turn as before, at %b ...
                                                      }
 
-A check of sizes from outside of the loop decides whether the first loop turns at all. It looks at innermost loops over
+A check of sizes from outside of the loop decides whether the loop turns at all. It looks at innermost loops over
 elements only, where a check costs as much as the rest, and at checks that every turn comes to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, Expression, Symbol, substitute, symbol, symbols
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index, Place, Scalar, Tensor, dims_of
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
 
@@ -55,7 +56,7 @@ class _Splitting:
     def parts(self, loop: Op) -> list[Op]:
         """What stands for a loop."""
         position = loop.regions[0].parameters[0]
-        start, stop, step = loop.operands[:3]
+        start, _, step = loop.operands[:3]
         name = _dim(position)
         if not isinstance(name, Expression) or _dim(step) != 1 or _dim(start) is None:
             return [loop]
@@ -68,7 +69,24 @@ class _Splitting:
         body = Region(loop.regions[0].parameters, tuple(op for op in loop.regions[0].ops if op not in checks))
         operands = (start, end, step, *loop.operands[3:])
         first = clone_op(replace(loop, regions=(body,)), {}, {str(name): symbol(fresh)}, operands)
-        return [*builder.ops, first, replace(loop, operands=(end, stop, step, *first.results))]
+        builder.ops.append(first)
+        self.last_turn(loop, end, first.results, builder)
+        return builder.ops
+
+    def last_turn(self, loop: Op, end: Value, carried: Sequence[Value], builder: Builder) -> None:
+        """The turn at ``end``, if the loop comes to it: one of its checks fails."""
+        position, *parameters = loop.regions[0].parameters
+        more = builder.make("less", end, loop.operands[1])
+        before, builder.ops = builder.ops, []
+        number = builder.make("cast", end, dtype=I64)
+        values = {position: builder.make("to_index", number, binds=str(_dim(position)))}
+        values.update(zip(parameters, carried, strict=True))
+        builder.ops += [clone_op(op, values) for op in loop.regions[0].body]
+        turn = builder.region((), [values.get(value, value) for value in loop.regions[0].yielded])
+        nothing = builder.region((), carried)
+        builder.ops = before
+        builder.add("if", more, types=[value.type for value in loop.results], regions=(turn, nothing))
+        builder.ops[-1] = replace(builder.ops[-1], results=loop.results)
 
     def end(self, loop: Op, known: list[Dim], name: str, builder: Builder) -> Value:
         """The position up to which dims are at least 0; the start if not even there."""
