@@ -103,6 +103,7 @@ class Inputs:
         value = self._parameter(Tensor(kind.dtype, dims), path)
         if self._overlap is not None:
             self.trace.storage.place(value)  # what others write shows in it
+            self.trace.storage.overlaps(value)
         if not kind.writeable:
             self.trace.storage.protect(value)
         return wrap(value, owned=False)

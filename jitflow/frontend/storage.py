@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Op, Value
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor, Variable
 
 if TYPE_CHECKING:
@@ -80,6 +81,8 @@ class Storage:
         self._protected: set[Value] = set()
         self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
+        self._callers = Value(Tensor(I64, ()))
+        """Stands for the memory of all arguments that overlap."""
         self.homes: dict[Value, Scope] = {}
         """The region in which an array was made."""
         self.variables: dict[Value, Value] = {}
@@ -103,6 +106,10 @@ class Storage:
     def make_read_only(self, value: Value) -> None:
         """The program gets an array that shows ``value``, a view, and may not write to it."""
         self._read_only.add(value)
+
+    def overlaps(self, value: Value) -> None:
+        """The array that the caller passes as ``value`` may show what other arguments show."""
+        self.arrive(value, [self._callers])
 
     def note(self, op: Op) -> None:
         """An op was recorded."""

@@ -77,6 +77,20 @@ def reads_what_a_path_left_unbound(u, k):
     return u
 
 
+def returns_what_one_path_leaves(u, k):
+    for i in range(2, k):
+        if i > i:
+            return k, u[i], k
+    return k, u[0], k
+
+
+def swaps_views_of_what_it_scales(u, v, a, k):
+    for _ in range(k):
+        u, v = v, u
+        a *= u
+    return k
+
+
 def raises_its_own(u):
     raise OwnError("at once")
 
@@ -100,9 +114,18 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (selects_before_a_branch, [(_array(), _array(), k) for k in (2, 3)]),
     (steps_back_to_a_bound, [(_array(), k) for k in (3, -3, 9, 0)]),
     (reads_what_a_path_left_unbound, [(_array(), k) for k in (1, 6, 4)]),
+    (returns_what_one_path_leaves, [(_array(), k) for k in (4, 1)]),
     (raises_its_own, [(_array(),)]),
     (counts_before_it_binds, [(_array(),)]),
 ]
+
+
+def test_arguments_that_overlap_are_one_memory() -> None:
+    compiled = jitflow.function(swaps_views_of_what_it_scales)
+    ours, theirs = np.arange(1.0, 17.0).reshape(4, 4), np.arange(1.0, 17.0).reshape(4, 4)
+    for program, a in ((compiled, ours), (swaps_views_of_what_it_scales, theirs)):
+        program(a[0], a[:, 1], a, 3)
+    assert_same(ours, theirs)
 
 
 def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:

@@ -74,9 +74,8 @@ class _Rewriting:
         head = [body.pop(0)] if _is_docstring(body[0]) else []
         body = prepared(body, scope, self._fresh)
         unbound = maybe_unbound(body, scope)
-        names = set(scope.bound)
         body, self._stops = without_jumps(body, scope, self._fresh)
-        overtaken = {node for node in maybe_unbound(body, scope) - unbound if scope.spell(node.id) in names}
+        overtaken = maybe_unbound(body, scope) - unbound
         self._expressions = self._make_expressions(unbound, overtaken)
         self._live = Liveness(body, scope, self._stops).live
         body = self._block(body) or [ast.Pass()]
