@@ -77,6 +77,45 @@ def reads_what_a_path_left_unbound(u, k):
     return u
 
 
+def asks_before_some_turn_binds(u, n):
+    for i in range(n):
+        if u[i] > 2:
+            e = u[i]
+        t = e
+    return t
+
+
+def writes_to_what_the_last_turn_bound(u, n):
+    for i in range(n):
+        if i > 1:
+            p[0] += 1  # noqa: F821
+        p = u
+    return p.sum()
+
+
+def binds_in_a_while(u, n):
+    i = 0
+    while i < n:
+        q = u[i]
+        i += 1
+    return q
+
+
+def binds_in_an_inner_branch(u, n):
+    if n > 2:
+        n = n - 1
+        if n > 3:
+            q = u[0]
+    return q
+
+
+def binds_in_an_inner_loop(u, n):
+    for i in range(n):
+        for j in range(i):
+            q = j
+    return q
+
+
 def returns_what_one_path_leaves(u, k):
     for i in range(2, k):
         if i > i:
@@ -115,6 +154,16 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (steps_back_to_a_bound, [(_array(), k) for k in (3, -3, 9, 0)]),
     (reads_what_a_path_left_unbound, [(_array(), k) for k in (1, 6, 4)]),
     (returns_what_one_path_leaves, [(_array(), k) for k in (4, 1)]),
+    *(
+        (program, [(_array(start), n) for n in (0, 1, 2, 3, 5) for start in (0, 3)])
+        for program in (
+            asks_before_some_turn_binds,
+            writes_to_what_the_last_turn_bound,
+            binds_in_a_while,
+            binds_in_an_inner_branch,
+            binds_in_an_inner_loop,
+        )
+    ),
     (raises_its_own, [(_array(),)]),
     (counts_before_it_binds, [(_array(),)]),
 ]

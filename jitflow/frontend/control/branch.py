@@ -38,10 +38,11 @@ from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
-from jitflow.ir.types import Place, Tensor, Type
+from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "or_", "outside_type", "trace_path"]
+__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "or_", "outside_type", "trace_path", "whether_bound"]
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
@@ -196,7 +197,7 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
     def merge(name: str, things: list[Any]) -> Callable[[Sequence[Any]], Any]:
         """Decide on one leaf; returns what makes the program's object of the results."""
         live = [thing for path, thing in zip(paths, things, strict=True) if not path.ended]
-        if not live:
+        if all(thing is UNBOUND for thing in live):
             return lambda results: UNBOUND
         if len(live) == len(paths) and agreeing(live):
             return lambda results: live[0]
@@ -218,21 +219,38 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
         holds = condition if flags[0] else values.emit("logical_not", condition)
         return lambda results: MaybeUnbound(results[position], holds)
 
+    partly: list[str] = []
     for name in names:
-        things = [_resolved(path.locals.get(name, UNBOUND)) for path in paths]
-        finish[name] = _by_leaves(name, things, paths, merge)
+        things = [path.locals.get(name, UNBOUND) for path in paths]
+        finish[name] = _by_leaves(name, [*map(_resolved, things)], paths, merge)
+        if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
+            partly.append(name)
+    for items, path in zip(yielded, paths, strict=True):
+        with trace.region(path.scope):
+            items += [whether_bound(True if path.ended else path.locals.get(name, UNBOUND)) for name in partly]
     regions = tuple(
         path.scope.close((), items) for path, items in zip(paths, yielded, strict=True)
     )  # fmt: skip
-    types = [outside_type(slot.type) for slot in slots]
-    found = trace.add("if", condition, types=types, regions=regions, names=[_hint(slot.name) for slot in slots])
+    types = [*(outside_type(slot.type) for slot in slots), *(Scalar(BOOL) for _ in partly)]
+    hints = [_hint(name) for name in (*(slot.name for slot in slots), *(f"{name} is bound" for name in partly))]
+    found = trace.add("if", condition, types=types, regions=regions, names=hints)
     results = []
-    for slot, value, arrays in zip(slots, found, arriving, strict=True):
+    for slot, value, arrays in zip(slots, found[: len(slots)], arriving, strict=True):
         trace.storage.arrive(value, arrays)
         if isinstance(value.type, Tensor | Place):
             slot.kind = Tensor(value.type.dtype, value.type.dims)
         results.append(result_of(slot, value))
-    return {name: make(results) for name, make in finish.items()}
+    made = {name: make(results) for name, make in finish.items()}
+    bits = zip(partly, found[len(slots) :], strict=True)
+    return made | {name: MaybeUnbound(_resolved(made[name]), bit) for name, bit in bits}
+
+
+def whether_bound(thing: Any) -> Value:
+    """Whether what a local holds is bound, as a value."""
+    if isinstance(thing, MaybeUnbound):
+        found = thing.condition
+        return values.emit("cast", found, dtype=BOOL) if values.is_weak(found) else found
+    return values.constant(thing is not UNBOUND, BOOL)
 
 
 def _require_common_rank(name: str, things: Sequence[Any]) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.branch import Path, decide, outside_type, trace_path
+from jitflow.frontend.control.branch import Path, decide, outside_type, trace_path, whether_bound
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
 from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.kinds import kind_of
@@ -40,7 +40,7 @@ from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers.base import located
-from jitflow.ir.core import Value
+from jitflow.ir.core import Op, Value, walk
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Index, Place, Scalar, Tensor
@@ -156,6 +156,16 @@ class _Local:
     """For each part the axes whose size may change from turn to turn."""
     single_axes: set[tuple[int, int]] = field(default_factory=set)
     """The parts and axes among those whose size is 1 before the loop or behind a turn, so that it may repeat."""
+    before: Any = None
+    """What the local was before the loop, which may be unbound."""
+    bits: list[Value] = field(default_factory=list)
+    """The parameters of the turn, and of its condition, that say whether it is bound; see `_Loop._bits`."""
+
+    @property
+    def may_be_unbound(self) -> bool:
+        """Whether it is carried, and turns may begin without it."""
+        unbound = self.before is UNBOUND or isinstance(self.before, MaybeUnbound)
+        return unbound and any(slot is not None for slot in self.slots)
 
     def new_size(self, number: int, axis: int) -> Dim:
         """A name for a size that may change."""
@@ -253,7 +263,7 @@ class _Loop:
     def _local(self, name: str, thing: Any) -> _Local:
         entry = thing.thing if isinstance(thing, MaybeUnbound) else thing
         leaves = flatten(entry)
-        local = _Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items])
+        local = _Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
         for number, item in enumerate(leaves.items):
             if item is not UNBOUND and not isinstance(item, tracers.ArrayTracer):
                 kind = _number_kind(item)
@@ -274,6 +284,8 @@ class _Loop:
         condition: Scope | None = None
         condition_parameters: list[Value] = []
         proceed: Value | None = None
+        for local in locals_:
+            local.bits = []
         if test is not None:
             with trace.region() as condition:
                 condition_parameters, position = self._enter(locals_, source, counted=source is not None)
@@ -304,7 +316,11 @@ class _Loop:
                     parameters.append(parameter)
                     items[number] = result_of(inside, parameter)
             if any(slot is not None for slot in local.slots):
-                self.cells.set(local.name, local.leaves.rebuild(items))
+                thing = local.leaves.rebuild(items)
+                if local.may_be_unbound:
+                    local.bits.append(Value(Scalar(BOOL), f"{_word(local.name)}_is_bound"))
+                    thing = MaybeUnbound(thing, local.bits[-1])
+                self.cells.set(local.name, thing)
         return parameters, position
 
     def _opened(self, slot: Slot, local: _Local, number: int) -> Slot:
@@ -389,6 +405,15 @@ class _Loop:
         types = [outside_type(self._outer_kind(local, number)) for local in locals_
                  for number, slot in enumerate(local.slots) if slot is not None]  # fmt: skip
         hints = [_word(slot.name) for slot in slots]
+        partly = self._bits(turn, locals_, tested)
+        for local in partly:
+            initial.append(whether_bound(local.before))
+            with trace.region(path.scope):
+                yielded.append(whether_bound(True if path.ended else path.locals[local.name]))
+            types.append(Scalar(BOOL))
+            hints.append(f"{_word(local.name)}_is_bound")
+            turn.parameters.append(local.bits[-1])
+            turn.condition_parameters += local.bits[:-1]
         found: Sequence[Value]
         if tested:
             found = self._add_while(turn, initial, yielded, types, hints, counted)
@@ -397,6 +422,8 @@ class _Loop:
             region = path.scope.close(turn.parameters, yielded)
             bounds = [values.size(0), values.size(source.count), values.size(1)]
             found = trace.add("for", *bounds, *initial, types=types, regions=(region,), names=hints)
+        bits = {local.name: value for local, value in zip(partly, found[len(slots) :], strict=True)}
+        found = found[: len(slots)]
         for flow, value in zip(flows, found, strict=True):
             trace.storage.arrive(value, flow.arrays)
         results = iter(zip(slots, found, strict=True))
@@ -416,7 +443,25 @@ class _Loop:
                     items[number] = result_of(outside, value)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
-                self.cells.set(local.name, MaybeUnbound(thing, ran) if unbound and ran is not None else thing)
+                holds = bits.get(local.name, ran if unbound else None)
+                self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
+
+    def _bits(self, turn: _Turn, locals_: list[_Local], tested: bool) -> list[_Local]:
+        """The locals of which turns hand on whether they are bound.
+
+        There is no need to where each turn binds the local before it asks: then it is bound if there was a turn.
+        """
+        scopes = [scope for scope in (turn.path.scope, turn.condition) if scope is not None]
+        asked = {operand for scope in scopes for op in _all(scope.builder.ops) for operand in op.operands}
+        found = []
+        for local in locals_:
+            left = turn.path.locals.get(local.name, UNBOUND)
+            binds = (
+                not tested and local.before is UNBOUND and left is not UNBOUND and not isinstance(left, MaybeUnbound)
+            )
+            if local.may_be_unbound and (turn.path.ended or not binds or not asked.isdisjoint(local.bits)):
+                found.append(local)
+        return found
 
     def _flows(self, turn: _Turn, locals_: list[_Local], counted: bool) -> Iterator[_Flow]:
         """What is carried, in the order of the parameters."""
@@ -492,6 +537,14 @@ def _is_single(thing: Any, axis: int) -> bool:
     """Whether an array, or a type, has the size 1 there."""
     kind = kind_of(thing)
     return isinstance(kind, Tensor) and current_trace().known(kind.dims[axis], "==", 1) is True
+
+
+def _all(ops: Sequence[Op]) -> Iterator[Op]:
+    """The ops, and those in their regions."""
+    for op in ops:
+        yield op
+        for region in op.regions:
+            yield from walk(region)
 
 
 def _know_position(position: Any, source: Source) -> None:

@@ -11,7 +11,7 @@ from tests.truth.whole.writer import Text, Writer
 __all__ = ["program_of"]
 
 
-def program_of(seed: int, length: int = 5) -> tuple[Text, Sequence[Call]]:
+def program_of(seed: int, length: int = 3) -> tuple[Text, Sequence[Call]]:
     """The program of a seed."""
     choose = random.Random(seed).randrange
     return Writer(choose, length).program(), calls(choose)

@@ -1,4 +1,4 @@
-"""``python -m tests.truth.whole.reduce SEED`` prints a small program that goes wrong as the seed's does."""
+"""``python -m tests.truth.whole.reduce SEED [LENGTH]`` prints a small program that goes wrong as the seed's does."""
 
 from __future__ import annotations
 
@@ -134,16 +134,15 @@ def _give_up(*_: object) -> None:
 
 
 def main() -> None:
-    """Reduce the programs of the seeds given."""
+    """Reduce the program of a seed."""
     signal.signal(signal.SIGALRM, _give_up)
-    for seed in map(int, sys.argv[1:]):
-        text, calls = program_of(seed)
-        source, calls, how = reduced(text, calls)
-        print(f"# seed {seed}: {how or 'nothing is wrong'}\n{source}\n{calls}")
-        try:
-            check(source, text.parameters, calls)
-        except (Wrong, Refused) as problem:
-            print(f"{type(problem).__name__}: {problem}\n")
+    text, calls = program_of(*map(int, sys.argv[1:]))
+    source, calls, how = reduced(text, calls)
+    print(f"{source}\n{calls}\n{how or 'nothing is wrong'}")
+    try:
+        check(source, text.parameters, calls)
+    except (Wrong, Refused) as problem:
+        print(f"{type(problem).__name__}: {problem}")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ __all__ = ["Statements"]
 class Statements(Expressions):
     """Appends statements to ``lines``, and knows what they bind."""
 
-    def __init__(self, choose: Callable[[int], int], length: int = 5) -> None:
+    def __init__(self, choose: Callable[[int], int], length: int = 3) -> None:
         super().__init__(choose)
         self.length = length
         self.lines: list[str] = []
