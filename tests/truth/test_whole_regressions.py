@@ -130,6 +130,14 @@ def swaps_views_of_what_it_scales(u, v, a, k):
     return k
 
 
+def returns_one_of_two_arguments(u, v, s):
+    e = v | u
+    if s:
+        v = u
+    u[2] = e[2]
+    return v
+
+
 def raises_its_own(u):
     raise OwnError("at once")
 
@@ -175,6 +183,16 @@ def test_arguments_that_overlap_are_one_memory() -> None:
     for program, a in ((compiled, ours), (swaps_views_of_what_it_scales, theirs)):
         program(a[0], a[:, 1], a, 3)
     assert_same(ours, theirs)
+
+
+def test_one_of_two_arguments_is_a_view_of_it() -> None:
+    compiled = jitflow.function(returns_one_of_two_arguments)
+    for size in (7, 7, 17, 17):
+        u, v = np.arange(size), np.arange(size)
+        for other, choice in ((u, 1.0), (v, 1.0), (v, 0.0)):
+            found = compiled(u, other, choice)
+            assert np.shares_memory(found, u if choice else other)
+            assert not found.flags.owndata or found is u or found is other
 
 
 def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:

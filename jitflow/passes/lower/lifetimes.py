@@ -49,14 +49,16 @@ class Lifetimes:
             pass
 
     def _spread(self, region: Region, owned: Sequence[Value]) -> bool:
-        """Pass roots on from operands to results; whether a place has learnt of new ones."""
+        """Pass roots on from operands to results; whether one has learnt of new ones."""
         for parameter in owned:
             if isinstance(parameter.type, Tensor | Variable | Place):
                 self._make_root(parameter, region)
         changed = False
         for op in region.ops:
             if "view" in op.definition.traits or op.name == "load":
-                self._roots[op.result] = self.roots(op.operands[0])
+                shown = self.roots(op.operands[0])
+                changed |= shown != self.roots(op.result)
+                self._roots[op.result] = shown
                 self.shown[op.result] = op.operands[0]
                 continue
             if not op.regions or op.name == "fusion":
