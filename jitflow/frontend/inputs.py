@@ -19,6 +19,7 @@ from jitflow.frontend.tracers import wrap
 from jitflow.ir.core import Fact, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
+from jitflow.ir.layout import gaps
 from jitflow.ir.types import Index, Scalar, Tensor, Variable
 from jitflow.runtime.dtypes import slot_count
 from jitflow.runtime.plan import (
@@ -101,6 +102,9 @@ class Inputs:
         self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
         self.slots += 1 + 2 * kind.rank
         value = self._parameter(Tensor(kind.dtype, dims), path)
+        self.trace.storage.classes[value] = position, kind.layout
+        for fact in gaps(position, Tensor(kind.dtype, dims), kind.layout):
+            self.trace.establish(fact)
         if self._overlap is not None:
             self.trace.storage.place(value)  # what others write shows in it
             self.trace.storage.overlaps(value)

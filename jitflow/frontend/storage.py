@@ -16,7 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from jitflow.errors import UserValueError
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.frontend.imitations import Imitations
+from jitflow.frontend.parts import Parts
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor, Variable
@@ -93,6 +95,12 @@ class Storage:
         """The arrays of several paths that a merged array may be."""
         self._copied: dict[Value, Site] = {}
         """Roots of arrays that were merged as values although other names may show them, and where."""
+        self.classes: dict[Value, tuple[int, str]] = {}
+        """The position and the layout class of parameters that are arrays."""
+        self.makers: dict[Value, Op] = {}
+        """The op that made an array."""
+        self.imitations = Imitations(self)
+        self.parts = Parts(trace, self)
 
     def note_parameter(self, value: Value) -> None:
         """The caller passes ``value``."""
@@ -116,6 +124,7 @@ class Storage:
         for result in op.results:
             if isinstance(result.type, Tensor):
                 self.homes[result] = self._trace.scope
+                self.makers[result] = op
         if "view" in op.definition.traits and isinstance(op.operands[0].type, Tensor):
             self._views[op.results[0]] = op
 
@@ -127,13 +136,17 @@ class Storage:
             value = self._shown_by(value)
         return value
 
+    def source(self, value: Value) -> Op | Value | None:
+        """What an array is a view of: the op that views it, or the array that it was read from."""
+        return self._views.get(value)
+
     def _shown_by(self, value: Value) -> Value:
         source = self._views[value]
         return source.operands[0] if isinstance(source, Op) else source
 
     def show(self, value: Value) -> None:
         """The program gets an array object that shows ``value``; a second one shares it, a view shares its source."""
-        if value in self._shown:
+        if value in self._shown or value in self._held:
             self._shared.add(value)
         self._shown.add(value)
         while value in self._views:
@@ -145,9 +158,9 @@ class Storage:
         self._held.add(self.root(value))
 
     def is_held(self, value: Value) -> bool:
-        """Whether the elements of ``value`` are those of a parameter or of an array that the program holds alone."""
+        """Whether the elements of ``value`` are those of a parameter, or of an array that the program holds."""
         root = self.root(value)
-        return root in self._held or self.is_parameter(root)
+        return root in self._held or self.is_parameter(root) or root in self.merged or root in self._adopted
 
     def is_shared(self, value: Value) -> bool:
         """Whether more than one array object of the program shows elements of ``value``."""
@@ -178,6 +191,11 @@ class Storage:
 
     def read(self, value: Value) -> Value:
         """What ``value`` shows now."""
+        self.imitations.read(value)
+        part = self.parts.read(value)
+        if part is not None:
+            self._views[part] = value
+            return part
         if not self.variables or self.root(value) not in self.variables:
             return value
         loaded = self._trace.make("load", self.place(value))
@@ -191,16 +209,27 @@ class Storage:
             shown.append(self._shown_by(shown[-1]))
         if not self._read_only.isdisjoint(shown):
             raise UserValueError("assignment destination is read-only")
-        self._trace.add("store", self.target(value), stored)
+        if not self.parts.write(value, stored):
+            self._trace.add("store", self.target(value), stored)
 
     def target(self, value: Value) -> Value:
         """The place that ``value`` shows, for the program to write to."""
         root = self.root(value)
-        for shown in self._behind(root):
-            if shown in self._copied:
-                raise Restart(self._copied[shown])
+        self._require_no_copy(root)
+        self.imitations.write(value)
         self.written.append(root)
         return self.place(value)
+
+    def _require_no_copy(self, *written: Value) -> None:
+        for shown in self.behind(*written):
+            if shown in self._copied:
+                raise Restart(self._copied[shown])
+
+    def end_turn(self, turn: Scope, since: tuple[int, int]) -> None:
+        """A loop's turn is over, and what its parameters may be has arrived: look again at what it wrote to."""
+        written = self.written[since[0] :]
+        self._require_no_copy(*written)
+        self.imitations.end_turn(turn, since[1], written)
 
     def place(self, value: Value) -> Value:
         """The place that ``value`` shows; its root becomes a variable if it is none."""
@@ -214,10 +243,14 @@ class Storage:
         inner = self.place(source.operands[0])
         return self._trace.make(source.name, inner, **source.attributes)
 
+    def now(self) -> tuple[int, int]:
+        """How many writes, and reads of imitated views, there were."""
+        return len(self.written), self.imitations.now()
+
     def is_fresh(self, value: Value, scope: Scope) -> bool:
         """Whether the memory was made in a region, for one array object."""
         root = self.root(value)
-        known = root in self.merged or root in self._adopted
+        known = root in self.merged or root in self._adopted or root in self.parts
         return self.homes.get(root) is scope and not self.is_shared(root) and not known
 
     def memory(self, kind: Tensor) -> Value:
@@ -236,30 +269,31 @@ class Storage:
         """``merged`` is one of ``arrays``: a write to one may show in the other."""
         self._arrived.setdefault(self.root(merged), []).extend(arrays)
 
-    def copy_at(self, site: Site, value: Value, turn: Scope | None = None, since: int = 0) -> None:
+    def copy_at(self, site: Site, value: Value, turn: Scope | None = None, since: tuple[int, int] = (0, 0)) -> None:
         """``value``, which other names may show, is merged as a value at ``site``: nothing may write to it later.
 
         At the end of a loop's ``turn``, everything that was written ``since`` the loop began is written later as well,
         but for what each turn makes for itself.
         """
-        behind = self._behind(value)
+        behind = self.behind(value)
         for shown in behind:
             self._copied.setdefault(shown, site)
         if turn is not None:
-            later = self._behind(*self.written[since:])
-            if any(root in self._arrived or not self._is_made_in(turn, root) for root in later & behind):
+            later = self.behind(*self.written[since[0] :])
+            if any(root in self._arrived or not self.is_made_in(turn, root) for root in later & behind):
                 raise Restart(site)
 
-    def _is_made_in(self, scope: Scope, root: Value) -> bool:
+    def is_made_in(self, scope: Scope, root: Value) -> bool:
+        """Whether a region, or one inside it, made an array."""
         home = self.homes.get(root)
         return home is not None and any(scope is around for around in home.around())
 
     def may_be(self, value: Value, merged: Value) -> bool:
         """Whether an array may be, or be a view of, one that was merged as ``merged``."""
-        return merged in self._behind(value)
+        return merged in self.behind(value)
 
-    def _behind(self, *values: Value) -> set[Value]:
-        """The roots of arrays, and of those that arrived there."""
+    def behind(self, *values: Value) -> set[Value]:
+        """The roots of arrays, and of the arrays of several paths that they may be."""
         seen: set[Value] = set()
         frontier = [*values]
         while frontier:
@@ -297,6 +331,11 @@ class Storage:
         return True
 
     def _make_variable(self, root: Value) -> Value:
+        if root in self.parts:
+            raise UserNotImplementedError(
+                "a part of a complex array that is written to by integer arrays, or after a branch or loop",
+                mend="copy it before (z.real.copy()), or write to the array itself",
+            )
         assert isinstance(root.type, Tensor)
         variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
         home = self.homes[root]

@@ -18,9 +18,9 @@ from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op
 from jitflow.ir.dims import symbol
+from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
 from jitflow.ir.types import Place, Tensor, Variable
 from jitflow.passes.axes import is_axis_view
-from jitflow.passes.layout import Layout, contiguous, parameter_layout, view_layout
 
 __all__ = ["materialize"]
 

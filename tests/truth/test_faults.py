@@ -17,8 +17,8 @@ from jitflow.frontend.numpy import promotion, reductions, ufuncs
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.tracers import lift
 from jitflow.ir.dtypes import BOOL
+from jitflow.ir.layout import parameter_layout
 from jitflow.passes import cse, materialize, simplify
-from jitflow.passes.layout import parameter_layout
 from jitflow.passes.lower import elements, kernel, program
 from jitflow.passes.lower import reductions as lowered_reductions
 from jitflow.passes.lower.emitter import Emitter

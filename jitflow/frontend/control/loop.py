@@ -223,7 +223,7 @@ class _Loop:
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
             del trace.loops[inner:]
-            variables, writes = set(trace.storage.variables), len(trace.storage.written)
+            variables, began = set(trace.storage.variables), trace.storage.now()
             try:
                 turn = self._turn(run, test, source, locals_)
                 if containers.changed():
@@ -250,11 +250,12 @@ class _Loop:
                 del trace.refusals[refusals:]
                 del trace.loops[inner:]
                 raise _CannotRoll(problem, why)
-            outside = {root for root in trace.storage.variables if root not in variables and self._is_outer(root)}
-            if stable and not outside:
+            if stable and not self._made_outside(variables):
                 self.cells.write(entry)
-                self._finish(turn, locals_, source, test is not None, writes)
-                return [slot.name for local in locals_ for slot in local.slots if slot is not None]
+                sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
+                if not self._made_outside(variables):
+                    self._finish(turn, locals_, source, test is not None, *sent)
+                    return [slot.name for local in locals_ for slot in local.slots if slot is not None]
         del trace.loops[inner:]
         raise _CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
 
@@ -390,18 +391,21 @@ class _Loop:
         local.slots[number] = self._slot(local, number, kind)
         return False
 
-    def _is_outer(self, root: Value) -> bool:
-        return current_trace().storage.homes.get(root) in set(current_trace().scope.around())
+    def _made_outside(self, before: set[Value]) -> bool:
+        """Whether memory from outside of the loop has become a variable: what the turn read of it was not loaded."""
+        storage, around = current_trace().storage, set(current_trace().scope.around())
+        return any(root not in before and storage.homes.get(root) in around for root in storage.variables)
 
     # -- the op --------------------------------------------------------------------------------------
 
-    def _finish(self, turn: _Turn, locals_: list[_Local], source: Source | None, tested: bool, since: int) -> None:
-        """Append the op, and bind the locals to its results. ``since``: the number of writes before the loop."""
+    def _finish(
+        self, turn: _Turn, locals_: list[_Local], source: Source | None, tested: bool,
+        flows: list[_Flow], initial: list[Value], yielded: list[Value],
+    ) -> None:  # fmt: skip
+        """Append the op, and bind the locals to its results."""
         trace = current_trace()
         path, counted = turn.path, source is not None
-        flows = list(self._flows(turn, locals_, counted))
         slots = [flow.slot for flow in flows]
-        initial, yielded = self._sent(flows, path, since)
         types = [outside_type(self._outer_kind(local, number)) for local in locals_
                  for number, slot in enumerate(local.slots) if slot is not None]  # fmt: skip
         hints = [_word(slot.name) for slot in slots]
@@ -477,13 +481,19 @@ class _Loop:
                 yield _Flow(slot, local.leaves.items[part], item, parameters)
                 number += 1
 
-    def _sent(self, flows: Sequence[_Flow], path: Path, since: int) -> tuple[list[Value], list[Value]]:
-        """What goes in, and what a turn hands on: first what it reads, then what it puts into memory made before."""
+    def _sent(
+        self, flows: list[_Flow], path: Path, since: tuple[int, int]
+    ) -> tuple[list[_Flow], list[Value], list[Value]]:
+        """What goes in, and what a turn hands on: first what it reads, then what it puts into memory made before.
+
+        ``since``: when the loop began, in the storage's count.
+        """
         trace = current_trace()
         storage, home = trace.storage, trace.scope
         for flow in flows:
             for parameter in flow.parameters:
                 storage.arrive(parameter, flow.arrays)
+        storage.end_turn(path.scope, since)
         names = names_of(flow.left for flow in flows)
         yielded: dict[_Flow, Value] = {}
         for flow in sorted(flows, key=lambda flow: flow.slot.as_place):
@@ -492,7 +502,7 @@ class _Loop:
             reused = not any(storage.may_be(value, flow.parameters[0]) for value in others)
             yielded[flow] = flow.slot.incoming(flow.left, path.scope, Way(home, names, reused, path.scope, since))
         initial = [flow.slot.incoming(flow.entry, home, Way(home, turn=path.scope, since=since)) for flow in flows]
-        return initial, [yielded[flow] for flow in flows]
+        return flows, initial, [yielded[flow] for flow in flows]
 
     def _add_while(
         self, turn: _Turn, initial: list[Value], yielded: list[Value], types: list[Any], hints: list[str],

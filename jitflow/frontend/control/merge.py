@@ -184,15 +184,15 @@ class Way:
     reused: bool = False
     """Whether arrays that were made on the way may all be put into one memory: nobody shows the last turn's."""
     turn: Scope | None = None
-    """If the way leads round a loop: the region of a turn, and how many writes there were before the loop."""
-    since: int = 0
+    """If the way leads round a loop: the region of a turn, and when the loop began, in the storage's count."""
+    since: tuple[int, int] = (0, 0)
 
 
 def names_of(things: Iterable[Any]) -> Counter[Value]:
-    """By how many of some names each array is shown."""
+    """By how many of some names each array is shown, or may be."""
     leaves = (item for thing in things for item in flatten(thing).items)
-    root = current_trace().storage.root
-    return Counter(root(leaf._value) for leaf in leaves if isinstance(leaf, tracers.ArrayTracer))
+    behind = current_trace().storage.behind
+    return Counter(root for leaf in leaves if isinstance(leaf, tracers.ArrayTracer) for root in behind(leaf._value))
 
 
 def _is_alone(thing: tracers.ArrayTracer, scope: Scope, way: Way) -> bool:

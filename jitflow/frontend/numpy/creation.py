@@ -11,7 +11,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError, UserZeroDivisionError
-from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
+from jitflow.frontend.numpy import broadcasting, layouts, runtime_sizes, values
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import (
     array_operand,
@@ -45,7 +45,7 @@ def full_value(shape: tuple[Dim, ...], number: Any, dtype: DType) -> Value:
 
 def _filled(number: int) -> Callable[..., Any]:
     def create(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
-        return new(full_value(shape_argument(shape), number, dtype_argument(dtype, F64)))
+        return layouts.made(new(full_value(shape_argument(shape), number, dtype_argument(dtype, F64))), order)
 
     return create
 
@@ -55,7 +55,8 @@ def _filled_like(number: int) -> Callable[..., Any]:
                device: Any = None) -> Any:  # fmt: skip
         value = array_operand(a)
         dims = values.dims(value) if shape is None else shape_argument(shape)
-        return new(full_value(dims, number, dtype_argument(dtype, values.dtype_of_value(value))))
+        made = new(full_value(dims, number, dtype_argument(dtype, values.dtype_of_value(value))))
+        return layouts.made(made, order, value)
 
     return create
 
@@ -63,14 +64,16 @@ def _filled_like(number: int) -> Callable[..., Any]:
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
          like: Any = None) -> Any:  # fmt: skip
     filler = array_operand(fill_value)
-    return _spread(filler, shape_argument(shape), dtype_argument(dtype, values.dtype_of_value(filler)), fill_value)
+    made = _spread(filler, shape_argument(shape), dtype_argument(dtype, values.dtype_of_value(filler)), fill_value)
+    return layouts.made(made, order)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
               device: Any = None) -> Any:  # fmt: skip
     value = array_operand(a)
     dims = values.dims(value) if shape is None else shape_argument(shape)
-    return _spread(array_operand(fill_value), dims, dtype_argument(dtype, values.dtype_of_value(value)), fill_value)
+    made = _spread(array_operand(fill_value), dims, dtype_argument(dtype, values.dtype_of_value(value)), fill_value)
+    return layouts.made(made, order, value)
 
 
 def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -> Any:
@@ -323,7 +326,7 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     missing = static_int(ndmin, "ndmin") - values.rank(value)
     if missing > 0:
         value = values.reshape(value, (1,) * missing + values.dims(value))
-    return new(value) if copy else view(value)
+    return layouts.made(new(value), order, value) if copy else view(value)
 
 
 def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any:
@@ -341,12 +344,25 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
-    found = asarray(a, dtype)
+    found = _in_order(asarray(a, dtype), "C")
     return np.reshape(found, (1,)) if found.ndim == 0 else found
 
 
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return _in_order(asarray(a, dtype), "F")
+
+
+def _in_order(array: Any, order: str) -> Any:
+    value = as_value(array)
+    axes = range(values.rank(value))[:: -1 if order == "F" else 1]
+    turned = values.transpose(value, axes)
+    found = layouts.in_order(turned, "a contiguous array") if values.rank(value) else turned
+    return array if found is turned else view(values.transpose(found, axes))
+
+
 def copied(a: Any, order: Any = "K", subok: Any = False) -> Any:
-    return new(array_operand(a))
+    value = array_operand(a)
+    return layouts.made(new(value), order, value)
 
 
 def array_from_sequence(items: Sequence[Any]) -> Value:
@@ -408,7 +424,7 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.asarray: asarray,
         np.asanyarray: asarray,
         np.ascontiguousarray: ascontiguousarray,
-        np.asfortranarray: asarray,
+        np.asfortranarray: asfortranarray,
         **{dtype.numpy.type: _converter(dtype.numpy.type) for dtype in DTYPES.values()},
     }
 )

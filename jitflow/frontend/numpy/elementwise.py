@@ -191,11 +191,24 @@ def imag_part(value: Value) -> Value:
 def real(val: Any) -> Any:
     if isinstance(val, tracers.ArrayTracer) and val.dtype.kind != "c":
         return val
-    return _shaped_like(val, real_part(as_value(val)))
+    return _shaped_like(val, _part("real", val) or real_part(as_value(val)))
 
 
 def imag(val: Any) -> Any:
-    return _shaped_like(val, imag_part(as_value(val)))
+    found = _part("imag", val) or imag_part(as_value(val))
+    if isinstance(val, tracers.ArrayTracer) and val.dtype.kind != "c":
+        current_trace().storage.protect(found)
+    return _shaped_like(val, found)
+
+
+def _part(name: str, array: Any) -> Value | None:
+    """The part of a complex array, through which the array can be written to; None of anything else."""
+    if not isinstance(array, tracers.ArrayTracer) or array.dtype.kind != "c":
+        return None
+    value = array.value
+    found = emit(name, value)
+    current_trace().storage.parts.add(found, value, name)
+    return found
 
 
 def _shaped_like(original: Any, result: Value) -> Any:

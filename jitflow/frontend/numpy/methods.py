@@ -11,6 +11,7 @@ import numpy as np
 from jitflow.frontend.numpy import (
     creation,
     elementwise,
+    flat,
     introspection,
     linear,
     matrices,
@@ -25,7 +26,7 @@ from jitflow.frontend.numpy import (
     values,
 )
 from jitflow.frontend.numpy.calling import call_ufunc
-from jitflow.frontend.numpy.operands import as_value
+from jitflow.frontend.numpy.operands import as_value, refuse, view
 
 __all__ = ["ATTRIBUTES", "METHODS"]
 
@@ -40,6 +41,13 @@ def _conjugate(array: Any) -> Any:
 def _copied(array: Any, order: Any = "C") -> Any:
     """The method gives a scalar itself, where the function makes a 0-d array."""
     return array if isinstance(array, np.generic) else creation.copied(array, order)
+
+
+def _viewed(array: Any, dtype: Any = None, type: Any = None) -> Any:
+    """``array.view()``, another array object of the same elements."""
+    if type is not None or (dtype is not None and np.dtype(dtype) != array.dtype):
+        raise refuse("view with another dtype or type", "use astype for the numbers, and keep the bits as they are")
+    return view(as_value(array))
 
 
 def _fill(array: Any, value: Any) -> None:
@@ -98,6 +106,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "conj": _conjugate,
         "conjugate": _conjugate,
         "copy": _copied,
+        "view": _viewed,
         "dot": linear.dot,
         "fill": _fill,
         "put": storing.put,
@@ -113,6 +122,7 @@ ATTRIBUTES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "mT": shape.matrix_transpose_attribute,
         "real": elementwise.real,
         "imag": elementwise.imag,
+        "flat": flat.Flat,
         "size": introspection.size,
         "nbytes": introspection.nbytes,
         "itemsize": _itemsize,

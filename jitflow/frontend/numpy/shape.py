@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy import broadcasting, layouts, values
 from jitflow.frontend.numpy.operands import (
     array_operand,
     new,
@@ -30,19 +31,22 @@ from jitflow.ir.dims import Dim, product
 __all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "squeeze", "swapaxes", "transpose"]
 
 
-def reshape_value(value: Value, shape: Any, order: str = "C") -> Value:
-    """The elements in C order (or F) with other dims, one of which may be -1."""
+def reshape_value(value: Value, shape: Any, order: str = "C", what: str | None = None) -> Value:
+    """The elements in C order (or F) with other dims, one of which may be -1.
+
+    ``what`` gives the program an array, which is a view if NumPy's is; otherwise the elements are only to be read.
+    """
     if order not in ("C", "F"):
         if order not in ("A", "K"):
             raise UserValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
         if values.rank(value) > 1:
             raise refuse(f"order={order!r}, which depends on the array's layout", "use order='C' or order='F'")
     dims = _complete(_requested(shape), product(values.dims(value)))
+    fill = partial(values.reshape, assumed=True) if what is None else partial(layouts.reshaped, what=what)
     if order == "F":
         turned = values.transpose(value, range(values.rank(value))[::-1])
-        filled = values.reshape(turned, dims[::-1], assumed=True)
-        return values.transpose(filled, range(len(dims))[::-1])
-    return values.reshape(value, dims, assumed=True)
+        return values.transpose(fill(turned, dims[::-1]), range(len(dims))[::-1])
+    return fill(value, dims)
 
 
 def _requested(shape: Any) -> tuple[Dim, ...]:
@@ -101,8 +105,9 @@ def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
-    found = reshape_value(array_operand(a), shape, order)
-    return new(found) if copy else view(found)
+    if copy:
+        return new(reshape_value(array_operand(a), shape, order))
+    return view(reshape_value(array_operand(a), shape, order, "what reshape gives"))
 
 
 def reshape_method(a: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
@@ -110,7 +115,11 @@ def reshape_method(a: Any, *shape: Any, order: str = "C", copy: Any = None) -> A
 
 
 def ravel(a: Any, order: str = "C") -> Any:
-    return view(flat_value(array_operand(a), order))
+    value = array_operand(a)
+    if order not in ("C", "F"):
+        return view(flat_value(value, order))
+    turned = values.transpose(value, range(values.rank(value))[::-1]) if order == "F" else value
+    return view(flat_value(layouts.in_order(turned, "what ravel gives")))
 
 
 def flatten(a: Any, order: str = "C") -> Any:

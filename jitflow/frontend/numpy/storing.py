@@ -15,7 +15,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, indexing, selections, values
+from jitflow.frontend.numpy import broadcasting, indexing, layouts, selections, values
 from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.operands import Operand, as_value, normalized_axis, operand, refuse
@@ -26,7 +26,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "in_place", "put", "set_item"]
+__all__ = ["FUNCTIONS", "in_place", "put", "set_flat", "set_item"]
 
 
 def set_item(array: Any, index: Any, value: Any) -> None:
@@ -172,7 +172,7 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
 def set_attribute(array: Any, name: str, value: Any) -> None:
     """``array.name = value`` for the attributes that can be assigned to."""
     if name == "shape":
-        array._value = reshape_value(array._value, value)
+        _set_shape(array, value)
     elif name == "real":
         set_item(array, Ellipsis, value if array.dtype.kind != "c" else value + 1j * array.imag)
     elif name == "imag":
@@ -181,8 +181,27 @@ def set_attribute(array: Any, name: str, value: Any) -> None:
         set_item(array, Ellipsis, array.real + 1j * value)
     elif name == "T":
         raise UserAttributeError("attribute 'T' of 'numpy.ndarray' objects is not writable")
-    else:
+    elif values.rank(as_value(value)):
         set_item(array, Ellipsis, reshape_value(as_value(value), array.shape))
+    else:
+        set_item(array, Ellipsis, value)
+
+
+def _set_shape(array: Any, shape: Any) -> None:
+    """``array.shape = shape``, which never copies."""
+    shown = array._value
+    if current_trace().storage.is_parameter(shown):
+        raise refuse("a new shape for an array of the caller", "reshape it: y = x.reshape(...)")
+    found = reshape_value(shown, shape)
+    plain = [[dim for dim in values.dims(value) if dim != 1] for value in (shown, found)]
+    fits = plain[0] == plain[1] or layouts.is_contiguous(shown)
+    if fits is False and len(plain[1]) == 1:
+        raise UserAttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+        )
+    if not fits:
+        raise refuse("a new shape of an array with gaps", "use reshape, which copies where it must")
+    array._value = found
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
@@ -196,11 +215,22 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
-    """``np.put`` on an array whose elements lie in C order."""
+    """``np.put``."""
     if mode != "raise":
         raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
-    flat = tracers.wrap(values.reshape(_shown(a), (broadcasting.total_size(_shown(a)),)), owned=False)
-    set_item(flat, ind, v)
+    set_flat(a, ind, v)
+
+
+def set_flat(array: Any, index: Any, value: Any) -> None:
+    """``array.flat[index] = value``: positions in C order, however the elements lie."""
+    shown = _shown(array)
+    if layouts.is_contiguous(shown):
+        set_item(tracers.wrap(reshape_value(shown, -1), owned=False), index, value)
+        return
+    dims = values.dims(shown)
+    places = indexing.get_item(arange(array.size), index)
+    found = indexing.unravelled(tracers.lift(places), dims)
+    set_item(array, tuple(tracers.wrap(place) for place in found), value)
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
@@ -218,8 +248,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
     if axis is None:
         if places.ndim != 1:
             raise UserValueError("when axis=None, `indices` must have a single dimension.")
-        target = tracers.wrap(reshape_value(_shown(arr), -1), owned=False)
-        axis = 0
+        set_flat(arr, places, values)
+        return
     place = normalized_axis(axis, target.ndim)
     if places.ndim != target.ndim:
         raise UserValueError("`indices` and `arr` must have the same number of dimensions")

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Op, Region, Value, uses
 from jitflow.ir.dims import Dim, symbols
+from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
-from jitflow.passes.layout import Layout, contiguous
 
 __all__ = ["find_destinations", "parts_of"]
 

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, product, symbol
+from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, dims_of
-from jitflow.passes.layout import Layout, contiguous
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.scopes import Scope
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import BOOL, I64, DType
+from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
-from jitflow.passes.layout import Layout
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.nest import Access, Loop, Nest
 from jitflow.passes.lower.schedule import PERIOD_LANES, Schedule

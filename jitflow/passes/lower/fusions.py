@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import product
+from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
-from jitflow.passes.layout import Layout
 from jitflow.passes.lower.in_place import replaces_own_elements
 from jitflow.passes.lower.kernel import lower_nest
 from jitflow.passes.lower.numbers import is_number_work, lower_number_work, with_numbers
@@ -88,7 +89,8 @@ def _place_of(host: HostLowering, op: Op, result: Value) -> _Place | None:
             if isinstance(inner.type, Tensor)
         }
         same = host.storage[operand] is storage
-        if not same or not replaces_own_elements(op, layouts, parameter, layout):
+        apart = partial(host.disjoint.never_meet, place=place, fusion=op)
+        if not same or not replaces_own_elements(op, layouts, parameter, layout, apart):
             return None
     host.stored.add(early.store)
     return _Place(storage, layout)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.layout import view_layout
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
-from jitflow.passes.layout import view_layout
 from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
 from jitflow.passes.lower.count import count

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, symbols
+from jitflow.ir.layout import contiguous
 from jitflow.ir.types import Buffer, Scalar, Tensor, dims_of
-from jitflow.passes.layout import contiguous
 from jitflow.passes.lower.program import HostProgram, Storage
 
 __all__ = ["lower_host_call"]

@@ -13,14 +13,14 @@ it replaces at the very same position (``u += v``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from jitflow.ir.core import Function, Op, Region, Value, uses, walk
 from jitflow.ir.dims import symbols
 from jitflow.ir.effects import Effects
+from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Tensor, dims_of
-from jitflow.passes.layout import Layout
 from jitflow.passes.lower.nest import Nest
 
 __all__ = ["Early", "early_stores", "replaces_own_elements"]
@@ -132,10 +132,13 @@ def _sizes_named(view: Op) -> set[str]:
     return found
 
 
-def replaces_own_elements(fusion: Op, layouts: dict[Value, Layout], parameter: Value, layout: Layout) -> bool:
+def replaces_own_elements(
+    fusion: Op, layouts: dict[Value, Layout], parameter: Value, layout: Layout, apart: Callable[[Value], bool]
+) -> bool:
     """Whether a kernel reads ``parameter`` only where it writes its results, which lie as ``layout`` says.
 
-    Then an element is read before it is replaced, and never after. ``layouts`` are those of all array parameters.
+    Then an element is read before it is replaced, and never after. ``layouts`` are those of all array parameters;
+    ``apart`` says of a value that it shows none of the elements that are written.
     """
     (region,) = fusion.regions
     if any(op.definition.traits & {"reduction", "gather"} for op in region.body):
@@ -148,6 +151,6 @@ def replaces_own_elements(fusion: Op, layouts: dict[Value, Layout], parameter: V
         for value in op.operands:
             if value not in nest.layouts or nest.buffer_of(value) is not parameter:
                 continue
-            if nest.layouts[value] != layout or nest.axes.classes(value) != shape:
+            if (nest.layouts[value] != layout or nest.axes.classes(value) != shape) and not apart(value):
                 return False
     return True

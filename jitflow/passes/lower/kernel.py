@@ -26,8 +26,8 @@ from types import MappingProxyType
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DType
+from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
-from jitflow.passes.layout import Layout
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.nest import Loop, Nest
 from jitflow.passes.lower.reductions import Reduction, reduction_for

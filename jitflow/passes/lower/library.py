@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, product
+from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.contract import BLAS_LETTERS
-from jitflow.passes.layout import Layout, contiguous
 from jitflow.passes.lower.program import HostProgram, Storage
 
 __all__ = ["lower_matmul"]

@@ -14,9 +14,9 @@ from functools import cached_property
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
+from jitflow.ir.layout import Layout, view_layout
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.axes import Axes, Axis, is_axis_view
-from jitflow.passes.layout import Layout, view_layout
 
 __all__ = ["Access", "Loop", "NeedsCopyError", "Nest"]
 

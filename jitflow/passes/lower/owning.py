@@ -13,8 +13,9 @@ from collections.abc import Iterable
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import product
 from jitflow.ir.effects import Effects
+from jitflow.ir.layout import contiguous
 from jitflow.ir.types import dims_of
-from jitflow.passes.layout import contiguous
+from jitflow.passes.lower.disjoint import Disjoint
 from jitflow.passes.lower.lifetimes import Lifetimes
 from jitflow.passes.lower.program import HostProgram, Storage
 from jitflow.passes.lower.target import Target
@@ -29,6 +30,7 @@ class OwningProgram(HostProgram):
         super().__init__(function, target)
         self.lifetimes = Lifetimes(function)
         self.roles = Effects(function).roles
+        self.disjoint = Disjoint(function)
         self.taken: set[Value] = set()
         """Roots whose memory belongs to something else now."""
         self._path: list[tuple[Region, int]] = []
@@ -100,6 +102,8 @@ class OwningProgram(HostProgram):
     def may_overlap(self, value: Value, place: Value) -> bool:
         """Whether writing to a place could change what a value in memory shows."""
         if self.roles is not None and self.roles.apart(self.roles.of(value), self.roles.of(place)):
+            return False
+        if self.disjoint.never_meet(value, place):
             return False
         ours, theirs = self.lifetimes.roots(value), self.lifetimes.roots(place)
         if not ours.isdisjoint(theirs):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Op
+from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor
-from jitflow.passes.layout import Layout, contiguous
 from jitflow.passes.lower.nest import Access, Loop, Nest
 
 __all__ = ["packed_layouts"]

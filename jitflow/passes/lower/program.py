@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from jitflow.ir.core import Builder, Function, Region, Value
 from jitflow.ir.dims import Dim, Expression, product
 from jitflow.ir.dtypes import BOOL, C128, DType
+from jitflow.ir.layout import Layout, contiguous, parameter_layout, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
-from jitflow.passes.layout import Layout, contiguous, parameter_layout, stride_name
 from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.target import Target

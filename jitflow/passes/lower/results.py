@@ -9,9 +9,9 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import C128, DType
+from jitflow.ir.layout import Layout
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar, dims_of
-from jitflow.passes.layout import Layout
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage, is_array
 

@@ -7,8 +7,8 @@ from types import MappingProxyType
 
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Dim
+from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
-from jitflow.passes.layout import Layout
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.kernel import Kernel, KernelArgument
 from jitflow.passes.lower.program import HostProgram

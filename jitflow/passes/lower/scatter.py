@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
+from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Place, Variable, dims_of
-from jitflow.passes.layout import Layout
 from jitflow.passes.lower.numbers import checked_position
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
+from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Scalar, Tensor, dims_of
-from jitflow.passes.layout import Layout, contiguous
 from jitflow.passes.lower.nest import Access, Loop, Nest
 
 __all__ = ["PERIOD_LANES", "Schedule", "cost_of", "is_short"]

@@ -188,6 +188,71 @@ def the_condition_writes(x, y, n):
     return total, u + 0, v + 0
 
 
+@program
+def what_a_branch_chose_is_updated_in_place(x, y, n):
+    u = x[::-1] if n > 2 else y
+    u *= 2.0
+    return u + 0
+
+
+@program
+def what_a_loop_carries_is_updated_in_place(x, y, n):
+    u, v = x, y * 2
+    for _ in range(n):
+        u += 1.0
+        u, v = v, u
+    return u + 0, v + 0
+
+
+@program
+def a_copy_of_what_a_branch_chose(x, y, n):
+    u = x if n > 2 else y
+    v = u.copy()
+    u[0] = 5
+    return v, u + 0
+
+
+@program
+def a_view_of_everything(x, y, n):
+    u = x * 2
+    v, w = u[:], u.ravel()
+    u += 1.0
+    return v + 0, w + 0
+
+
+@program
+def what_is_read_is_carried_by_another_name(x, y, n):
+    u = y
+    for _ in range(n):
+        u += 1.0
+        u[-1] = x[3] + 1
+        u = x
+    return u + 0
+
+
+@program
+def a_new_array_that_a_loop_may_have_handed_on(x, y, n):
+    u, v = x, y
+    if n < 4:
+        u = np.zeros(x.shape)
+        i = 0
+        while i < n:
+            v = u
+            i += 1
+    v[0] = v[0] + 3
+    return u + 0, v + 0
+
+
+@program
+def a_loop_writes_to_what_a_branch_chose_by_another_name(x, y, n):
+    u = x if n > 1 else x * 2
+    v, w = x, y
+    for _ in range(n):
+        w[0] = u[1] + 1
+        v, w = w, v
+    return u + 0, v + 0, w + 0
+
+
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
 def test_names(function):
     compiled = jitflow.function(function)

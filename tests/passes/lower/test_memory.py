@@ -144,3 +144,54 @@ def test_large_memory_of_the_caller_s_is_written_wherever_it_lies():
 
 def _add_one(x):
     x += 1.0
+
+
+NEIGHBOURS = f"""
+func @neighbours(%u: var f64[n, m], %turns: int) {{
+  {RANGE}
+  %first: place f64[1, m] = slice %u {{starts=[0, 0], sizes=[1, m], steps=[1, 1]}}
+  %second: place f64[1, m] = slice %u {{starts=[1, 0], sizes=[1, m], steps=[1, 1]}}
+  %0: f64[1, m] = load %second
+  store %first, %0
+  %last: place f64[2, m] = slice %u {{starts=[n - 1, 0], sizes=[2, m], steps=[-1, 1]}}
+  %before: place f64[2, m] = slice %u {{starts=[n - 4, 0], sizes=[2, m], steps=[1, 1]}}
+  %1: f64[2, m] = load %before
+  %2: f64[2, m] = multiply %1, %1
+  store %last, %2
+  %t: index[t] = to_index %turns {{binds="t"}}
+  for %zero, %t, %one (%j: index[j]) {{
+    %column: place f64[n, 1] = slice %u {{starts=[0, j + 1], sizes=[n, 1], steps=[1, 1]}}
+    %3: f64[n, m] = load %u
+    %4: f64[n, 1] = slice %3 {{starts=[0, j], sizes=[n, 1], steps=[1, 1]}}
+    %5: f64[n, 1] = slice %3 {{starts=[0, j + 1], sizes=[n, 1], steps=[1, 1]}}
+    %6: f64[n, 1] = add %4, %5
+    store %column, %6
+    yield
+  }}
+  yield
+}}
+"""
+
+
+def test_slices_that_never_meet_are_not_copied():
+    found = counts(NEIGHBOURS, np.zeros((9, 7)), 2)
+    assert found["alloc"] == 0
+    check(NEIGHBOURS, (RANDOM.standard_normal((9, 7)), 5), (RANDOM.standard_normal((40, 30)), 12))
+
+
+SHIFTED = """
+func @shifted(%u: var f64[n]) {
+  %from: place f64[max(n - 1, 0)] = slice %u {starts=[1], sizes=[max(n - 1, 0)], steps=[1]}
+  %to: place f64[max(n - 1, 0)] = slice %u {starts=[0], sizes=[max(n - 1, 0)], steps=[1]}
+  %0: f64[max(n - 1, 0)] = load %from
+  store %to, %0
+  %1: f64[max(n - 1, 0)] = load %to
+  store %from, %1
+  yield
+}
+"""
+
+
+def test_slices_that_meet_are():
+    assert counts(SHIFTED, np.zeros(9))["alloc"] == 2
+    check(SHIFTED, (RANDOM.standard_normal(9),), (RANDOM.standard_normal(100),))

@@ -5,13 +5,14 @@ A view op changes only the layout; `view_layout` is its meaning, or None where N
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jitflow.ir.core import Op
+from jitflow.ir.core import Fact, Op
 from jitflow.ir.dims import Dim, product, symbol
 from jitflow.ir.types import Tensor, dims_of
 
-__all__ = ["Layout", "contiguous", "is_contiguous", "parameter_layout", "stride_name", "view_layout"]
+__all__ = ["Layout", "contiguous", "gaps", "is_contiguous", "parameter_layout", "stride_name", "view_layout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,16 @@ def parameter_layout(position: int, type: Tensor, kind: str) -> Layout:
     if kind == "unit" and type.dims[-1] != 1:
         strides[-1] = itemsize
     return Layout(0, tuple(strides))
+
+
+def gaps(position: int, type: Tensor, kind: str) -> Iterator[Fact]:
+    """What the layout class of a parameter says of its strides: the outer one of two axes, or the inner one."""
+    if 1 in type.dims:
+        return
+    if kind == "general" and type.dims:
+        yield Fact(symbol(stride_name(position, type.rank - 1)), "!=", type.dtype.itemsize)
+    elif kind == "unit" and type.rank == 2:
+        yield Fact(symbol(stride_name(position, 0)), "!=", type.dims[1] * type.dtype.itemsize)
 
 
 def stride_name(position: int, axis: int) -> str:

@@ -1,0 +1,70 @@
+"""The real and imaginary parts of complex arrays: views that have no op of their own.
+
+A part is read by reading the array anew and taking its part, and written by writing the array with its other part as it
+is. A view of a part is the part of the same view of the array.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jitflow.ir.core import Op, Value
+from jitflow.ir.types import Tensor
+
+if TYPE_CHECKING:
+    from jitflow.frontend.storage import Storage
+    from jitflow.frontend.trace import Trace
+
+__all__ = ["Parts"]
+
+
+class Parts:
+    """The parts that a trace has asked for."""
+
+    def __init__(self, trace: Trace, storage: Storage) -> None:
+        self._trace, self._storage = trace, storage
+        self._of: dict[Value, tuple[Value, str]] = {}
+
+    def add(self, part: Value, array: Value, name: str) -> None:
+        """``part`` is the ``real`` or ``imag`` part of ``array``."""
+        self._of[part] = array, name
+        self._storage.arrive(part, [array])
+
+    def __contains__(self, root: Value) -> bool:
+        return root in self._of
+
+    def read(self, value: Value) -> Value | None:
+        """What a view of a part shows now; None of anything else, and if nothing has been written to the array."""
+        root = self._storage.root(value)
+        if root not in self._of:
+            return None
+        array, name = self._of[root]
+        if not self._storage.is_variable(array):
+            return None
+        return self._trace.make(name, self._storage.read(self._mirrored(value, root, array)))
+
+    def write(self, value: Value, stored: Value) -> bool:
+        """Write to what a view of a part shows; False if it is no such view."""
+        root = self._storage.root(value)
+        if root not in self._of:
+            return False
+        array, name = self._of[root]
+        shown = self._mirrored(value, root, array)
+        assert isinstance(value.type, Tensor)
+        if not isinstance(stored.type, Tensor):
+            stored = self._trace.make("broadcast", stored, dims=value.type.dims, axes=())
+        other = self._trace.make("imag" if name == "real" else "real", self._storage.read(shown))
+        both = (stored, other) if name == "real" else (other, stored)
+        self._storage.write(shown, self._trace.make("complex", *both))
+        return True
+
+    def _mirrored(self, value: Value, root: Value, array: Value) -> Value:
+        """The same view of the array."""
+        if value is root:
+            return array
+        source = self._storage.source(value)
+        if isinstance(source, Op):
+            inner = self._mirrored(source.operands[0], root, array)
+            return self._trace.make(source.name, inner, **source.attributes)
+        assert source is not None
+        return self._mirrored(source, root, array)

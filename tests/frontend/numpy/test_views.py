@@ -1,0 +1,263 @@
+"""Views and copies: what is written through ``ravel``, ``reshape``, ``.real``, ``.flat`` and the like.
+
+A program gives what NumPy gives, or refuses, where only the running program could know whether NumPy copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from tests.compare import assert_same
+
+LINE = np.arange(48.0)
+ARRAYS: dict[str, Callable[[], Any]] = {
+    "in C order": lambda: LINE.reshape(6, 8).copy(),
+    "in F order": lambda: np.asfortranarray(LINE.reshape(6, 8)),
+    "columns with gaps": lambda: LINE.copy().reshape(4, 12)[:, ::2],
+    "rows with gaps": lambda: LINE.copy().reshape(4, 12)[:, :6],
+    "rows": lambda: LINE.copy().reshape(8, 6)[:4],
+    "turned axes": lambda: LINE.copy().reshape(2, 4, 6).transpose(1, 0, 2),
+    "complex": lambda: (LINE * (1 + 2j)).reshape(6, 8),
+    "complex with gaps": lambda: (LINE * (1 + 2j)).reshape(4, 12)[:, ::2],
+    "a line": lambda: LINE.copy(),
+    "a line with gaps": lambda: LINE.copy()[::2],
+    "a line backwards": lambda: LINE.copy()[::-1],
+}
+REAL = [name for name in ARRAYS if "complex" not in name]
+PROGRAMS: list[Callable[..., Any]] = []
+REFUSED: dict[str, str] = {}
+
+
+def program(*refused: str) -> Callable[[Any], Any]:
+    """A program of one array, which is ``refused`` for some."""
+
+    def note(function: Any) -> Any:
+        PROGRAMS.append(function)
+        REFUSED.update(dict.fromkeys((f"{function.__name__} of {name}" for name in refused), function.__name__))
+        return function
+
+    return note
+
+
+GAPS = ("columns with gaps", "turned axes", "complex with gaps")
+
+
+@program()
+def ravel_and_write(x):
+    y = x.ravel()
+    y[1] = 99
+    return x * 1, y * 1
+
+
+@program()
+def ravel_in_f_order_and_write(x):
+    y = x.ravel(order="F")
+    y[1] = 99
+    return x * 1, y * 1
+
+
+@program()
+def write_after_ravel(x):
+    y = np.ravel(x)
+    x[0] = 7
+    return y * 1
+
+
+@program("turned axes")
+def ravel_a_slice(x):
+    y = x[1:].ravel()
+    y[1] = 5
+    return x * 1
+
+
+@program(*GAPS)
+def reshape_and_write(x):
+    y = x.reshape(-1)
+    y[1] = 99
+    return x * 1
+
+
+@program("turned axes")
+def reshape_within_rows(x):
+    y = x.reshape(x.shape[0], -1, 1)
+    y[1] = 99
+    return x * 1
+
+
+@program()
+def contiguous_and_write(x):
+    y = np.ascontiguousarray(x)
+    y[0] = 99
+    return x * 1, y * 1
+
+
+@program()
+def in_f_order_and_write(x):
+    y = np.asfortranarray(x)
+    y[0] = 99
+    return x * 1, y * 1
+
+
+@program()
+def flatten_and_write(x):
+    y = x.flatten()
+    y[0] = 99
+    return x * 1
+
+
+@program()
+def write_by_flat(x):
+    x.flat[1] = 99
+    x.flat[2:7:2] = 4
+    x.flat[np.array([3, 5])] = np.array([1, 2])
+    i = 9
+    while i < 14:
+        x.flat[i] += i
+        i += 3
+    return x.flat[3], x.flat[1:5]
+
+
+@program()
+def write_all_by_flat(x):
+    x.flat = 3
+    return x * 1
+
+
+@program()
+def put(x):
+    np.put(x, [1, 9], [7, 8])
+    return x * 1
+
+
+@program()
+def write_to_the_transposed(x):
+    y = x.T
+    y[0] = 99
+    z = y.view()
+    z[1] = 98
+    return x * 1
+
+
+@program()
+def write_to_the_real_part(x):
+    y = x.real
+    y[0] = 99
+    y[1:3] += 2
+    np.real(x)[3] = 8
+    return x * 1, y * 1
+
+
+@program()
+def read_the_real_part_after_a_write(x):
+    y, z = x.real, x.real[1:]
+    for i in range(3):
+        x[i] = 5 + i
+        y[1] += 1
+    return y * 1, z * 1
+
+
+@program(*REAL)
+def write_to_the_imaginary_part(x):
+    y = x.imag
+    y[0] = 99
+    x.imag += 5
+    x.imag[1] *= 2
+    x.real = 4
+    return x * 1, y * 1
+
+
+@program(*(name for name in ARRAYS if name.startswith(("in F", "columns", "rows with", "turned", "complex with"))))
+def ravel_a_new_array(x):
+    y = x * 2
+    z = y.ravel()
+    z[1] = 5
+    return y
+
+
+@program()
+def ravel_a_copy(x):
+    y = x.copy()
+    z = y.ravel()
+    z[1] = 5
+    w = np.zeros(x.shape).reshape(-1)
+    w[2] = z[1].real
+    return y, w
+
+
+@program()
+def what_only_is_read(x):
+    y = x.reshape(-1)
+    total = (x * 2).ravel().sum() + y.sum()
+    x[0] = 4
+    return total
+
+
+def outcome(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except Exception as error:
+        return error
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda function: function.__name__)
+def test_views(function, name):
+    theirs, ours = ARRAYS[name](), ARRAYS[name]()
+    expected, found = outcome(lambda: function(theirs)), outcome(lambda: jitflow.function(function)(ours))
+    if isinstance(expected, Exception):
+        assert isinstance(found, type(expected))
+    elif f"{function.__name__} of {name}" in REFUSED:
+        assert isinstance(found, NotImplementedError), found
+    else:
+        assert_same(found, expected)
+        assert_same(ours, theirs)
+
+
+def test_an_imitated_view_is_not_read_after_a_write():
+    def read_late(x):
+        y = x.reshape(-1)
+        x[0] = 7
+        return y.sum()
+
+    def read_in_a_loop(x, n):
+        y, total = x.reshape(-1), 0.0
+        for i in range(n):
+            total += y[i]
+            x[0] = i
+        return total
+
+    x = ARRAYS["turned axes"]()
+    with pytest.raises(NotImplementedError, match="what reshape gives is read after a write"):
+        jitflow.function(read_late)(x)
+    with pytest.raises(NotImplementedError, match="what reshape gives is read"):
+        jitflow.function(read_in_a_loop)(x, 3)
+
+
+def test_the_shape_is_set_without_a_copy():
+    def set_shape(x, rows):
+        y = x * 2
+        y.shape = (rows, -1)
+        y[0] = 1
+        return y
+
+    def of_the_caller(x):
+        x.shape = (3, 4)
+
+    def of_a_slice(x):
+        y = x[1:]
+        y.shape = (-1,)
+        y[0] = 1
+
+    x = np.arange(12.0)
+    assert_same(jitflow.function(set_shape)(x, 3), set_shape(x, 3))
+    with pytest.raises(NotImplementedError, match="new shape"):
+        jitflow.function(set_shape)(np.asfortranarray(x.reshape(4, 3)), 3)
+    with pytest.raises(NotImplementedError, match="new shape for an array of the caller"):
+        jitflow.function(of_the_caller)(x)
+    with pytest.raises(AttributeError, match="Incompatible shape"):
+        jitflow.function(of_a_slice)(np.asfortranarray(x.reshape(4, 3)))
