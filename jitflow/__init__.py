@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 from jitflow.errors import CompilerBug, JitflowError, UserError
 
 if TYPE_CHECKING:
+    from builtins import breakpoint
+
     from jitflow.api import CacheInfo, function
     from jitflow.frontend.arguments import Spec
     from jitflow.frontend.callbacks import callback
@@ -29,6 +31,7 @@ __all__ = [
     "JitflowError",
     "Spec",
     "UserError",
+    "breakpoint",
     "callback",
     "cond",
     "fori_loop",
@@ -46,6 +49,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "CacheInfo": "jitflow.api",
     "Spec": "jitflow.frontend.arguments",
+    "breakpoint": "builtins",
     "callback": "jitflow.frontend.callbacks",
     "cond": "jitflow.frontend.control.explicit",
     "fori_loop": "jitflow.frontend.control.explicit",

@@ -100,6 +100,13 @@ def _type(*args: Any, **keywords: Any) -> Any:
     return replacement(kind) or kind
 
 
+def _breakpoint(*args: Any, **keywords: Any) -> None:
+    """`breakpoint`."""
+    from jitflow.frontend.breakpoints import breakpoint_  # needed by few
+
+    breakpoint_(*args, **keywords)
+
+
 def _sorted(items: Any, **keywords: Any) -> Any:
     """`sorted`, which decides on the items."""
     known = items if isinstance(items, ArrayTracer) else list(items)
@@ -224,6 +231,7 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
     "repr": repr_,
     "format": formatted,
     "print": print_,
+    "breakpoint": _breakpoint,
     "getattr": _getattr,
     "sorted": _sorted,
 }

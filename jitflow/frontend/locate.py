@@ -74,6 +74,10 @@ class Locator:
         frame = self._user_frame(sys._getframe(1), stop)
         return NOWHERE if frame is None else self._place(frame)
 
+    def frame(self, stop: FrameType | None = None) -> FrameType | None:
+        """The innermost user frame above ``stop``."""
+        return self._user_frame(sys._getframe(1), stop)
+
     def codes(self, stop: FrameType | None = None) -> Iterator[CodeType]:
         """The user's code that is running above ``stop``, innermost first."""
         frame = self._user_frame(sys._getframe(1), stop)

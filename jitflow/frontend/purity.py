@@ -79,7 +79,6 @@ _IMPURE_NUMPY = frozenset(
 
 _IMPURE_BUILTINS = frozenset(
     [
-        "breakpoint",
         "compile",
         "copyright",
         "credits",

@@ -162,6 +162,10 @@ class Trace:
         """The user's line that is running."""
         return self._locator.here(self._bottom)
 
+    def user_frame(self) -> FrameType | None:
+        """The frame of the user's line that is running."""
+        return self._locator.frame(self._bottom)
+
     def locate(self, error: UserError) -> UserError:
         """``error`` at the user's line that is running, with the calls that led there."""
         if isinstance(error, UserNotImplementedError) and error not in self.refusals:

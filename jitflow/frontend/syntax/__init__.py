@@ -17,6 +17,6 @@ them the other one, on traced values.
 """
 
 from jitflow.frontend.syntax.build import CELL
-from jitflow.frontend.syntax.rewrite import Rewritten, is_block, rewritten, why_not, why_plain
+from jitflow.frontend.syntax.rewrite import Rewritten, is_block, is_made, rewritten, why_not, why_plain
 
-__all__ = ["CELL", "Rewritten", "is_block", "rewritten", "why_not", "why_plain"]
+__all__ = ["CELL", "Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plain"]

@@ -20,7 +20,7 @@ from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
 from jitflow.frontend.syntax.source import Unreadable, compiled, find
 from jitflow.frontend.syntax.statements import rewrite_function
 
-__all__ = ["Rewritten", "is_block", "rewritten", "why_not", "why_plain"]
+__all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plain"]
 
 _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
@@ -173,11 +173,14 @@ def _refuse_clashes(node: AnyFunction) -> None:
     """Raise `Unusable` if the user has a name that the rewriting makes."""
     for part in ast.walk(node):
         name = getattr(part, "id", None) or getattr(part, "arg", None) or getattr(part, "name", None)
-        if not isinstance(name, str) or "__" not in name:
-            continue
-        prefix, _, number = name.rpartition("__")
-        if name in _RESERVED or (prefix in _GENERATED and number.isdigit()):
+        if isinstance(name, str) and is_made(name):
             raise Unusable(f"its name {name!r} is taken")
+
+
+def is_made(name: str) -> bool:
+    """Whether the rewriting may have made a name."""
+    prefix, _, number = name.rpartition("__")
+    return name in _RESERVED or (prefix in _GENERATED and number.isdigit())
 
 
 def _restored(new: CodeType, old: CodeType, blocks: set[str]) -> CodeType:
