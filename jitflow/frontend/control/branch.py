@@ -42,7 +42,8 @@ from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "or_", "outside_type", "trace_path", "whether_bound"]
+__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "or_", "outside_type",
+           "require_common_rank", "trace_path", "whether_bound"]  # fmt: skip
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
@@ -204,7 +205,7 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
         if len(live) < len(paths) and _is_visible(live[0]):
             return lambda results: live[0]
         flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
-        _require_common_rank(name, live)
+        require_common_rank(name, live)
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
         site = Site(*key, name)
@@ -253,7 +254,13 @@ def whether_bound(thing: Any) -> Value:
     return values.constant(thing is not UNBOUND, BOOL)
 
 
-def _require_common_rank(name: str, things: Sequence[Any]) -> None:
+def is_array(thing: Any) -> bool:
+    """Whether it is an array, or the type of one, that has axes."""
+    kind = kind_of(thing)
+    return isinstance(kind, Tensor) and bool(kind.dims)
+
+
+def require_common_rank(name: str, things: Sequence[Any]) -> None:
     """Raise `UserTypeError` for a number that would become an array: the program may ask which it is."""
     kinds = [kind for kind in map(kind_of, things) if kind is not None]
     ranks = {len(kind.dims) if isinstance(kind, Tensor) else 0 for kind in kinds}

@@ -18,7 +18,15 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.branch import Path, decide, outside_type, trace_path, whether_bound
+from jitflow.frontend.control.branch import (
+    Path,
+    decide,
+    is_array,
+    outside_type,
+    require_common_rank,
+    trace_path,
+    whether_bound,
+)
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
 from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.kinds import kind_of
@@ -208,6 +216,8 @@ class _Flow:
 class _Loop:
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
+        self._grown: set[str] = set()
+        """What is a number before the loop and becomes an array in it."""
 
     def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> list[str]:
         """Trace the loop into a ``for``, or a ``while`` if there is a test; returns the names that it carries.
@@ -254,6 +264,8 @@ class _Loop:
                 self.cells.write(entry)
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
                 if not self._made_outside(variables):
+                    if self._grown and not self._takes_a_turn(test, source):
+                        return []
                     self._finish(turn, locals_, source, test is not None, *sent)
                     return [slot.name for local in locals_ for slot in local.slots if slot is not None]
         del trace.loops[inner:]
@@ -376,7 +388,11 @@ class _Loop:
             return fresh[-1]
 
         name = local.name if slot is None else slot.name
+        if is_array(left) < is_array(before):
+            require_common_rank(name, [before, left])
         kind = common_kind(name, [before, left], new_size)
+        if is_array(kind) and entry is not UNBOUND and not is_array(entry):
+            self._grown.add(name)
         if isinstance(kind, Tensor):
             visible = trace.is_visible_in(trace.scope)
             changed = {axis for axis, dim in enumerate(kind.dims) if dim in fresh or not visible(dim)} - opened
@@ -395,6 +411,20 @@ class _Loop:
         """Whether memory from outside of the loop has become a variable: what the turn read of it was not loaded."""
         storage, around = current_trace().storage, set(current_trace().scope.around())
         return any(root not in before and storage.homes.get(root) in around for root in storage.variables)
+
+    def _takes_a_turn(self, test: Test | None, source: Source | None) -> bool:
+        """Whether there is a turn, so that what becomes an array in it is one; decided now, or checked at run time."""
+        trace = current_trace()
+        if source is None:
+            assert test is not None
+            turns = _bool_value(truth(test()))
+        elif trace.is_open(source.count):
+            turns = values.emit("greater_equal", values.size(source.count), values.size(1))
+        else:
+            return trace.decide(source.count, ">=", 1, "a loop in which a number becomes an array")
+        words = f"a loop takes no turn, and so {min(self._grown)} stays a number, which compiled code has made an array"
+        trace.add("check", turns, error="NotImplementedError", message=words)
+        return True
 
     # -- the op --------------------------------------------------------------------------------------
 
