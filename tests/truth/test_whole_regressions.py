@@ -138,6 +138,13 @@ def returns_one_of_two_arguments(u, v, s):
     return v
 
 
+def turns_its_view_round(u, n):
+    for _ in range(n):
+        u = u[::-1]
+        u[0] = n
+    return u
+
+
 def raises_its_own(u):
     raise OwnError("at once")
 
@@ -193,6 +200,15 @@ def test_one_of_two_arguments_is_a_view_of_it() -> None:
             found = compiled(u, other, choice)
             assert np.shares_memory(found, u if choice else other)
             assert not found.flags.owndata or found is u or found is other
+
+
+def test_a_view_that_a_loop_turns_round_is_one_of_the_argument() -> None:
+    compiled = jitflow.function(turns_its_view_round)
+    for turns in (5, 5, 6, 0):
+        u = _array()
+        found = compiled(u, turns)
+        assert found.base is u or found is u
+        assert_same(found, turns_its_view_round(_array(), turns))
 
 
 def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:

@@ -68,8 +68,7 @@ class _Results:
                 host.give(value, host.contiguous_copy(value))
         for position, value in enumerate(self.values):
             storage = host.storage.get(value)
-            one = len(host.lifetimes.roots(value)) <= 1 or self._is_made_inside(value)
-            if storage is not None and one and self._is_whole(value, storage):
+            if storage is not None and not self._is_chosen(value) and self._is_whole(value, storage):
                 self.owners.setdefault(storage, position)
         places = [self._place(position, value) for position, value in enumerate(self.values)]
         for storage in self.bases:
@@ -87,7 +86,7 @@ class _Results:
             return ResultPlace("scalar", slot, type.dtype, 0)
         storage, dims = host.storage[value], dims_of(value.type)
         rank, dtype = len(dims), storage.dtype
-        if len(host.lifetimes.roots(value)) > 1 and not self._is_made_inside(value):
+        if self._is_chosen(value):
             return self._one_of(value)
         if storage.parameter >= 0:
             place = ResultPlace("argument", slot, dtype, rank, storage.parameter)
@@ -97,6 +96,12 @@ class _Results:
             place = ResultPlace("result", slot, dtype, rank, self._owner(storage))
         self._give_array(storage, host.layouts[value], dims)
         return place
+
+    def _is_chosen(self, value: Value) -> bool:
+        """Whether a place came out of a branch or loop, and shows what others own."""
+        roots, storage = self.host.lifetimes.roots(value), self.host.storage.get(value)
+        carried = len(roots) > 1 or any(self.host.storage.get(root) is not storage for root in roots)
+        return carried and storage is not None and not self._is_made_inside(value)
 
     def _is_made_inside(self, value: Value) -> bool:
         """Whether a place shows what some branch or loop made, or this function, and no other result shows it."""
