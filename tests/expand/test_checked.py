@@ -111,3 +111,17 @@ def test_a_scalar_beside_a_vector_is_splatted() -> None:
     verify(function)
     assert [op.name for op in walk(function.region)] == ["splat", "multiply", "yield"]
     assert interpret(function, np.arange(4, dtype="f4"), 2.0)[0].tolist() == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), [("i64", 2), ("f64", 2.0), ("f64", 0.5)])
+def test_powers_that_are_known(dtype: str, exponent: float) -> None:
+    """No power is computed for them; they raise and answer as others do."""
+    base = Value(Scalar(DTYPES[dtype], weak=True))
+    builder = Builder()
+    known = builder.make("constant", value=exponent, type=base.type)
+    builder.add("yield", builder.make("power", base, known, checked=True))
+    function = expand(Function("power", Region((base,), tuple(builder.ops)), layer="loop"))
+    assert len(list(walk(function.region))) < 30
+    for number in INTS if dtype == "i64" else NUMBERS:
+        expected = outcome(CHECKED_ARITHMETIC["power"], number, exponent)
+        assert outcome(lambda x: type(x)(interpret(function, x)[0]), number) == expected, number

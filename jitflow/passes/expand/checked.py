@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
@@ -25,9 +25,14 @@ __all__ = ["expand_checked", "python_words"]
 _SMALLEST = -(1 << 63)
 
 
-def expand_checked(name: str, operands: tuple[Number, ...]) -> Number:
-    """The op on Python's numbers, with the checks that raise what Python raises."""
+def expand_checked(name: str, operands: tuple[Number, ...], known: Sequence[Any]) -> Number:
+    """The op on Python's numbers, with the checks that raise what Python raises.
+
+    ``known`` are the operands as numbers, None where only the running program has one.
+    """
     kind = "float" if dtype_class(operands[0].dtype) in ("float", "half") else "integer"
+    if name == "power" and (kind, known[1]) in _SHORT_POWERS:
+        return _SHORT_POWERS[kind, known[1]](operands[0])
     rule = _RULES.get((name, kind))
     return rule(*operands) if rule else apply(name, *operands)
 
@@ -152,6 +157,26 @@ def _float_power(base: Number, exponent: Number) -> Number:
     _check(finite & abs(result).equals(math.inf), "OverflowError", python_words(operator.pow, 1e300, 2.0))
     return result
 
+
+def _square(x: Number) -> Number:
+    """x**2: C's ``pow`` rounds it as a product is rounded, but for one number in a thousand."""
+    result = x * x
+    _check((abs(x) < math.inf) & result.equals(math.inf), "OverflowError", python_words(operator.pow, 1e300, 2.0))
+    return result
+
+
+def _root(x: Number) -> Number:
+    """x**0.5, which knows no -0.0 and has a root of -inf."""
+    _check((x < 0) & (x > -math.inf), "ValueError", POWER_TYPE)
+    return select(x.equals(-math.inf), math.inf, apply("sqrt", x + 0.0))
+
+
+_SHORT_POWERS: dict[tuple[str, Any], Callable[[Number], Number]] = {
+    ("integer", 2): lambda x: _multiply(x, x),
+    ("float", 2.0): _square,
+    ("float", 0.5): _root,
+}
+"""Powers to numbers that are known, for which no power need be computed."""
 
 _RULES: dict[tuple[str, str], Callable[..., Number]] = {
     ("add", "integer"): _add,

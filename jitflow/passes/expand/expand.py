@@ -163,6 +163,8 @@ class _Expander(Rewriter):
     def __init__(self, shared: Mapping[tuple[str, str], Function]) -> None:
         super().__init__(ExpandingMachine())
         self.shared = shared
+        self.numbers: dict[Value, Any] = {}
+        """What the constants so far are."""
 
     def types(self, type: Type) -> tuple[Type, ...]:
         return (Scalar(type.dtype),) if isinstance(type, Scalar) and type.weak else (type,)
@@ -190,13 +192,15 @@ class _Expander(Rewriter):
             callee = MappingProxyType({"function": self.shared[key[:2]].name})
             return machine.emit("call", operands, (machine.type(key[1]),), callee)[0]
         if op.attributes.get("checked"):
-            return expand_checked(op.name, tuple(Term(machine, operand) for operand in operands)).value
+            known = [self.numbers.get(operand) for operand in op.operands]
+            return expand_checked(op.name, tuple(Term(machine, operand) for operand in operands), known).value
         if op.name in ("cast", "bitcast"):
             return machine.apply(op.name, *operands, dtype=op.attributes["dtype"])
         return machine.apply(op.name, *operands)
 
     def constant(self, op: Op) -> None:
         (type,) = self.types(op.result.type)
+        self.numbers[op.result] = op.attributes["value"]
         if type is not op.result.type:
             op = replace(op, attributes=MappingProxyType({**op.attributes, "type": type}))
         self.copy(op)
