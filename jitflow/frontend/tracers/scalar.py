@@ -179,7 +179,7 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
         return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
         return NotImplemented
-    return ufunc_binary(name, left, right)
+    return _numpys(name, left, right)
 
 
 _OF_COMPLEX = frozenset({"add", "sub", "mul", "truediv", "pow"})
@@ -197,7 +197,29 @@ def _is_complex_operation(name: str, left: Any, right: Any) -> bool:
 def _scalar_binary(name: str, left: Any, right: Any) -> Any:
     if _is_complex_operation(name, left, right):
         return python_arithmetic(name, left, right)
-    return ufunc_binary(name, left, right)
+    return _numpys(name, left, right)
+
+
+_STRICT: Mapping[str, str] = MappingProxyType({"lt": "lt", "le": "lt", "gt": "gt", "ge": "gt"})
+"""How the real parts are compared where complex numbers are, for each operator."""
+
+
+def _numpys(name: str, left: Any, right: Any) -> Any:
+    """NumPy's operator. Complex scalars have another order than the elements of arrays, where a part is nan."""
+    if name not in _STRICT or not _are_complex_scalars(left.__class__, right.__class__):
+        return ufunc_binary(name, left, right)
+    first = ufunc_binary(_STRICT[name], left.real, right.real)
+    second = ufunc_binary("and", ufunc_binary("eq", left.real, right.real), ufunc_binary(name, left.imag, right.imag))
+    return ufunc_binary("or", first, second)
+
+
+def _are_complex_scalars(*kinds: type) -> bool:
+    """Whether the type of both is complex and one of them has it; NumPy takes the others for arrays."""
+    if not all(issubclass(kind, np.generic | int | float | complex) for kind in kinds):
+        return False
+    known: list[Any] = [kind if issubclass(kind, np.generic) else kind() for kind in kinds]  # Python's are weak
+    common = np.result_type(*known)
+    return any(issubclass(kind, np.complexfloating) and common == kind for kind in kinds)
 
 
 def _pinnable_too(name: str, result: Any, *operands: Any) -> Any:

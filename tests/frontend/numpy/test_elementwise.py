@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import ml_dtypes
@@ -189,3 +190,21 @@ def test_differences_of_many_sizes():
     check_sizes(lambda x: np.diff(x), lambda n: (sample("f4", n),))
     check_sizes(lambda x: np.trapezoid(x), lambda n: (sample("f4", n),))
     check_sizes(lambda x: np.gradient(x), lambda n: (sample("f4", n + 2),), (3, 2, 8))
+
+
+@pytest.mark.parametrize("compare", [operator.lt, operator.le, operator.gt, operator.ge])
+def test_the_order_of_complex_scalars(compare: Any):
+    """With a nan in a part it is another one than that of arrays, unless NumPy takes the scalars for arrays."""
+    parts = (0.0, 1.0, np.nan)
+    numbers = [complex(real, imaginary) for real in parts for imaginary in parts]
+    for a in numbers:
+        for b in numbers:
+            for left, right in (
+                (np.complex128(a), np.complex128(b)),
+                (np.complex64(a), b),
+                (a, np.complex64(b)),
+                (np.float64(a.real), np.complex64(b)),
+                (np.complex128(a), np.float64(b.real)),
+                (np.array([a]), np.complex128(b)),
+            ):
+                check(compare, left, right)
