@@ -174,11 +174,11 @@ def set_attribute(array: Any, name: str, value: Any) -> None:
     if name == "shape":
         _set_shape(array, value)
     elif name == "real":
-        set_item(array, Ellipsis, value if array.dtype.kind != "c" else value + 1j * array.imag)
+        set_item(array.real, Ellipsis, value)
     elif name == "imag":
         if array.dtype.kind != "c":
             raise UserTypeError("array does not have imaginary part to set")
-        set_item(array, Ellipsis, array.real + 1j * value)
+        set_item(array.imag, Ellipsis, value)
     elif name == "T":
         raise UserAttributeError("attribute 'T' of 'numpy.ndarray' objects is not writable")
     elif values.rank(as_value(value)):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from tests.compare import assert_same
 from tests.frontend.interpreted import interpreted
 
@@ -156,3 +157,17 @@ def test_an_output_does_not_repeat(program: Any, sizes: tuple[int, int, int]):
             results.append(("", x))
     assert results[1][0] == results[0][0]
     np.testing.assert_array_equal(results[1][1], results[0][1])
+
+
+def _parts(z: Any, v: Any) -> Any:
+    z.real = v
+    z[1:].imag = 7
+    return z
+
+
+def test_a_part_is_written_alone():
+    """What the other part is does not matter: neither inf nor nan."""
+    z = np.array([complex(1, np.inf), complex(np.nan, 2), complex(np.inf, 3)])
+    ours, plain = z.copy(), z.copy()
+    assert_same(jitflow.function(_parts)(ours, np.arange(3.0)), _parts(plain, np.arange(3.0)))
+    assert_same(ours, plain)
