@@ -4,7 +4,7 @@ An entry is (pointer, bytes), empty where the pointer is null. Entry k in the fr
 outside loops, so noting and striking it are plain stores. An allocation inside loops may have several buffers alive, as
 many as the loop carries: these take any empty entry of a second list, which starts in the frame as well and moves to
 the heap, twice as large, when it is full. A third list like it is of memory that is given back when the program ends,
-whether it fails or not.
+whether it fails or not; since nothing is struck from it, it is filled from where it was left.
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ class Ledger:
         for name in self._growing:
             out.entry += [
                 *_empty_entries(f"%{name}.entries", LOOP_ENTRIES),
-                f"  %{name}.ledger = alloca {{ ptr, i64 }}, align 16",
+                f"  %{name}.ledger = alloca {{ ptr, i64, i64 }}, align 16",
                 f"  store ptr %{name}.entries, ptr %{name}.ledger, align 8",
                 f"  %{name}.capacity = getelementptr i8, ptr %{name}.ledger, i64 8",
                 f"  store i64 {LOOP_ENTRIES}, ptr %{name}.capacity, align 8",
+                f"  %{name}.begin = getelementptr i8, ptr %{name}.ledger, i64 16",
+                f"  store i64 0, ptr %{name}.begin, align 8",
             ]
             out.module.define("jitflow.ledger.enter", _ENTER)
             out.module.define("jitflow.ledger.leave", _LEAVE)
@@ -60,7 +62,8 @@ class Ledger:
         """Note what an allocation, or a call, gave. Returns whether that was possible: ``true``, or a register."""
         entry = self._fixed.get(value)
         if entry is None:
-            arguments = f"ptr %context, ptr %{_list_of(op)}.ledger, ptr {buffer}, i64 {nbytes}"
+            passed = ENTRY_BYTES if _is_kept(op) else 0
+            arguments = f"ptr %context, ptr %{_list_of(op)}.ledger, ptr {buffer}, i64 {nbytes}, i64 {passed}"
             return out.let(f"call i1 @jitflow.ledger.enter({arguments})")
         place = out.at("%ledger", str(ENTRY_BYTES * entry))
         out.do(f"store ptr {buffer}, ptr {place}, align 8")
@@ -169,15 +172,20 @@ end:
   ret void
 }"""
 
-_ENTER = """define internal i1 @jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size) #0 {
+_ENTER = """define internal i1 @jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size, i64 %passed) #0 {
 start:
   %entries = load ptr, ptr %ledger, align 8
   %capacity.place = getelementptr i8, ptr %ledger, i64 8
   %capacity = load i64, ptr %capacity.place, align 8
   %bytes = shl i64 %capacity, 4
-  br label %next
+  %begin.place = getelementptr i8, ptr %ledger, i64 16
+  %begin = load i64, ptr %begin.place, align 8
+  %begin.next = add i64 %begin, %passed
+  store i64 %begin.next, ptr %begin.place, align 8
+  %room = icmp ult i64 %begin, %bytes
+  br i1 %room, label %next, label %grow
 next:
-  %offset = phi i64 [ 0, %start ], [ %following, %on ]
+  %offset = phi i64 [ %begin, %start ], [ %following, %on ]
   %entry = getelementptr i8, ptr %entries, i64 %offset
   %held = load ptr, ptr %entry, align 8
   %empty = icmp eq ptr %held, null
