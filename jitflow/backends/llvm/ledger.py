@@ -172,7 +172,8 @@ end:
   ret void
 }"""
 
-_ENTER = """define internal i1 @jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size, i64 %passed) #0 {
+_ENTER = """define internal i1
+@jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size, i64 %passed) #0 {
 start:
   %entries = load ptr, ptr %ledger, align 8
   %capacity.place = getelementptr i8, ptr %ledger, i64 8
