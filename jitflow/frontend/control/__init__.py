@@ -1,8 +1,8 @@
 """The hooks that rewritten control flow calls (`jitflow.frontend.syntax`).
 
 On Python's own values a hook does what Python does. On values that only the running program knows it records a region:
-`branch.py` an ``if``, `loop.py` a ``for`` or ``while``, `raising.py` what a
-``raise`` or ``assert`` raises, `trying.py` nothing.
+`branch.py` an ``if``, `loop.py` a ``for`` or ``while`` (by `rolling.py`), `raising.py` what a ``raise`` or ``assert``
+raises, `trying.py` nothing.
 """
 
 from __future__ import annotations

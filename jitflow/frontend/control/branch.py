@@ -28,8 +28,10 @@ from jitflow.frontend.control.merge import (
     common_kind,
     flatten,
     names_of,
+    resolved,
     result_of,
     shown_name,
+    word,
 )
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.numpy import selections, values
@@ -75,7 +77,7 @@ def trace_path(run: Callable[[], Any], read: Callable[[], dict[str, Any]], scope
             ended = True
             _raise_later(error)
         left = read()
-        selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(_resolved(thing)).items)
+        selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items)
     return Path(inside, ended, result, left)
 
 
@@ -167,7 +169,7 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
     Without a ``name`` it is bound for certain, although some path that does not lead here leaves it unbound.
     """
     if name is None:
-        return _resolved(read())
+        return resolved(read())
     message = f"cannot access local variable '{name}' where it is not associated with a value"
     try:
         thing = read()
@@ -191,7 +193,7 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
     yielded: list[list[Value]] = [[] for _ in paths]
     slots: list[Slot] = []
     arriving: list[list[Value]] = []
-    ways = [Way(home, names_of(_resolved(path.locals.get(name, UNBOUND)) for name in names), reused=True)
+    ways = [Way(home, names_of(resolved(path.locals.get(name, UNBOUND)) for name in names), reused=True)
             for path in paths]  # fmt: skip
     finish: dict[str, Callable[[Sequence[Any]], Any]] = {}
 
@@ -223,7 +225,7 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
     partly: list[str] = []
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
-        finish[name] = _by_leaves(name, [*map(_resolved, things)], paths, merge)
+        finish[name] = _by_leaves(name, [*map(resolved, things)], paths, merge)
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):
@@ -233,7 +235,7 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
         path.scope.close((), items) for path, items in zip(paths, yielded, strict=True)
     )  # fmt: skip
     types = [*(outside_type(slot.type) for slot in slots), *(Scalar(BOOL) for _ in partly)]
-    hints = [_hint(name) for name in (*(slot.name for slot in slots), *(f"{name} is bound" for name in partly))]
+    hints = [word(name) for name in (*(slot.name for slot in slots), *(f"{name} is bound" for name in partly))]
     found = trace.add("if", condition, types=types, regions=regions, names=hints)
     results = []
     for slot, value, arrays in zip(slots, found[: len(slots)], arriving, strict=True):
@@ -243,7 +245,7 @@ def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tu
         results.append(result_of(slot, value))
     made = {name: make(results) for name, make in finish.items()}
     bits = zip(partly, found[len(slots) :], strict=True)
-    return made | {name: MaybeUnbound(_resolved(made[name]), bit) for name, bit in bits}
+    return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
 
 
 def whether_bound(thing: Any) -> Value:
@@ -293,14 +295,10 @@ def _by_leaves(
     def make_all(results: Sequence[Any]) -> Any:
         made = [make(results) for make in makers]
         partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
-        whole = live[0].rebuild([_resolved(thing) for thing in made])
+        whole = live[0].rebuild([resolved(thing) for thing in made])
         return MaybeUnbound(whole, partial[0].condition) if partial else whole
 
     return make_all
-
-
-def _resolved(thing: Any) -> Any:
-    return thing.thing if isinstance(thing, MaybeUnbound) else thing
 
 
 def _is_visible(thing: Any) -> bool:
@@ -315,7 +313,3 @@ def outside_type(kind: Type) -> Type:
         return kind
     visible = trace.is_visible_in(trace.scope)
     return replace(kind, dims=tuple(dim if visible(dim) else trace.size("size") for dim in kind.dims))
-
-
-def _hint(name: str) -> str:
-    return "".join(letter if letter.isalnum() else "_" for letter in name).strip("_")

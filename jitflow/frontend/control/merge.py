@@ -42,8 +42,10 @@ __all__ = [
     "common_kind",
     "flatten",
     "names_of",
+    "resolved",
     "result_of",
     "shown_name",
+    "word",
 ]
 
 
@@ -53,6 +55,16 @@ class MaybeUnbound:
 
     thing: Any
     condition: Value
+
+
+def resolved(thing: Any) -> Any:
+    """What a local is where it is bound."""
+    return thing.thing if isinstance(thing, MaybeUnbound) else thing
+
+
+def word(name: str) -> str:
+    """A name that the IR can hold."""
+    return "".join(letter if letter.isalnum() else "_" for letter in name).strip("_")
 
 
 @dataclass(frozen=True, eq=False)

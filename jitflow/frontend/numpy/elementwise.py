@@ -324,7 +324,7 @@ def fix(x: Any, out: Any = None) -> Any:
 
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    """``np.copyto``: an assignment, for arrays made in the function."""
+    """``np.copyto``: an assignment."""
     result = as_value(src)
     if where is not True:
         wanted = dtype_argument(dst.dtype)

@@ -51,7 +51,7 @@ def _viewed(array: Any, dtype: Any = None, type: Any = None) -> Any:
 
 
 def _fill(array: Any, value: Any) -> None:
-    """``array.fill(value)``, for arrays made in the function."""
+    """``array.fill(value)``."""
     elementwise.copyto(array, value, "unsafe")
 
 

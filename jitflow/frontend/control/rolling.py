@@ -1,0 +1,477 @@
+"""Rolling: one turn of a loop becomes the body of a ``for`` or ``while`` op.
+
+The body is traced until it is stable. What a turn hands to the next is carried: numbers that the body assigns from the
+start, arrays and others once the body has left another object in a local than it found. A local that stays the same
+array is not carried, however often it is written to. A turn that makes variables of memory from outside is traced
+again, because its first reads came too early (`jitflow.frontend.storage`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.control.branch import (
+    Path,
+    is_array,
+    outside_type,
+    require_common_rank,
+    trace_path,
+    whether_bound,
+)
+from jitflow.frontend.control.carried import Flow, Local, Turn
+from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
+from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.merge import (
+    Leaves,
+    MaybeUnbound,
+    Slot,
+    Way,
+    agreeing,
+    common_kind,
+    flatten,
+    names_of,
+    resolved,
+    result_of,
+    word,
+)
+from jitflow.frontend.control.sources import Source
+from jitflow.frontend.numpy import values
+from jitflow.frontend.scopes import Scope
+from jitflow.frontend.storage import Site
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Index, Place, Scalar, Tensor
+
+__all__ = ["Body", "CannotRoll", "Rolling", "Test"]
+
+_ATTEMPTS = 12
+
+Body = Callable[..., None]
+Test = Callable[[], Any]
+
+
+class NeedsUnrolling(Exception):
+    """The body cannot be rolled, for the reason given."""
+
+
+class CannotRoll(Exception):
+    """Rolling failed for a ``reason``; ``error`` is what the user is told if unrolling is out of the question."""
+
+    def __init__(self, error: UserError, reason: str = "") -> None:
+        super().__init__(str(error))
+        self.error = error
+        self.reason = reason or error.message
+
+
+class Rolling:
+    """One loop, from its traced turns to the op."""
+
+    def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
+        self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
+        self._grown: set[str] = set()
+        """What is a number before the loop and becomes an array in it."""
+
+    def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> list[str]:
+        """Trace the loop into a ``for``, or a ``while`` if there is a test; returns the names that it carries.
+
+        Raises `CannotRoll`, everything undone.
+        """
+        trace = current_trace()
+        names = (*self.state, *self.temporaries)
+        entry, containers, refusals = self.cells.read(names), Containers(self.cells), len(trace.refusals)
+        locals_ = [self._local(name, entry[name]) for name in self.state]
+        problem: UserError | None = None
+        why, inner = "", len(trace.loops)
+        for _ in range(_ATTEMPTS):
+            self.cells.write(entry)
+            del trace.loops[inner:]
+            variables, began = set(trace.storage.variables), trace.storage.now()
+            try:
+                turn = self._turn(run, test, source, locals_)
+                if containers.changed():
+                    raise NeedsUnrolling("a list or dict changes in the loop")
+                stable = self._learn(locals_, turn.path)
+            except NeedsUnrolling as reason:
+                why = str(reason)
+                problem = located(
+                    UserNotImplementedError(
+                        f"a loop that cannot be one native loop: {reason}",
+                        mend="write to an array that is made before the loop, or loop over a range of a known number "
+                        "of turns",
+                    )
+                )
+            except UserError as error:
+                if not error.needs_number:
+                    raise
+                problem = error
+                if error.location is not None:
+                    why = f"Python needs a number at {error.location} that a native loop does not know"
+            if problem is not None:
+                self.cells.write(entry)
+                containers.restore()
+                del trace.refusals[refusals:]
+                del trace.loops[inner:]
+                raise CannotRoll(problem, why)
+            if stable and not self._made_outside(variables):
+                self.cells.write(entry)
+                sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
+                if not self._made_outside(variables):
+                    if self._grown and not self._takes_a_turn(test, source):
+                        return []
+                    self._finish(turn, locals_, source, test is not None, *sent)
+                    return [slot.name for local in locals_ for slot in local.slots if slot is not None]
+        del trace.loops[inner:]
+        raise CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
+
+    # -- one turn ------------------------------------------------------------------------------------
+
+    def _local(self, name: str, thing: Any) -> Local:
+        entry = resolved(thing)
+        leaves = flatten(entry)
+        local = Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
+        for number, item in enumerate(leaves.items):
+            if item is not UNBOUND and not isinstance(item, tracers.ArrayTracer):
+                kind = _number_kind(item)
+                if kind is not None:
+                    local.slots[number] = self._slot(local, number, kind)
+        return local
+
+    def _slot(self, local: Local, number: int, kind: Scalar | Tensor) -> Slot:
+        name = local.name if local.leaves.shape is None else f"{local.name}[{number}]"
+        site = Site(*self.key, name)
+        as_place = isinstance(kind, Tensor) and site in current_trace().storage.place_sites
+        return Slot(name, kind, site, as_place, shared=isinstance(kind, Tensor))
+
+    def _turn(self, run: Callable[[Any], None], test: Test | None, source: Source | None, locals_: list[Local]) -> Turn:
+        trace = current_trace()
+        condition: Scope | None = None
+        condition_parameters: list[Value] = []
+        proceed: Value | None = None
+        for local in locals_:
+            local.bits = []
+        if test is not None:
+            with trace.region() as condition:
+                condition_parameters, position = self._enter(locals_, source, counted=source is not None)
+                proceed = self._proceed(test, position, source)
+        self.cells.write({local.name: local.entry for local in locals_})
+        with trace.region() as scope:
+            parameters, position = self._enter(locals_, source, counted=source is not None)
+            if source is not None:
+                _know_position(position, source)
+        path = trace_path(lambda: run(position), lambda: self.cells.read(self.state), scope)
+        return Turn(path, parameters, condition, condition_parameters, proceed)
+
+    def _enter(self, locals_: list[Local], source: Source | None, *, counted: bool) -> tuple[list[Value], Any]:
+        """Make a region's parameters, and bind the locals that are carried to them."""
+        trace = current_trace()
+        parameters: list[Value] = []
+        position: Any = None
+        if counted:
+            size = trace.size(_position_name(self.temporaries, self.state))
+            parameters.append(Value(Index(size), str(size)))
+            position = tracers.size_of(size)
+        for local in locals_:
+            items = list(local.leaves.items)
+            for number, slot in enumerate(local.slots):
+                if slot is not None:
+                    inside = self._opened(slot, local, number)
+                    parameter = Value(inside.type, word(slot.name))
+                    parameters.append(parameter)
+                    items[number] = result_of(inside, parameter)
+            if any(slot is not None for slot in local.slots):
+                thing = local.leaves.rebuild(items)
+                if local.may_be_unbound:
+                    local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))
+                    thing = MaybeUnbound(thing, local.bits[-1])
+                self.cells.set(local.name, thing)
+        return parameters, position
+
+    def _opened(self, slot: Slot, local: Local, number: int) -> Slot:
+        """The slot as a parameter of a region: the sizes that may change have names of the region's own."""
+        axes = local.open_axes[number]
+        if not axes:
+            return slot
+        assert isinstance(slot.kind, Tensor)
+        dims = tuple(local.new_size(number, axis) if axis in axes else dim for axis, dim in enumerate(slot.kind.dims))
+        return Slot(slot.name, Tensor(slot.kind.dtype, dims), slot.site, slot.as_place, slot.shared)
+
+    def _proceed(self, test: Test, position: Any, source: Source | None) -> Value:
+        if source is None:
+            answer = truth(test())
+            return _bool_value(answer)
+        trace = current_trace()
+        inside = trace.make("less", values.size(tracers.dim_of(position)), values.size(source.count))
+        return trace.make("logical_and", inside, _bool_value(truth(test())))
+
+    # -- what is carried -----------------------------------------------------------------------------
+
+    def _learn(self, locals_: list[Local], path: Path) -> bool:
+        """Compare what a turn left with what it found; whether nothing new was learnt."""
+        if path.ended:
+            return True
+        stable = True
+        for local in locals_:
+            thing = path.locals[local.name]
+            left = flatten(resolved(thing))
+            if repr(left.shape) != repr(local.leaves.shape):
+                if local.entry is not UNBOUND:
+                    raise NeedsUnrolling(f"{local.name} becomes a structure of another shape")
+                count = len(left.items)
+                local.leaves = Leaves((UNBOUND,) * count, left.shape, left.rebuild)
+                local.slots, local.open_axes = [None] * count, [set() for _ in range(count)]
+            for number, item in enumerate(left.items):
+                stable &= self._learn_part(local, number, item)
+        return stable
+
+    def _learn_part(self, local: Local, number: int, left: Any) -> bool:
+        slot, entry = local.slots[number], local.leaves.items[number]
+        if slot is None and (left is UNBOUND or agreeing([entry, left])):
+            return True
+        if left is UNBOUND:
+            return True
+        trace, opened = current_trace(), local.open_axes[number]
+        before = entry if slot is None else slot.kind
+        fresh: list[Dim] = []
+
+        def new_size() -> Dim:
+            fresh.append(trace.size("size"))
+            return fresh[-1]
+
+        name = local.name if slot is None else slot.name
+        if is_array(left) < is_array(before):
+            require_common_rank(name, [before, left])
+        kind = common_kind(name, [before, left], new_size)
+        if is_array(kind) and entry is not UNBOUND and not is_array(entry):
+            self._grown.add(name)
+        if isinstance(kind, Tensor):
+            visible = trace.is_visible_in(trace.scope)
+            changed = {axis for axis, dim in enumerate(kind.dims) if dim in fresh or not visible(dim)} - opened
+            opened |= changed
+            local.single_axes |= {
+                (number, axis) for axis in changed if _is_single(before, axis) or _is_single(left, axis)
+            }
+            if slot is not None and not changed and _same_but(kind, slot.kind, opened):
+                return True
+        elif slot is not None and kind == slot.kind:
+            return True
+        local.slots[number] = self._slot(local, number, kind)
+        return False
+
+    def _made_outside(self, before: set[Value]) -> bool:
+        """Whether memory from outside of the loop has become a variable: what the turn read of it was not loaded."""
+        storage, around = current_trace().storage, set(current_trace().scope.around())
+        return any(root not in before and storage.homes.get(root) in around for root in storage.variables)
+
+    def _takes_a_turn(self, test: Test | None, source: Source | None) -> bool:
+        """Whether there is a turn, so that what becomes an array in it is one; decided now, or checked at run time."""
+        trace = current_trace()
+        if source is None:
+            assert test is not None
+            turns = _bool_value(truth(test()))
+        elif trace.is_open(source.count):
+            turns = values.emit("greater_equal", values.size(source.count), values.size(1))
+        else:
+            return trace.decide(source.count, ">=", 1, "a loop in which a number becomes an array")
+        words = f"a loop takes no turn, and so {min(self._grown)} stays a number, which compiled code has made an array"
+        trace.add("check", turns, error="NotImplementedError", message=words)
+        return True
+
+    # -- the op --------------------------------------------------------------------------------------
+
+    def _finish(
+        self, turn: Turn, locals_: list[Local], source: Source | None, tested: bool,
+        flows: list[Flow], initial: list[Value], yielded: list[Value],
+    ) -> None:  # fmt: skip
+        """Append the op, and bind the locals to its results."""
+        trace = current_trace()
+        path, counted = turn.path, source is not None
+        slots = [flow.slot for flow in flows]
+        types = [outside_type(self._outer_kind(local, number)) for local in locals_
+                 for number, slot in enumerate(local.slots) if slot is not None]  # fmt: skip
+        hints = [word(slot.name) for slot in slots]
+        partly = self._bits(turn, locals_, tested)
+        for local in partly:
+            initial.append(whether_bound(local.before))
+            with trace.region(path.scope):
+                yielded.append(whether_bound(True if path.ended else path.locals[local.name]))
+            types.append(Scalar(BOOL))
+            hints.append(f"{word(local.name)}_is_bound")
+            turn.parameters.append(local.bits[-1])
+            turn.condition_parameters += local.bits[:-1]
+        found: Sequence[Value]
+        if tested:
+            found = self._add_while(turn, initial, yielded, types, hints, counted)
+        else:
+            assert source is not None
+            region = path.scope.close(turn.parameters, yielded)
+            bounds = [values.size(0), values.size(source.count), values.size(1)]
+            found = trace.add("for", *bounds, *initial, types=types, regions=(region,), names=hints)
+        bits = {local.name: value for local, value in zip(partly, found[len(slots) :], strict=True)}
+        found = found[: len(slots)]
+        for flow, value in zip(flows, found, strict=True):
+            trace.storage.arrive(value, flow.arrays)
+        results = iter(zip(slots, found, strict=True))
+        self.cells.write(dict.fromkeys(self.temporaries, UNBOUND))
+        ran = self._ran(source)
+        for local in locals_:
+            items = list(local.leaves.items)
+            unbound = False
+            for number, slot in enumerate(local.slots):
+                if slot is not None:
+                    slot, value = next(results)
+                    unbound |= items[number] is UNBOUND
+                    outside = slot
+                    if isinstance(value.type, Tensor | Place):
+                        kind = Tensor(value.type.dtype, value.type.dims)
+                        outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared)
+                    items[number] = result_of(outside, value)
+            if any(slot is not None for slot in local.slots):
+                thing = local.leaves.rebuild(items)
+                holds = bits.get(local.name, ran if unbound else None)
+                self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
+
+    def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
+        """The locals of which turns hand on whether they are bound.
+
+        There is no need to where each turn binds the local before it asks: then it is bound if there was a turn.
+        """
+        scopes = [scope for scope in (turn.path.scope, turn.condition) if scope is not None]
+        asked = {operand for scope in scopes for op in _all(scope.builder.ops) for operand in op.operands}
+        found = []
+        for local in locals_:
+            left = turn.path.locals.get(local.name, UNBOUND)
+            binds = (
+                not tested and local.before is UNBOUND and left is not UNBOUND and not isinstance(left, MaybeUnbound)
+            )
+            if local.may_be_unbound and (turn.path.ended or not binds or not asked.isdisjoint(local.bits)):
+                found.append(local)
+        return found
+
+    def _flows(self, turn: Turn, locals_: list[Local], counted: bool) -> Iterator[Flow]:
+        """What is carried, in the order of the parameters."""
+        number = int(counted)
+        for local in locals_:
+            thing = turn.path.locals.get(local.name, UNBOUND)
+            left = flatten(resolved(thing))
+            for part, slot in enumerate(local.slots):
+                if slot is None:
+                    continue
+                item = UNBOUND if turn.path.ended or left.shape != local.leaves.shape else left.items[part]
+                parameters = [values[number] for values in (turn.parameters, turn.condition_parameters) if values]
+                yield Flow(slot, local.leaves.items[part], item, parameters)
+                number += 1
+
+    def _sent(
+        self, flows: list[Flow], path: Path, since: tuple[int, int]
+    ) -> tuple[list[Flow], list[Value], list[Value]]:
+        """What goes in, and what a turn hands on: first what it reads, then what it puts into memory made before.
+
+        ``since``: when the loop began, in the storage's count.
+        """
+        trace = current_trace()
+        storage, home = trace.storage, trace.scope
+        for flow in flows:
+            for parameter in flow.parameters:
+                storage.arrive(parameter, flow.arrays)
+        storage.end_turn(path.scope, since)
+        names = names_of(flow.left for flow in flows)
+        yielded: dict[Flow, Value] = {}
+        for flow in sorted(flows, key=lambda flow: flow.slot.as_place):
+            others = [other.left._value for other in flows if other is not flow and other.slot.as_place
+                      and isinstance(other.left, tracers.ArrayTracer)]  # fmt: skip
+            reused = not any(storage.may_be(value, flow.parameters[0]) for value in others)
+            yielded[flow] = flow.slot.incoming(flow.left, path.scope, Way(home, names, reused, path.scope, since))
+        initial = [flow.slot.incoming(flow.entry, home, Way(home, turn=path.scope, since=since)) for flow in flows]
+        return flows, initial, [yielded[flow] for flow in flows]
+
+    def _add_while(
+        self, turn: Turn, initial: list[Value], yielded: list[Value], types: list[Any], hints: list[str],
+        counted: bool,
+    ) -> Sequence[Value]:  # fmt: skip
+        trace = current_trace()
+        assert turn.condition is not None
+        assert turn.proceed is not None
+        if counted:
+            initial = [values.size(0), *initial]
+            types = [Index(), *types]
+            hints = ["position", *hints]
+            with trace.region(turn.path.scope):
+                position = turn.parameters[0].type
+                assert isinstance(position, Index)
+                assert position.dim is not None
+                yielded = [values.size(position.dim + 1), *yielded]
+        regions = (
+            turn.condition.close(turn.condition_parameters, [turn.proceed]),
+            turn.path.scope.close(turn.parameters, yielded),
+        )
+        found = trace.add("while", *initial, types=types, regions=regions, names=hints)
+        return found[1:] if counted else found
+
+    def _outer_kind(self, local: Local, number: int) -> Any:
+        slot = local.slots[number]
+        assert slot is not None
+        kind, opened = slot.type, local.open_axes[number]
+        if not isinstance(kind, Tensor | Place) or not opened:
+            return kind
+        dims = (local.new_size(number, axis) if axis in opened else dim for axis, dim in enumerate(kind.dims))
+        return replace(kind, dims=tuple(dims))
+
+    def _ran(self, source: Source | None) -> Value | None:
+        """Whether there was a turn; None where that is known, or nobody can tell."""
+        if source is None or current_trace().known(source.count, ">=", 1):
+            return None
+        return values.emit("greater_equal", values.size(source.count), values.size(1))
+
+
+def _is_single(thing: Any, axis: int) -> bool:
+    """Whether an array, or a type, has the size 1 there."""
+    kind = kind_of(thing)
+    return isinstance(kind, Tensor) and current_trace().known(kind.dims[axis], "==", 1) is True
+
+
+def _all(ops: Sequence[Op]) -> Iterator[Op]:
+    """The ops, and those in their regions."""
+    for op in ops:
+        yield op
+        for region in op.regions:
+            yield from walk(region)
+
+
+def _know_position(position: Any, source: Source) -> None:
+    """Inside the body there is an item, and the position is that of one."""
+    trace = current_trace()
+    dim = tracers.dim_of(position)
+    trace.knowledge.at_most[str(dim)] = source.span - 1
+    trace.raise_bound(source.span - 1)
+
+
+def _number_kind(thing: Any) -> Scalar | None:
+    if isinstance(thing, tracers.SizeTracer | tracers.ScalarTracer) or type(thing) in (bool, int, float, complex):
+        kind = tracers.type_of(thing)
+        assert isinstance(kind, Scalar)
+        return kind
+    return None
+
+
+def _same_but(kind: Tensor, other: Any, axes: set[int]) -> bool:
+    return isinstance(other, Tensor) and kind.dtype == other.dtype and all(
+        axis in axes or one == two for axis, (one, two) in enumerate(zip(kind.dims, other.dims, strict=True))
+    )  # fmt: skip
+
+
+def _bool_value(answer: bool | Value) -> Value:
+    if isinstance(answer, Value):
+        return values.emit("cast", answer, dtype=BOOL) if values.is_weak(answer) else answer
+    return values.constant(answer, BOOL)
+
+
+def _position_name(temporaries: Sequence[str], state: Sequence[str]) -> str:
+    return next((name for name in temporaries if name.isidentifier() and len(name) <= 2), "i")
