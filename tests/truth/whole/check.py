@@ -6,8 +6,6 @@ depends on the order). Arguments afterwards, whether the call returned or raised
 
 from __future__ import annotations
 
-import itertools
-import linecache
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +16,12 @@ import jitflow
 from jitflow.errors import UserError, UserNotImplementedError
 from tests.compare import EXACT, assert_same
 from tests.truth.quiet import quiet
+from tests.truth.run import Refused, define
 from tests.truth.whole.arguments import Call, made
 from tests.truth.whole.kinds import Kind
 
 __all__ = ["Refused", "Wrong", "check", "define"]
 
-_counter = itertools.count()
 _REFUSALS = ("has no common type", "on one path and", "needs a size that is known only")
 
 
@@ -31,24 +29,11 @@ class Wrong(AssertionError):
     """The compiled program did not do what Python does."""
 
 
-class Refused(Exception):
-    """Jitflow said that it does not compile this; no wrong answer."""
-
-
 @dataclass(frozen=True)
 class Outcome:
     result: Any
     error: BaseException | None
     arguments: Mapping[str, Any]
-
-
-def define(source: str) -> Any:
-    """The function ``program`` of a source text, which Python can find the source of."""
-    name = f"<whole program {next(_counter)}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    namespace: dict[str, Any] = {"np": np}
-    exec(compile(source, name, "exec"), namespace)
-    return namespace["program"]
 
 
 def check(source: str, parameters: Mapping[str, Kind], calls: Sequence[Call]) -> None:
