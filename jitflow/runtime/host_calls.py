@@ -27,6 +27,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jitflow.ir.core import Op
+from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
 from jitflow.ir.routines import (
     POLL,
     SITE_PREFIX,
@@ -44,6 +45,7 @@ from jitflow.ir.routines import (
 )
 from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.host_call_text import RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
+from jitflow.runtime.inner_loops import flag_function, loop_address
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
@@ -256,6 +258,10 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
             return _trampoline()
         if name == POLL:
             return api_address("poll")
+        if name in FLAG_FUNCTIONS:
+            return flag_function(name)
+        if name.startswith(LOOP_PREFIX):
+            return loop_address(name)
         if not name.startswith(SITE_PREFIX):
             return symbol_address(name)
         owners.append(CallSite(sites[int(name.removeprefix(SITE_PREFIX))]))

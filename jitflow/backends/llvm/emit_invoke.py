@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
+from jitflow.backends.llvm.emit_inner_loop import Described, call_loop
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.ledger import ENTRY_BYTES
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
+from jitflow.ir.inner_loops import inner_loop
 from jitflow.ir.routines import SITE_PREFIX, TRAMPOLINE
 
 __all__ = ["INVOKE_EMISSION", "ROUTINE_FAILED"]
@@ -24,18 +27,28 @@ def _invoke(out: Emitter, op: Op) -> Sequence[str]:
     counts = [1 + 2 * (kind if isinstance(kind, int) else 0) for _, kind in op.attributes["takes"]]
     taken = [_word(out, next(given)) for count in counts for _ in range(count)]
     expected, places, sizes = _results(out, op, given)
-    arguments, results = _filled(out, taken), _filled(out, expected)
-    site = out.module.site(op)
-    trampoline, place = (_context(out, name) for name in (TRAMPOLINE, f"{SITE_PREFIX}{site}"))
-    status = out.let(f"call i32 {trampoline}(ptr {place}, ptr {arguments}, ptr {results})")
+    results: list[str] = []
+
+    def through_python() -> str:
+        arguments = _filled(out, taken)
+        results.append(_filled(out, expected))
+        trampoline, place = (_context(out, name) for name in (TRAMPOLINE, f"{SITE_PREFIX}{out.module.site(op)}"))
+        return out.let(f"call i32 {trampoline}(ptr {place}, ptr {arguments}, ptr {results[0]})")
+
+    loop = inner_loop(op.attributes)
+    if loop is None:
+        status = through_python()
+    else:
+        things = _described(out, op, taken, expected)
+        status = call_loop(out, loop, things, partial(_context, out), partial(_filled, out), through_python)
 
     def fail() -> None:
         report(out, ROUTINE_FAILED, op, ())
         out.leave(str(ROUTINE_FAILED))
 
     out.fail_unless(out.let(f"icmp eq i32 {status}, 0"), fail)
-    made = [out.let(f"load ptr, ptr {out.at(results, str(8 * word))}, align 8") for word in places]
-    found = [out.let(f"load i64, ptr {out.at(results, str(8 * word))}, align 8") for word in sizes]
+    made = [out.let(f"load ptr, ptr {out.at(results[0], str(8 * word))}, align 8") for word in places]
+    found = [out.let(f"load i64, ptr {out.at(results[0], str(8 * word))}, align 8") for word in sizes]
     for number, value in enumerate(op.results[: len(made)]):
         _enter(out, op, value, made[number:])
     return [*made, *found]
@@ -57,6 +70,18 @@ def _results(out: Emitter, op: Op, given: Iterator[Value]) -> tuple[list[str], l
                 sizes.setdefault(number, len(words))
             words.append(_word(out, next(given)) if number < 0 else "-1")
     return words, places, [sizes[number] for number in sorted(sizes)]
+
+
+def _described(out: Emitter, op: Op, taken: Sequence[str], expected: Sequence[str]) -> list[Described]:
+    """Operands and results, all of which are memory whose dims are known."""
+    things, words, places = [], iter(taken), iter(expected)
+    for _, rank in op.attributes["takes"]:
+        address, dims, strides = next(words), [next(words) for _ in range(rank)], [next(words) for _ in range(rank)]
+        things.append(Described(address, dims, strides))
+    for dtype, numbers in op.attributes["gives"]:
+        address, dims = next(places), [next(places) for _ in numbers]
+        things.append(Described.contiguous(out, address, dims, dtype))
+    return things
 
 
 def _word(out: Emitter, value: Value) -> str:

@@ -11,12 +11,12 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.operands import array_operand, new, pinned, refuse, static_int
+from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, pinned, refuse, static_int
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import NO_OPTIONS, Options, Shape, fresh, library_call, new_results, sampled, split
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import C128, F64, I64, DType
 
 __all__ = ["FUNCTIONS", "inv", "svdvals"]
 
@@ -32,10 +32,34 @@ def _or_number(dims: Dims) -> Shape:
     return dims or None
 
 
-def _named(function: Any, operands: Sequence[Any], shapes: Sequence[Shape], options: Options = NO_OPTIONS) -> Any:
+def _computed(
+    function: Any, operands: Sequence[Value], shapes: Sequence[Shape], options: Options = NO_OPTIONS
+) -> tuple[Any, ...]:
+    """The results of a function that NumPy computes in double precision, whatever it is given.
+
+    The conversions around it are ops like any other, so the call itself has one form for all dtypes.
+    """
+    wanted = _dtypes(sampled(function, operands, options))
+    double = C128 if any(values.dtype_of_value(operand).is_complex for operand in operands) else F64
+    given = [values.cast(operand, double) for operand in operands]
+    found = library_call(function, given, shapes, options)
+    return tuple(new(values.cast(item, dtype)) for item, dtype in zip(found, wanted, strict=True))
+
+
+def _single(function: Any, operands: Sequence[Value], shape: Shape, options: Options = NO_OPTIONS) -> Any:
+    """The result of a function that gives one."""
+    (result,) = _computed(function, operands, [shape], options)
+    return result
+
+
+def _dtypes(results: Any) -> list[DType]:
+    return [dtype_argument(np.asarray(item).dtype) for item in (results if isinstance(results, tuple) else (results,))]
+
+
+def _named(function: Any, operands: Sequence[Value], shapes: Sequence[Shape], options: Options = NO_OPTIONS) -> Any:
     """The results in the named tuple that the function returns."""
     kind = type(sampled(function, operands, options))
-    return kind(*new_results(function, operands, shapes, options))
+    return kind(*_computed(function, operands, shapes, options))
 
 
 def solve(a: Any, b: Any) -> Any:
@@ -45,17 +69,17 @@ def solve(a: Any, b: Any) -> Any:
         shape = (*_batch(left), values.dims(left)[-1])
     else:
         shape = (*broadcasting.common_dims([_batch(left), _batch(right)]), *values.dims(right)[-2:])
-    return new_results(np.linalg.solve, [left, right], [shape])
+    return _single(np.linalg.solve, [left, right], shape)
 
 
 def inv(a: Any) -> Any:
     value = array_operand(a)
-    return new_results(np.linalg.inv, [value], [values.dims(value)])
+    return _single(np.linalg.inv, [value], values.dims(value))
 
 
 def det(a: Any) -> Any:
     value = array_operand(a)
-    return new_results(np.linalg.det, [value], [_or_number(_batch(value))])
+    return _single(np.linalg.det, [value], _or_number(_batch(value)))
 
 
 def slogdet(a: Any) -> Any:
@@ -65,7 +89,7 @@ def slogdet(a: Any) -> Any:
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     value = array_operand(a)
-    return new_results(np.linalg.cholesky, [value], [values.dims(value)], {"upper": bool(upper)})
+    return _single(np.linalg.cholesky, [value], values.dims(value), {"upper": bool(upper)})
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -91,7 +115,7 @@ def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: An
     *batch, rows, columns = values.dims(value)
     least = minimum(rows, columns)
     if not compute_uv:
-        return new_results(np.linalg.svd, [value], [(*batch, least)], options)
+        return _single(np.linalg.svd, [value], (*batch, least), options)
     left, right = (rows, columns) if full_matrices else (least, least)
     shapes: list[Shape] = [(*batch, rows, left), (*batch, least), (*batch, right, columns)]
     return _named(np.linalg.svd, [value], shapes, options)
@@ -101,7 +125,7 @@ def svdvals(x: Any, /) -> Any:
     value = array_operand(x)
     sampled(np.linalg.svdvals, [value])
     *batch, rows, columns = values.dims(value)
-    return new_results(np.linalg.svdvals, [value], [(*batch, minimum(rows, columns))])
+    return _single(np.linalg.svdvals, [value], (*batch, minimum(rows, columns)))
 
 
 def _general(function: Any, instead: str) -> Any:
@@ -117,7 +141,7 @@ def _general(function: Any, instead: str) -> Any:
         sampled(function, [value])
         dims = values.dims(value)
         if function is np.linalg.eigvals:
-            return new_results(function, [value], [dims[:-1]])
+            return _single(function, [value], dims[:-1])
         return _named(function, [value], [dims[:-1], dims])
 
     handler.__name__ = function.__name__
@@ -132,7 +156,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:  # noqa: N803
     value = array_operand(a)
-    return new_results(np.linalg.eigvalsh, [value], [values.dims(value)[:-1]], {"UPLO": UPLO})
+    return _single(np.linalg.eigvalsh, [value], values.dims(value)[:-1], {"UPLO": UPLO})
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
