@@ -7,7 +7,7 @@ stands for it. What the numbers may be, `jitflow.ir.bounds` proves. It learns
 - what a condition says inside the branch, or the turn of a ``while``, that it decides about;
 - what a check has found, from there on;
 - of a number that a loop carries and that each turn makes larger (or smaller), that it is never below (above) what it
-  was at first.
+  was at first; of one that counts, that it does not come to the largest integer.
 
 Arithmetic on 64-bit integers comes to a dim only if it cannot wrap around, or would have raised.
 """
@@ -17,18 +17,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from jitflow.ir.bounds import Bounds, Choice
-from jitflow.ir.core import Function, Op, Region, Value, walk
-from jitflow.ir.dims import Dim, Expression, symbol
+from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import Dim, Expression, symbol, symbols
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Index, Scalar
+from jitflow.passes.growth import EARLY, FURTHEST, SMALL_STEP, Growth, keeps_value
 
-__all__ = ["COMPARISONS", "Integers", "is_exact", "is_integer"]
+__all__ = ["COMPARISONS", "Integers", "is_integer"]
 
 COMPARISONS = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")
 _MOST_TERMS = 8
-_SMALL_STEP = 16
-_EARLY = 1 << 62
-"""A number below it that grows by small steps does not reach the largest integer in anybody's lifetime."""
 
 
 def is_integer(value: Value) -> bool:
@@ -41,10 +39,11 @@ class Integers:
 
     def __init__(self, function: Function, producer: Callable[[Value], Op | None]) -> None:
         self.bounds = Bounds(function.facts)
-        self._function = function
         self._producer = producer
         self._dims: dict[Value, Dim] = {}
-        self._before: dict[Value, Op] | None = None
+        self._growth = Growth(function)
+        self._counted: set[str] = set()
+        """Names of numbers that come from near 0 by small steps."""
         self._names = 0
         self._wrapping: dict[Value, Dim] = {}
         """What arithmetic comes to that might wrap around: true where it does not."""
@@ -82,7 +81,7 @@ class Integers:
             return int(number) if isinstance(number, int) else None
         if not op.operands or not all(map(is_integer, op.operands[op.name == "select" :])):
             return None
-        if op.name == "to_index" or (op.name == "cast" and _keeps_value(op)):
+        if op.name == "to_index" or (op.name == "cast" and keeps_value(op)):
             return self.dim(op.operands[0])
         kind = op.result.type
         if isinstance(kind, Scalar) and kind.dtype != I64:
@@ -280,8 +279,11 @@ class Integers:
                 continue
             own, yielded = parameters[-1][number], body.yielded[number]
             start = self.dim(first)
-            lower = [start] if self._moves(yielded, own, start, 1) else []
-            upper = [start] if self._moves(yielded, own, start, -1) else []
+            lower = [start] if self._growth.moves(yielded, own, start, 1) else []
+            upper = [start] if self._growth.moves(yielded, own, start, -1) else []
+            counted = self._is_counted(start) and self._growth.counts(yielded, own)
+            if counted:
+                lower, upper = [*lower, -FURTHEST], [*upper, FURTHEST]
             for value in (*(values[number] for values in parameters), op.results[number]):
                 dim = self._anonymous(value)
                 for bound in lower:
@@ -289,50 +291,17 @@ class Integers:
                 for bound in upper:
                     self.bounds.at_most(str(dim), bound)
                 self._dims[value] = dim
+                if counted:
+                    self._counted.add(str(dim))
             for values in parameters:
                 self._dims[values[number]] = self._dims[own]
 
-    def _moves(self, value: Value, carried: Value, start: Dim, sign: int) -> bool:
-        """Whether ``value`` is never below (``sign`` 1) or above (-1) what is ``carried`` in this turn."""
-        if value is carried:
-            return True
-        op = self._original(value)
-        if op is None:
-            return False
-        if op.name in ("add", "subtract") and op.operands[0].type == value.type:
-            step = self._constant(op.operands[1])
-            if step is None or step * sign * (1 if op.name == "add" else -1) < 0:
-                return False
-            exact = is_exact(op) or (abs(step) <= _SMALL_STEP and isinstance(start, int) and abs(start) <= _EARLY)
-            return bool(exact) and self._moves(op.operands[0], carried, start, sign)
-        if op.name == ("maximum" if sign > 0 else "minimum"):
-            return any(self._moves(operand, carried, start, sign) for operand in op.operands)
-        if op.name == "select":
-            return all(self._moves(operand, carried, start, sign) for operand in op.operands[1:])
-        if op.name == "if":
-            position = op.results.index(value)
-            return all(self._moves(region.yielded[position], carried, start, sign) for region in op.regions)
-        return False
-
-    def _original(self, value: Value) -> Op | None:
-        """The op that computes ``value`` in the function as it was given."""
-        if self._before is None:
-            self._before = {result: op for op in walk(self._function.region) for result in op.results}
-        return self._before.get(value)
-
-    def _constant(self, value: Value) -> int | None:
-        op = self._original(value)
-        while op is not None and op.name == "cast" and _keeps_value(op):
-            op = self._original(op.operands[0])
-        if op is None or op.name != "constant" or not isinstance(op.attributes["value"], int):
-            return None
-        return int(op.attributes["value"])
-
-
-def is_exact(op: Op) -> bool:
-    """Whether arithmetic on integers never wraps around: that of Python's ints raises, or has been proved not to."""
-    kind = op.results[0].type
-    return bool(op.attributes.get("checked")) or (isinstance(kind, Scalar) and kind.weak)
+    def _is_counted(self, dim: Dim) -> bool:
+        """Whether a number is not far from 0, or has come to where it is by small steps from there."""
+        if isinstance(dim, int):
+            return abs(dim) <= EARLY
+        rest = [dim - symbol(name) for name in symbols(dim) if name in self._counted]
+        return len(rest) == 1 and isinstance(rest[0], int) and abs(rest[0]) <= SMALL_STEP
 
 
 _OPPOSITE = {
@@ -343,17 +312,3 @@ _OPPOSITE = {
     "equal": "not_equal",
     "not_equal": "equal",
 }
-
-
-def _keeps_value(op: Op) -> bool:
-    """Whether a conversion of an integer gives the same number."""
-    source, target = op.operands[0].type, op.result.type
-    if not isinstance(target, Scalar) or not target.dtype.is_integer:
-        return False
-    if isinstance(source, Index):
-        return target.dtype == I64
-    if not isinstance(source, Scalar) or not source.dtype.is_integer:
-        return False
-    return source.dtype == target.dtype or (
-        target.dtype.bits > source.dtype.bits and (target.dtype.kind == "i" or source.dtype.kind == "u")
-    )
