@@ -38,6 +38,7 @@ __all__ = [
     "function",
     "map",
     "memory_stats",
+    "nn",
     "random",
     "scan",
     "set_num_threads",
@@ -46,6 +47,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
+_PACKAGES = ("nn", "random")
 _LAZY = {
     "CacheInfo": "jitflow.api",
     "Spec": "jitflow.frontend.arguments",
@@ -65,8 +67,8 @@ _LAZY = {
 def __getattr__(name: str) -> Any:
     import importlib
 
-    if name == "random":
-        return importlib.import_module("jitflow.random")
+    if name in _PACKAGES:
+        return importlib.import_module(f"jitflow.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'jitflow' has no attribute {name!r}")
     member = getattr(importlib.import_module(_LAZY[name]), name)
@@ -75,4 +77,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, "random"})
+    return sorted({*globals(), *_LAZY, *_PACKAGES})

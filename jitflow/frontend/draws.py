@@ -66,6 +66,9 @@ class TracedMachine(Machine):
         assert total is not None
         return tracers.wrap(total, owned=True)
 
+    def positions(self, shape: tuple[Any, ...], axis: int) -> Any:
+        return _new(values.iota(I64, shape_argument(shape), axis % len(shape)))
+
     def zeros(self, shape: tuple[Any, ...]) -> Any:
         return numpy_functions().apply_function(np.zeros, (product(shape),), {})
 

@@ -1,4 +1,4 @@
-"""The few words in which draws are said that NumPy's operators do not have, on arrays and on traced values.
+"""The few words that draws and `jitflow.nn` need beside NumPy's operators, on arrays and on traced values.
 
 Distributions are NumPy code, which runs on arrays as it is and is traced in a compiled function: one text, the same
 arithmetic, the same bits. Here is what differs: `Machine` on arrays, and in `jitflow.frontend.draws` on traced values.
@@ -57,6 +57,12 @@ class Machine:
     def indices(self, shape: tuple[Any, ...]) -> Any:
         """The position of each element in C order, as u64."""
         return np.arange(math.prod(shape), dtype=np.uint64).reshape(shape) if shape else np.uint64(0)
+
+    def positions(self, shape: tuple[Any, ...], axis: int) -> Any:
+        """The position of each element along an axis, as i64: an array of ``shape``."""
+        axis %= len(shape)
+        along = np.arange(shape[axis]).reshape([-1 if axis == one else 1 for one in range(len(shape))])
+        return np.broadcast_to(along, shape)
 
     def zeros(self, shape: tuple[Any, ...]) -> Any:
         """A new array of f64 of one axis, with as many elements as ``shape`` holds."""

@@ -1,0 +1,61 @@
+"""Layers without memory of their own: their parameters are arguments, arrays or `jitflow.Variable`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserValueError
+from jitflow.random.machine import machine
+
+__all__ = ["dropout", "embedding", "layer_norm", "one_hot"]
+
+
+def layer_norm(
+    x: Any, scale: Any = None, shift: Any = None, axis: int | tuple[int, ...] = -1, epsilon: float = 1e-5
+) -> Any:
+    """``x`` with mean 0 and variance 1 along some axes, times ``scale``, plus ``shift``; the shape is that of ``x``.
+
+    ``scale`` and ``shift`` broadcast to ``x``; for the last axis they have the shape ``(features,)``. ``epsilon`` is
+    added to the variance. Ba, Kiros and Hinton, Layer Normalization, 2016.
+    """
+    centred = x - x.mean(axis=axis, keepdims=True)
+    normal = centred / np.sqrt(x.var(axis=axis, keepdims=True) + epsilon)
+    if scale is not None:
+        normal = normal * scale
+    return normal if shift is None else normal + shift
+
+
+def dropout(x: Any, rate: Any, generator: Any, training: Any = True) -> Any:
+    """``x`` with each element replaced by 0 with probability ``rate``, and the others divided by ``1 - rate``.
+
+    ``rate`` is below 1; it and ``training`` may be values of the running program. Where ``training`` is false, ``x``
+    comes back as it is. ``generator`` is a `jitflow.random.Generator`, from which each call draws anew. Srivastava and
+    others, Dropout, 2014.
+    """
+    if training is False:
+        return x
+    machine().require((rate >= 0) & (rate < 1), "expected a rate of dropout from 0, and below 1")
+    kept = generator.random(x.shape, dtype=np.float32) >= rate
+    dropped = np.where(kept, x / (1 - rate), 0)
+    return dropped if training is True else np.where(training, dropped, x)
+
+
+def embedding(table: Any, indices: Any) -> Any:
+    """The rows of ``table`` at integer ``indices``: of ``(rows, features)`` and ``(...)`` make ``(..., features)``.
+
+    Raises IndexError for indices out of bounds; as in NumPy, negative ones count from the end. The gradient for a
+    variable ``table`` holds the rows that were read, not all of it.
+    """
+    if table.ndim != 2:
+        raise UserValueError(f"expected a table of two axes, rows and features, got {table.ndim}")
+    return table[indices]
+
+
+def one_hot(labels: Any, classes: Any, dtype: Any = np.float32) -> Any:
+    """Rows of zeros with a 1 at the label: of integers ``(...)`` make ``(..., classes)``.
+
+    A label that is none of the classes gives a row of zeros.
+    """
+    return (labels[..., None] == machine().positions((*labels.shape, classes), -1)).astype(dtype)
