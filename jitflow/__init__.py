@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jitflow.frontend.control.explicit import cond, fori_loop, map, scan, while_loop
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import set_num_threads
+    from jitflow.runtime.variable import Variable
 
 __all__ = [
     "CacheInfo",
@@ -31,6 +32,7 @@ __all__ = [
     "JitflowError",
     "Spec",
     "UserError",
+    "Variable",
     "breakpoint",
     "callback",
     "cond",
@@ -50,6 +52,7 @@ __version__ = "0.1.0"
 _PACKAGES = ("nn", "random")
 _LAZY = {
     "CacheInfo": "jitflow.api",
+    "Variable": "jitflow.runtime.variable",
     "Spec": "jitflow.frontend.arguments",
     "breakpoint": "builtins",
     "callback": "jitflow.frontend.callbacks",

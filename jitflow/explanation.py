@@ -14,6 +14,7 @@ from jitflow.runtime.plan import (
     Guard,
     HasLength,
     IsObject,
+    IsSame,
     IsType,
     KeysAre,
     Satisfies,
@@ -90,6 +91,8 @@ def _guard_text(guard: Guard) -> str:
         return "this code, these defaults and cells"
     if isinstance(guard, IsObject):
         return f"is {_short(guard.object)}"
+    if isinstance(guard, IsSame):
+        return "is a variable that was found before"
     if isinstance(guard, IsType):
         return f"is of type {_short(guard.type)}"
     if isinstance(guard, HasLength):

@@ -127,8 +127,8 @@ def _trace(
     overlap: frozenset[int] | None,
 ) -> TracedFunction:
     inputs = Inputs(state, overlap)
-    state.capture = inputs.computed
     recorder = Recorder(inputs)
+    state.capture, state.adopt = inputs.computed, recorder.adopt_variable
     recorded = recorder.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
@@ -144,7 +144,9 @@ def _trace(
     collected = Results(recorder.origins)
     tree = collected.tree(result)
     region = state.root.close(state.parameters, collected.values)
-    attributes = {} if overlap is None else {"overlap": True}
+    attributes: dict[str, Any] = {} if overlap is None else {"overlap": True}
+    if inputs.variables:
+        attributes["variables"] = tuple(inputs.variables)
     return TracedFunction(
         Function(_ir_name(function), region, state.facts, attributes=MappingProxyType(attributes)),
         names,

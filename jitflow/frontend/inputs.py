@@ -6,6 +6,7 @@ an item or an attribute. Each read gets a register of the plan; reading the same
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from types import CellType
 from typing import Any
@@ -15,12 +16,13 @@ import numpy as np
 from jitflow.frontend.arguments import ArrayClass, NumberClass, array_class, check_rank
 from jitflow.frontend.storage import Overlap
 from jitflow.frontend.trace import Decision, Trace
-from jitflow.frontend.tracers import wrap
+from jitflow.frontend.tracers import VariableTracer, wrap
+from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 from jitflow.ir.layout import gaps
-from jitflow.ir.types import Index, Scalar, Tensor, Variable
+from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.runtime.dtypes import slot_count
 from jitflow.runtime.plan import (
     Argument,
@@ -28,6 +30,7 @@ from jitflow.runtime.plan import (
     Attribute,
     Cell,
     Check,
+    Contents,
     EqualsConstant,
     Global,
     Guard,
@@ -37,6 +40,7 @@ from jitflow.runtime.plan import (
     Satisfies,
     ScalarLeaf,
 )
+from jitflow.runtime.variable import Variable
 
 __all__ = ["Inputs"]
 
@@ -58,6 +62,8 @@ class Inputs:
         self.leaves: list[Leaf] = []
         self.slots = 0
         self._named_sizes: dict[str, Dim] = {}
+        self.variables: list[int] = []
+        """The parameters that are variables."""
         self._computed: list[tuple[np.ndarray[Any, Any], Value]] = []
         self._registers: dict[tuple[Any, ...], int] = {}
         self._paths: list[str] = []
@@ -93,24 +99,39 @@ class Inputs:
 
     def array(self, register: int, kind: ArrayClass) -> Any:
         """The tracer of an array that a register holds."""
-        path = self.path(register)
-        check_rank(kind.rank, path)
-        dims = tuple(self._dim(size, kind.fixed) for size in kind.shape)
-        ones = tuple(dim == 1 for dim in dims)
         position = len(self.leaves)
+        value = self._array(register, kind)
         self._extents[position] = kind.extent
-        self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
-        self.slots += 1 + 2 * kind.rank
-        value = self._parameter(Tensor(kind.dtype, dims), path)
-        self.trace.storage.classes[value] = position, kind.layout
-        for fact in gaps(position, Tensor(kind.dtype, dims), kind.layout):
-            self.trace.establish(fact)
         if self._overlap is not None:
             self.trace.storage.place(value)  # what others write shows in it
             self.trace.storage.overlaps(value)
         if not kind.writeable:
             self.trace.storage.protect(value)
         return wrap(value, owned=False)
+
+    def variable(self, register: int, variable: Variable, read: Callable[[str], Any]) -> VariableTracer:
+        """The tracer of a variable that a register holds. Its memory overlaps no other."""
+        path = self.path(register)
+        contents = self.register(Contents(register), path)
+        self.variables.append(len(self.leaves))
+        value = self._array(contents, array_class(variable._array, path))
+        self.trace.storage.outlive(value)
+        self.trace.storage.show(value)
+        return VariableTracer(value, self.trace, variable, read)
+
+    def _array(self, register: int, kind: ArrayClass) -> Value:
+        path = self.path(register)
+        check_rank(kind.rank, path)
+        dims = tuple(self._dim(size, kind.fixed) for size in kind.shape)
+        ones = tuple(dim == 1 for dim in dims)
+        position = len(self.leaves)
+        self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
+        self.slots += 1 + 2 * kind.rank
+        value = self._parameter(Tensor(kind.dtype, dims), path)
+        self.trace.storage.classes[value] = position, kind.layout
+        for fact in gaps(position, Tensor(kind.dtype, dims), kind.layout):
+            self.trace.establish(fact)
+        return value
 
     def computed(self, array: np.ndarray[Any, Any]) -> Value:
         """The input that is an array which was computed while tracing, and depends on nothing that is traced."""
@@ -130,7 +151,11 @@ class Inputs:
         written = self._overlap
         if written is None:
             parameters = enumerate(self.trace.parameters)
-            written = frozenset(place for place, value in parameters if isinstance(value.type, Variable))
+            written = frozenset(
+                place
+                for place, value in parameters
+                if isinstance(value.type, types.Variable) and place not in self.variables
+            )
             for place in written:
                 first, end = self._extents[place]
                 for other, (other_first, other_end) in self._extents.items():
@@ -205,3 +230,5 @@ def _read_key(read: Read) -> tuple[Any, ...]:
             return ("item", parent, type(key), key)
         case Attribute(parent, name):
             return ("attribute", parent, name)
+        case Contents(parent):
+            return ("contents", parent)

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
 from jitflow.frontend.purity import Impure, is_impure_member, is_pure_module
-from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers import ArrayTracer, located
 
 __all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "outside_register"]
 
@@ -48,8 +48,18 @@ class ObjectProxy:
     def __getattr__(self, name: str) -> Any:
         return self._jitflow_read(name)
 
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise _store(f"assigning to the attribute {name!r} of", self._jitflow_path)
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not self._jitflow_holds(name, value):
+            raise _store(f"assigning to the attribute {name!r} of", self._jitflow_path)
+
+    def _jitflow_holds(self, name: str, value: Any) -> bool:
+        """Whether the attribute is this very array already: ``self.x += 1`` ends with such a store."""
+        kind = type(self._jitflow_object)
+        plain = all(
+            "__setattr__" not in vars(base) and not isinstance(vars(base).get(name), property)
+            for base in kind.__mro__[:-1]
+        )
+        return isinstance(value, ArrayTracer) and plain and self._jitflow_read(name) is value
 
     def __delattr__(self, name: str) -> NoReturn:
         raise _store(f"deleting the attribute {name!r} of", self._jitflow_path)
@@ -238,6 +248,19 @@ def _refuse_store(name: str) -> Callable[..., NoReturn]:
     return method
 
 
+def _store_item(plain: Callable[[Any, Any], Any]) -> Callable[..., None]:
+    """``container[key] = value``, refused but where the item is this very array: ``x[0] += 1`` ends with that."""
+
+    def method(self: OutsideList | OutsideDict, key: Any, value: Any) -> None:
+        if not isinstance(value, ArrayTracer) or plain(self, key) is not value:
+            raise _store("a store to", self.path)
+
+    return method
+
+
+OutsideList.__setitem__ = _store_item(list.__getitem__)  # type: ignore[method-assign]
+OutsideDict.__setitem__ = _store_item(dict.get)  # type: ignore[method-assign]
+
 for _name in [
     "append",
     "extend",
@@ -247,13 +270,12 @@ for _name in [
     "clear",
     "sort",
     "reverse",
-    "__setitem__",
     "__delitem__",
     "__iadd__",
     "__imul__",
 ]:
     setattr(OutsideList, _name, _refuse_store(_name))
-for _name in ["update", "pop", "popitem", "clear", "setdefault", "__setitem__", "__delitem__", "__ior__"]:
+for _name in ["update", "pop", "popitem", "clear", "setdefault", "__delitem__", "__ior__"]:
     setattr(OutsideDict, _name, _refuse_store(_name))
 
 

@@ -6,6 +6,7 @@ every call. Arrays and numbers found at its end are inputs of the compiled code;
 ====================================  ===================================================================
 found                                 what the program gets, and what is guarded
 ====================================  ===================================================================
+`Variable`                            its tracer, one wherever it is found; its class, and which ones are the same
 array, number                         a tracer; its class (a number that Python needs itself: its value)
 tuple, list, dict, named tuple        the same, of what is inside; type, length or keys
 Python function, method, partial      the function with recording globals and cells; code, defaults, cells
@@ -62,12 +63,14 @@ from jitflow.runtime.plan import (
     Global,
     HasLength,
     IsObject,
+    IsSame,
     IsType,
     Item,
     KeysAre,
     Read,
     Satisfies,
 )
+from jitflow.runtime.variable import Variable
 
 __all__ = ["Recorder"]
 
@@ -99,7 +102,7 @@ class Recorder:
         if register not in self._taken:
             taken = self._taken[register] = self._adopt(thing, register)
             if isinstance(taken, Tracer):
-                self.origins[id(taken)] = register
+                self.origins.setdefault(id(taken), register)
         return self._taken[register]
 
     def constant(self, thing: Any, read: Read, path: str) -> Any:
@@ -125,6 +128,8 @@ class Recorder:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         if isinstance(thing, Tracer):
             raise escaped(thing, thing._trace)
+        if kind is Variable:
+            return self._variable(thing, register)
         if isinstance(thing, Spec) and not inputs.comes_from_argument(register):
             inputs.guard(EqualsConstant(register, thing, kind))
             return thing
@@ -147,6 +152,22 @@ class Recorder:
         if isinstance(thing, tuple | list | dict):
             return self._container(thing, register)
         return self._adopt_object(thing, register)
+
+    def _variable(self, variable: Variable, register: int) -> Any:
+        """The tracer of a variable, the same one wherever the program finds that variable."""
+        known = self.inputs.trace.variables
+        self.inputs.guard(IsType(register, Variable))
+        if id(variable) not in known:
+            read = partial(self._attribute, variable, register)
+            known[id(variable)] = tracer = self.inputs.variable(register, variable, read)
+            self.origins[id(tracer)] = register
+        elif (first := self.origins[id(known[id(variable)])]) != register:
+            self.inputs.guard(IsSame(register, first))
+        return known[id(variable)]
+
+    def adopt_variable(self, variable: Variable) -> Any:
+        """The tracer of a variable that the program got hold of in another way than by reading it."""
+        return self.take(variable, Cell(CellType(variable)), variable.name or "variable")
 
     def _adopt_object(self, thing: Any, register: int) -> Any:
         inputs, path = self.inputs, self.inputs.path(register)

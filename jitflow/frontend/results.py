@@ -113,6 +113,8 @@ class Results:
     def _apart(self, result: Any) -> Value:
         """The value of a result, copied if it is an array of its own that shows another one's value."""
         trace = current_trace()
+        if isinstance(result, ArrayTracer) and trace.storage.is_outliving(result._value):
+            return trace.make("copy", result.value)
         if isinstance(result, ArrayTracer) and trace.storage.is_variable(result._value):
             return trace.storage.place(result._value)
         value = lift(result)

@@ -83,6 +83,7 @@ class Storage:
         self._protected: set[Value] = set()
         self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
+        self._outliving: set[Value] = set()
         self._callers = Value(Tensor(I64, ()))
         """Stands for the memory of all arguments that overlap."""
         self.homes: dict[Value, Scope] = {}
@@ -110,6 +111,14 @@ class Storage:
     def protect(self, value: Value) -> None:
         """The array that the caller passes as ``value`` cannot be written to."""
         self._protected.add(value)
+
+    def outlive(self, value: Value) -> None:
+        """The memory of parameter ``value`` is a variable's, which nobody outside gets hold of."""
+        self._outliving.add(value)
+
+    def is_outliving(self, value: Value) -> bool:
+        """Whether ``value`` may show the memory of a variable that outlives the call."""
+        return bool(self._outliving) and not self._outliving.isdisjoint(self.behind(value))
 
     def make_read_only(self, value: Value) -> None:
         """The program gets an array that shows ``value``, a view, and may not write to it."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symb
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
+
+if TYPE_CHECKING:
+    from jitflow.frontend.tracers import VariableTracer
+    from jitflow.runtime.variable import Variable
 
 __all__ = ["MOST_TURNS", "Decision", "LoopDecision", "Trace", "active_trace", "current_trace", "recording"]
 
@@ -81,6 +85,10 @@ class Trace:
         """Where masks hold, for those that were asked before, and the region that knows it."""
         self.capture: Callable[[np.ndarray[Any, Any]], Value] | None = None
         """Makes an input of an array that was computed while tracing."""
+        self.variables: dict[int, VariableTracer] = {}
+        """The tracer of each variable that is an input, by the identity of the object outside."""
+        self.adopt: Callable[[Variable], Any] | None = None
+        """Makes an input of a variable."""
         self._unbound: dict[str, Scope] = {}
         self._locator = Locator()
         self._bottom = bottom
@@ -118,6 +126,14 @@ class Trace:
         self.parameters.append(value)
         self.storage.note_parameter(value)
         return value
+
+    def variable(self, variable: Variable) -> VariableTracer:
+        """The one tracer that stands for a variable, found by identity; the variable becomes an input if it is none."""
+        if id(variable) not in self.variables:
+            if self.adopt is None:
+                raise CompilerBug("a variable was read by a trace that has no inputs", pass_name="trace")
+            self.adopt(variable)
+        return self.variables[id(variable)]
 
     @property
     def builder(self) -> Builder:

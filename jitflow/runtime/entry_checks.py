@@ -19,6 +19,7 @@ from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.entry_python import builtins_of, guard_holds, scalar_types
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import COMPARE_EQUAL
+from jitflow.runtime.variable import Variable
 
 _SIMPLE_CONSTANTS = (str, bytes, int, bool, type(None))
 """Types whose comparison with `==` runs no Python code and is exact."""
@@ -67,6 +68,8 @@ class CheckWriter:
                 return self._keep(python.call("ptr", "PyObject_GetAttr", f"ptr {thing}", f"ptr {name_object}"))
             case p.Item(parent, key):
                 return self._read_item(parent, key)
+            case p.Contents(parent):
+                return self._read_contents(parent)
 
     def _read_global(self, namespace: dict[str, Any], name: str) -> str:
         """Look in the namespace, then among its builtins, as `LOAD_GLOBAL` does."""
@@ -100,6 +103,12 @@ class CheckWriter:
             return self._own(self._python.call("ptr", "PyDict_GetItemWithError", f"ptr {thing}", f"ptr {key_object}"))
         raise ValueError(f"an item of register {parent} is read before a guard fixed the type of that register")
 
+    def _read_contents(self, parent: int) -> str:
+        """The array of a variable, which lives as long as that."""
+        if self._types.get(parent) is not Variable:
+            raise ValueError(f"the contents of register {parent} are read before a guard fixed its type")
+        return self._function.load("ptr", self.register(parent), layout.FIRST_SLOT)
+
     def _own(self, borrowed: str) -> str:
         """Take a reference to what is borrowed from something that may change."""
         self._function.require_not(self._function.is_null(borrowed), self._frame.unreadable)
@@ -121,6 +130,8 @@ class CheckWriter:
         match check:
             case p.IsObject(_, expected):
                 self._require_same(thing, self._frame.constant(expected))
+            case p.IsSame(_, other):
+                self._require_same(thing, self.register(other))
             case p.IsType(register, expected):
                 self._types[register] = expected
                 self._require_type(thing, expected)

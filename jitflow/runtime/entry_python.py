@@ -90,6 +90,9 @@ class Binding:
                     self._pack_array(check, thing)
                 elif isinstance(check, p.ScalarLeaf):
                     self._pack_scalar(check, thing)
+                elif isinstance(check, p.IsSame):
+                    if thing is not self.register(check.other):
+                        return False
                 elif not guard_holds(check, thing):
                     return False
             for number in range(len(self.plan.reads)):
@@ -124,6 +127,8 @@ class Binding:
                 return self.register(parent)[key]
             case p.Attribute(parent, name):
                 return getattr(self.register(parent), name)
+            case p.Contents(parent):
+                return self.register(parent)._array
 
     def _pack_array(self, leaf: p.ArrayLeaf, array: Any) -> None:
         if not array_fits(leaf, array):
@@ -186,7 +191,7 @@ def _as_signed(word: int) -> int:
 
 
 def guard_holds(guard: p.Guard, thing: Any) -> bool:
-    """Whether a guard holds of an object."""
+    """Whether a guard holds of an object. `IsSame` is about two of them, and not asked here."""
     match guard:
         case p.IsObject(_, expected):
             return thing is expected
@@ -205,6 +210,7 @@ def guard_holds(guard: p.Guard, thing: Any) -> bool:
             return type(thing) is expected and same_constant(thing, value)
         case p.FunctionIs():
             return _same_function(guard, thing)
+    raise TypeError(f"unknown guard {guard!r}")
 
 
 def same_constant(thing: Any, value: Any) -> bool:

@@ -25,6 +25,9 @@ TUPLE_ITEMS = 24
 VALUE = 16
 """Where float, complex and all NumPy scalar objects hold their value."""
 
+FIRST_SLOT = 16
+"""Where an object of a class with slots holds the one that comes first by its name."""
+
 ARRAY_DATA = 16
 ARRAY_RANK = 24
 ARRAY_DIMS = 32
@@ -82,7 +85,17 @@ def _numbers_fit() -> bool:
 
 def _containers_fit() -> bool:
     items = (object(), object())
-    return [_read_pointer(items, TUPLE_ITEMS + 8 * k) for k in range(2)] == [id(item) for item in items]
+    slotted = _Slotted(*items)
+    return [_read_pointer(items, TUPLE_ITEMS + 8 * k) for k in range(2)] == [id(item) for item in items] and (
+        _read_pointer(slotted, FIRST_SLOT) == id(slotted.a)
+    )
+
+
+class _Slotted:
+    __slots__ = ("__weakref__", "a", "b")
+
+    def __init__(self, a: object, b: object) -> None:
+        self.a, self.b = a, b
 
 
 def _dtypes_fit() -> bool:

@@ -86,7 +86,14 @@ class Attribute:
     name: str
 
 
-Read = Argument | Global | Cell | Item | Attribute
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The array that a `Variable` holds, always the same one; a guard has fixed the type of the register."""
+
+    parent: int
+
+
+Read = Argument | Global | Cell | Item | Attribute | Contents
 
 
 # -- guards: what must hold ------------------------------------------------------------------------
@@ -98,6 +105,14 @@ class IsObject:
 
     register: int
     object: Any
+
+
+@dataclass(frozen=True, eq=False)
+class IsSame:
+    """The register holds the very object that another one holds, which was read before."""
+
+    register: int
+    other: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +172,7 @@ class FunctionIs:
     closure: tuple[CellType, ...] | None = None
 
 
-Guard = IsObject | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
+Guard = IsObject | IsSame | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
 
 
 # -- leaves: guards that also fill slots -----------------------------------------------------------

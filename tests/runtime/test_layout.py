@@ -14,7 +14,9 @@ from jitflow.runtime import plan as p
 from jitflow.runtime.entry_native import emit_entry
 from tests.runtime.fakes import MULTIPLY_ADD, Methods, plan_of, vector_leaf
 
-OFFSETS = [name for name in vars(object_layout) if name.startswith(("ARRAY_", "DTYPE_", "TUPLE_")) or name == "VALUE"]
+OFFSETS = [
+    name for name in vars(object_layout) if name.startswith(("ARRAY_", "DTYPE_", "TUPLE_", "FIRST_")) or name == "VALUE"
+]
 
 
 @pytest.fixture(autouse=True)

@@ -40,13 +40,15 @@ def guard_text(function: Function, name: str = "guard") -> str:
 
 
 def _require_apart(writer: _GuardWriter, function: Function) -> None:
-    """No array that is written to overlaps another one."""
+    """No array that is written to overlaps another one. Variables that outlive calls are apart from everything."""
     slot = 0
     arrays: list[tuple[Variable | Tensor, int]] = []
-    for parameter in function.parameters:
+    outliving = function.attributes.get("variables", ())
+    for position, parameter in enumerate(function.parameters):
         type = parameter.type
         if isinstance(type, Tensor | Variable):
-            arrays.append((type, slot))
+            if position not in outliving:
+                arrays.append((type, slot))
             slot += 1 + 2 * len(type.dims)
         else:
             slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1

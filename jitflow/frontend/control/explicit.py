@@ -173,7 +173,7 @@ class _Stacked:
         self.count = counts[0]
 
     def _rows(self, array: Any) -> Any:
-        shape = array.shape if isinstance(array, np.ndarray) else ()
+        shape = array.shape if isinstance(array, np.ndarray | tracers.VariableTracer) else ()
         if not shape:
             raise _located(UserTypeError("xs must hold arrays of one axis or more", found=_text(self._leaves)))
         return shape[0]

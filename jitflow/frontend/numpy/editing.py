@@ -79,7 +79,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     obj, given = pinned(obj), array_operand(values)
     if isinstance(obj, slice):
         obj = tracers.wrap(_taken(obj, _dims(value)[place]), owned=False)
-    if isinstance(obj, list | tuple | np.ndarray):
+    if isinstance(obj, list | tuple | np.ndarray | tracers.VariableTracer):
         obj = as_tracer(np.zeros(0, np.int64) if isinstance(obj, list | tuple) and not obj else obj)
     kind = np.dtype(value.type.dtype.numpy)  # type: ignore[union-attr]
     arguments = split(value, obj=obj, values=given, axis=place)

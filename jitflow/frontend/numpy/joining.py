@@ -180,7 +180,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
     value = array_operand(ary)
     place = normalized_axis(axis, values.rank(value))
     size = values.dims(value)[place]
-    if isinstance(indices_or_sections, list | tuple | np.ndarray):
+    if isinstance(indices_or_sections, list | tuple | np.ndarray | tracers.VariableTracer):
         marks = [None, *indices_or_sections, None]
         bounds = [slice_bounds(slice(start, stop), size) for start, stop in itertools.pairwise(marks)]
         return _pieces(value, [(start, count) for start, count, _ in bounds], place)
@@ -199,7 +199,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
 
 
 def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Any]:
-    if not isinstance(indices_or_sections, list | tuple | np.ndarray):
+    if not isinstance(indices_or_sections, list | tuple | np.ndarray | tracers.VariableTracer):
         value = array_operand(ary)
         place = normalized_axis(axis, values.rank(value))
         sections = static_int(indices_or_sections, "the number of sections")

@@ -27,13 +27,14 @@ from jitflow.frontend.numpy import (
 )
 from jitflow.frontend.numpy.calling import call_ufunc
 from jitflow.frontend.numpy.operands import as_value, refuse, view
+from jitflow.frontend.tracers import VariableTracer
 
 __all__ = ["ATTRIBUTES", "METHODS"]
 
 
 def _conjugate(array: Any) -> Any:
     """The method gives a real array itself, where the function makes a new one; of a bool it stays a bool."""
-    if array.dtype.kind != "c" and (isinstance(array, np.ndarray) or array.dtype.kind == "b"):
+    if array.dtype.kind != "c" and (isinstance(array, np.ndarray | VariableTracer) or array.dtype.kind == "b"):
         return array
     return call_ufunc(np.conjugate, array)
 

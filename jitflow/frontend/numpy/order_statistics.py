@@ -39,7 +39,7 @@ def _reduced(value: Value, axis: Any, keepdims: bool) -> tuple[Dim, ...]:
 
 def _finish(function: Any, arguments: Split, sample: Any, shape: tuple[Dim, ...], out: Any) -> Any:
     """The result; of rank 0 it is a number, or an array where NumPy's is one."""
-    found: Shape = shape if shape or isinstance(sample, np.ndarray) else None
+    found: Shape = shape if shape or isinstance(sample, np.ndarray | tracers.VariableTracer) else None
     (result,) = arguments.call(function, [found])
     return new(result) if out is None else store_out(result, out)
 

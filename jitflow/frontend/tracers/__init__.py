@@ -4,6 +4,7 @@
 tracer            stands for                     what its operators do
 ================  =============================  ==============================================================
 `ArrayTracer`     an array, 0-d ones included    NumPy's functions: `jitflow.frontend.numpy.dispatch`
+`VariableTracer`  a `jitflow.Variable`           those of an array
 `ScalarTracer`    a NumPy scalar (strong)        NumPy's functions
 `NumberTracer`    a Python number (weak)         Python's arithmetic among weak ones, NumPy's with anything else
 `SizeTracer`      a Python int that is a size    exact arithmetic on dims, without any op
@@ -30,6 +31,8 @@ from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.frontend.tracers.lifting import constant, element_type, lift, type_of, wrap
 from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer, is_weak
 from jitflow.frontend.tracers.size import SizeTracer, as_size, dim_of, size_of
+from jitflow.frontend.tracers.variable import VariableTracer
 
-__all__ = ["ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer", "as_size", "constant", "dim_of",
-           "element_type", "is_weak", "lift", "located", "size_of", "type_of", "wrap"]  # fmt: skip
+__all__ = ["ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer", "VariableTracer", "as_size",
+           "constant", "dim_of", "element_type", "is_weak", "lift", "located", "size_of", "type_of",
+           "wrap"]  # fmt: skip
