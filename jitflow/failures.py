@@ -19,7 +19,7 @@ from jitflow.runtime.texts import RAISE
 
 __all__ = ["failure_handler"]
 
-CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED = 1, 2, 3, 4
+CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED, NOT_ON_TAPE = 1, 2, 3, 4, 5
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
@@ -76,6 +76,8 @@ def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
 def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
     if code == OUT_OF_MEMORY:
         return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
+    if code == NOT_ON_TAPE:
+        return CompilerBug("expected to pop what was pushed", operation=op.name, location=op.loc)
     if code != CHECK_FAILED:
         return CompilerBug(f"a call failed with the unknown code {code}", operation=op.name, location=op.loc)
     values = _values([operand.type for operand in op.operands], words, skip=op.name == "check")

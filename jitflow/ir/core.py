@@ -56,7 +56,7 @@ class OpDef:
     Where the result type cannot be computed (a control-flow op, a parameter), it is None and ops carry their types.
     ``evaluate(operand values, attributes, result types)`` is the meaning in NumPy, for one op without regions.
     ``traits`` are facts that passes ask for: ``elementwise``, ``view``, ``reduction``, ``accumulation``,
-    ``commutative``, ``creation``, ``terminator``.
+    ``commutative``, ``creation``, ``terminator``, ``sized`` (ops carry their types, but bind no size in them).
     """
 
     name: str

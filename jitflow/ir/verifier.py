@@ -11,7 +11,8 @@
  7. *Control flow.* What flows along an edge into or out of a region, or into a called function, has the type that
     awaits it. A place awaits variables too. A size that is bound where the value arrives accepts every size.
  8. *Sizes.* Whatever mentions a size (types, attributes, facts) stands where it is bound: by a parameter of the
-    function or of an enclosing region, or by an earlier op that has ``binds`` or no typing rule.
+    function or of an enclosing region, or by an earlier op that has ``binds``, or no typing rule and not the trait
+    ``sized``.
  9. *Sizes are bound once*, and their names can be told from other words of the text form.
 10. *Facts* relate sizes by ``==``, ``!=``, ``>=`` or ``<``.
 11. *Storage.* Variables, places and tapes go only to ops that read or write them, to views, and through regions and
@@ -143,7 +144,7 @@ class _Verifier:
         self.check_types(op)
         arriving = [self.region(region, op, visible, sizes) for region in op.regions]
         binding: set[str] | None = None
-        if op.definition.infer is not None:
+        if op.definition.infer is not None or "sized" in op.definition.traits:
             binding = {op.attributes["binds"]} if "binds" in op.attributes else set()
             if binding & sizes:
                 self.fail(f"expected a new name for a size, got {op.attributes['binds']} again", op)
@@ -163,7 +164,7 @@ class _Verifier:
                 self.fail(f"{op.name}: expected no attribute {key}", op)
 
     def check_storage(self, op: Op) -> None:
-        if "view" in op.definition.traits or op.regions or op.name in ("yield", "call"):
+        if "view" in op.definition.traits or op.regions or op.name in ("yield", "call", "launch"):
             return
         touched = {effect.operand for effect in op.own_effects if effect.kind in ("reads", "writes")}
         for position, operand in enumerate(op.operands):
@@ -171,6 +172,8 @@ class _Verifier:
                 self.fail(f"{op.name}: expected a value, got {operand.type}; load it first", op)
 
     def check_types(self, op: Op) -> None:
+        if op.name == "pop":
+            self.check_pop(op)
         if op.definition.infer is None:
             return
         try:
@@ -187,6 +190,12 @@ class _Verifier:
                 isinstance(rule, Index) and isinstance(result, Index) and None in (rule.dim, result.dim)
             ):
                 self.fail(f"{op.name}: expected a result of type {rule}, got {result}", op)
+
+    def check_pop(self, op: Op) -> None:
+        tape, types = op.operands[0].type, [result.type for result in op.results]
+        kind = types[0] if len(types) == 1 else None
+        if not isinstance(tape, Tape) or not isinstance(kind, Tensor | Scalar) or kind.dtype != tape.dtype:
+            self.fail(f"pop: expected a value of the dtype of {tape}, got {', '.join(map(str, types))}", op)
 
     # Control flow
 

@@ -2,7 +2,8 @@
 
 An op stays if one of its results is needed, if it does something besides computing them (a store, a print), or if it
 may fail: a `check` stays, and so does an index out of range. One backward sweep; an ``if`` loses the results that
-nobody needs before its regions are looked at, and a loop what it only carries round for its own sake.
+nobody needs before its regions are looked at, and a loop what it only carries round for its own sake. A tape goes,
+with its pushes and pops, if nobody uses what is popped.
 
     %0: f32[n] = exp %x                         %1: f32[n] = log %x
     %1: f32[n] = log %x                 ->      yield %1
@@ -28,17 +29,42 @@ __all__ = ["dce"]
 
 def dce(function: Function) -> Function:
     """The function without what nobody needs."""
-    sweep = _Sweep()
-    sweep.own = {name for value in function.parameters for name in _sizes(value.type)}
-    return replace(function, region=sweep.region(function.region))
+    own = {name for value in function.parameters for name in _sizes(value.type)}
+    region = _Sweep(own).region(function.region)
+    while unused := _unused_tapes(region):
+        region = _Sweep(own).region(_without_tapes(region, unused))
+    return replace(function, region=region)
+
+
+def _unused_tapes(region: Region) -> set[Value]:
+    """The tapes from which nothing is popped that anybody uses."""
+    ops = list(walk(region))
+    tapes = {op.result for op in ops if op.name == "tape"}
+    if not tapes:
+        return tapes
+    used = {operand for op in ops for operand in op.operands}
+    for op in ops:
+        if op.name not in ("push", "pop"):
+            tapes.difference_update(op.operands)  # it flows somewhere
+        elif op.name == "pop" and op.result in used:
+            tapes.discard(op.operands[0])
+    return tapes
+
+
+def _without_tapes(region: Region, tapes: set[Value]) -> Region:
+    kept = (op for op in region.ops if tapes.isdisjoint((*op.results, *op.operands)))
+    return Region(
+        region.parameters,
+        tuple(replace(op, regions=tuple(_without_tapes(inner, tapes) for inner in op.regions)) for op in kept),
+    )
 
 
 class _Sweep:
-    def __init__(self) -> None:
+    def __init__(self, own: set[str]) -> None:
+        """``own``: sizes that the function's parameters bind, which need no op."""
+        self.own = own
         self.values: set[Value] = set()
         self.sizes: set[str] = set()
-        self.own: set[str] = set()
-        """Sizes that the function's parameters bind, which need no op."""
 
     def region(self, region: Region) -> Region:
         kept: list[Op] = []
@@ -68,7 +94,7 @@ class _Sweep:
         """The sizes that an op may bind."""
         if "binds" in op.attributes:
             yield op.attributes["binds"]
-        elif op.definition.infer is None:
+        elif op.definition.infer is None and "sized" not in op.definition.traits:
             for result in op.results:
                 yield from (name for name in _sizes(result.type) if name not in self.own)
 

@@ -43,7 +43,7 @@ _LARGEST_GROUP = 160
 def fuse(function: Function) -> Function:
     """Group the ops of a tensor function into ``fusion`` ops; ``decisions`` in its attributes says what and why."""
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
-        op.regions or op.name in ("variable", "load", "store", "scatter") for op in function.region.body
+        op.regions or op.name in ("variable", "load", "store", "scatter", "tape") for op in function.region.body
     )
     program = _Program(Effects(function) if stateful else None)
     region = _Fusion(function.region, program, {}, frozenset()).run()
@@ -284,7 +284,7 @@ class _Fusion:
     # Writing the fused region
 
     def _written(self, fusable: dict[Op, None]) -> Region:
-        writes = any(op.name in ("store", "scatter") for op in self.region.body)
+        writes = any(op.name in ("store", "scatter", "push") for op in self.region.body)
 
         def write(group: Group) -> Op:
             first = group.ops[0]

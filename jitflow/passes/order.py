@@ -210,7 +210,7 @@ def bound_sizes(op: Op) -> Iterator[str]:
     """The sizes that an op binds, if nothing has before it."""
     if "binds" in op.attributes:
         yield op.attributes["binds"]
-    elif op.definition.infer is None:
+    elif op.definition.infer is None and "sized" not in op.definition.traits:
         for result in op.results:
             yield from named_sizes(result.type)
 

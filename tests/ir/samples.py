@@ -93,8 +93,8 @@ _TENSOR_BODIES = {
     "push": "%0: tape f32 = tape {dtype=f32}\n push %0, %x\n yield",
     "pop": """%0: tape f32 = tape {dtype=f32}
       push %0, %x
-      %1: f32[r, 3] = pop %0
-      %2: f32[r, 3] = negative %1
+      %1: f32[n, 3] = pop %0
+      %2: f32[n, 3] = negative %1
       yield %2""",
     "print": 'print %c {message="it is {}"}\n yield',
     "send": 'send %x {key="x"}\n yield',
@@ -142,6 +142,13 @@ _HOST_BODIES = {
       yield %3""",
     "offset": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n"
     "%2: buffer f32 = offset %1, %0\n yield",
+    "extend": "%0: index = size {dim=64}\n %1: tape f32 = tape {dtype=f32}\n %2: buffer f32 = extend %1, %0\n yield",
+    "retract": """%0: index = size {dim=64}
+      %1: tape f32 = tape {dtype=f32}
+      %2: buffer f32 = extend %1, %0
+      %3: buffer f32 = retract %1, %0
+      yield""",
+    "clear": "%0: tape f32 = tape {dtype=f32}\n clear %0\n yield",
 }
 
 _DTYPES = [DTYPES[name] for name in ("f32", "i32", "bool", "c64", "u64")]

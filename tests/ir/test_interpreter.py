@@ -227,8 +227,8 @@ def test_tapes_give_back_in_reverse() -> None:
           %0: tape f32 = tape {dtype=f32}
           push %0, %x
           push %0, %y
-          %1: f32[a] = pop %0
-          %2: f32[b] = pop %0
+          %1: f32[m] = pop %0
+          %2: f32[n] = pop %0
           yield %1, %2
         }""",
         np.zeros(3, np.float32), np.ones(2, np.float32),

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
-from jitflow.backends.llvm.emit_poll import polls
-from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail
+from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail, takes_context
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.slots import from_slot, to_slots
 from jitflow.backends.llvm.symbols import FLAG_LETTERS, LIBRARY
@@ -103,7 +102,7 @@ def _launch(out: Emitter, op: Op) -> Sequence[str]:
             *(out.typed(operand) for operand in op.operands),
             *(f"ptr {place}" for place in places),
             "ptr %error",
-            *(["ptr %context"] if polls(kernel) else []),
+            *(["ptr %context"] if takes_context(kernel) else []),
         ]
     )
     status = out.let(f'call i32 @"{kernel.name}"({arguments})')

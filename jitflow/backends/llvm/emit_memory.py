@@ -14,7 +14,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import U8
 from jitflow.ir.types import Vector
 
-__all__ = ["MEMORY_EMISSION"]
+__all__ = ["MEMORY_EMISSION", "load_number", "store_number"]
 
 NONTEMPORAL = ", !nontemporal !0"
 LARGEST_ALIGNMENT = 64
@@ -47,6 +47,17 @@ def _raw(type: Number) -> Number:
 
 
 # -- one access, by the form of its addresses
+
+
+def load_number(out: Emitter, type: Number, pointer: str) -> str:
+    """The number at an address."""
+    return _from_memory(out, type, out.let(f"load {memory_type(type)}, ptr {pointer}, align {type.dtype.itemsize}"))
+
+
+def store_number(out: Emitter, type: Number, pointer: str, operand: str) -> None:
+    """Put a number at an address."""
+    operand = _to_memory(out, type, operand)
+    out.do(f"store {memory_type(type)} {operand}, ptr {pointer}, align {type.dtype.itemsize}")
 
 
 def _load(out: Emitter, op: Op, type: Number, pointer: str, mask: str | None) -> str:

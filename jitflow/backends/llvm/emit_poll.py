@@ -21,7 +21,7 @@ _PERIOD = 1 << 16
 
 
 def polls(function: Function) -> bool:
-    """Whether a kernel or host program polls; such a kernel gets the context as its last argument."""
+    """Whether a kernel or host program polls."""
     return any("polls" in op.attributes for op in walk(function.region))
 
 

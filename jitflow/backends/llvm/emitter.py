@@ -19,8 +19,9 @@ from jitflow.ir.types import Vector
 
 if TYPE_CHECKING:
     from jitflow.backends.llvm.ledger import Ledger
+    from jitflow.backends.llvm.tapes import TapeEnd
 
-__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix"]
+__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "takes_context"]
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "
@@ -84,6 +85,7 @@ class Emitter:
         """(status, block) of every way into the block that ends a host program early."""
         self.ledger: Ledger | None = None
         """Of a host program: the buffers that it owns."""
+        self.tapes: dict[Value, TapeEnd] = {}
         self._cold: list[str] = []
         self._numbers = 0
 
@@ -239,7 +241,13 @@ def _type_of(argument: str) -> str:
 
 def can_fail(function: Function) -> bool:
     """Whether running a kernel can give a status that is not zero."""
-    return any(op.name in ("check", "broadcast_dims") or "polls" in op.attributes for op in walk(function.region))
+    names = ("check", "broadcast_dims", "push", "pop")
+    return any(op.name in names or "polls" in op.attributes for op in walk(function.region))
+
+
+def takes_context(function: Function) -> bool:
+    """Whether a kernel calls what the context holds: then this is its last argument."""
+    return any("polls" in op.attributes or op.name in ("push", "clear") for op in walk(function.region))
 
 
 def intrinsic_suffix(type: Number) -> str:

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.backends.llvm.emit_poll import open_polls, polls
-from jitflow.backends.llvm.emitter import Emitter, ModuleText
+from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.table import EMISSION
+from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, walk
-from jitflow.ir.types import Buffer
+from jitflow.ir.types import Buffer, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 
@@ -111,8 +112,10 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
     parameters = []
     for position, parameter in enumerate(kernel.parameters):
         out.operands[parameter] = name = f"%a{position}"
-        promise = " noalias" if position in unaliased and isinstance(parameter.type, Buffer) else ""
+        alone = isinstance(parameter.type, Tape) or (position in unaliased and isinstance(parameter.type, Buffer))
+        promise = " noalias" if alone else ""
         parameters.append(f"{register_type(parameter.type)}{promise} {name}")
+    open_tapes(out)
     if polls(kernel):
         open_polls(out)
     out.lines.append("  br label %enter")
@@ -124,8 +127,9 @@ def _kernel(module: ModuleText, kernel: Function) -> str:
     if any(op.attributes.get("streaming") for op in walk(kernel.region)):
         # Streaming stores are ordered with nothing; whoever reads the results next may be another thread.
         out.do("fence seq_cst")
+    close_tapes(out)
     out.do("ret i32 0")
-    parameters += ["ptr %error", *(["ptr %context"] if polls(kernel) else [])]
+    parameters += ["ptr %error", *(["ptr %context"] if takes_context(kernel) else [])]
     return out.text(f'hidden i32 @"{kernel.name}"({", ".join(parameters)}) #0')
 
 
@@ -144,7 +148,7 @@ def _called(module: ModuleText, function: Function) -> str:
 
 def _parameter_types(kernel: Function) -> list[str]:
     types = [register_type(parameter.type) for parameter in kernel.parameters]
-    return [*types, *("ptr" for _ in kernel.results), "ptr", *(["ptr"] if polls(kernel) else [])]
+    return [*types, *("ptr" for _ in kernel.results), "ptr", *(["ptr"] if takes_context(kernel) else [])]
 
 
 def _host(module: ModuleText, program: Function) -> str:
@@ -163,5 +167,6 @@ def _host(module: ModuleText, program: Function) -> str:
         incoming = ", ".join(f"[ {status}, %{block} ]" for status, block in out.failures)
         status = out.let(f"phi i32 {incoming}")
         out.ledger.release(out)
+        release_tapes(out)
         out.do(f"ret i32 {status}")
     return out.text(_SIGNATURE)

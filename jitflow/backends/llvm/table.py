@@ -9,6 +9,7 @@ from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
 from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
 from jitflow.backends.llvm.emit_loops import LOOP_EMISSION
 from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
+from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
 from jitflow.backends.llvm.emitter import Emission
 
 __all__ = ["EMISSION", "REMOVED_BY_EXPANSION", "REMOVED_BY_LOWERING"]
@@ -21,6 +22,7 @@ EMISSION: dict[str, Emission] = {
     **LOOP_EMISSION,
     **HOST_EMISSION,
     **INVOKE_EMISSION,
+    **TAPE_EMISSION,
 }
 
 REMOVED_BY_EXPANSION = {

@@ -9,6 +9,7 @@ IR             register        memory       why
 ``c64, c128``  two lanes       two lanes    scalars between host program and libraries; kernels see parts
 ``index``      ``i64``         ``i64``
 ``buffer``     ``ptr``         ``ptr``
+``tape``       ``ptr``         none         the address of its record (`tapes`)
 =============  ==============  ===========  ==========================================================
 """
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import I64, DType
-from jitflow.ir.types import Buffer, Index, Scalar, Type, Vector
+from jitflow.ir.types import Buffer, Index, Scalar, Tape, Type, Vector
 
 __all__ = ["Number", "element_type", "lanes_of", "literal", "memory_type", "number_type", "register_type",
            "splat_literal", "vector_of", "with_element", "with_lanes"]  # fmt: skip
@@ -50,7 +51,7 @@ def vector_of(element: str, lanes: int) -> str:
 @cache
 def register_type(type: Type) -> str:
     """The LLVM type of a value in a register. Raises `CompilerBug` for a type that kernels and hosts do not have."""
-    if isinstance(type, Buffer):
+    if isinstance(type, Buffer | Tape):
         return "ptr"
     if isinstance(type, Index):
         return "i64"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.ir.core import Attributes, Effect, OpDef
+from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.ops import memory
-from jitflow.ir.types import Buffer, Type
+from jitflow.ir.types import Buffer, Tape, Type
 
 __all__ = ["HOST_OPS"]
 
 _EXTERNAL = (Effect("external"),)
+_ON_TAPE = (Effect("reads", 0), Effect("writes", 0))
 
 
 def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -19,6 +20,12 @@ def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ..
 
 def _infer_alloc(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return (Buffer(attributes["dtype"], attributes.get("device", "cpu")),)
+
+
+def _infer_room(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    if not isinstance(operands[0], Tape):
+        raise TypeRuleError(f"expected a tape, got {operands[0]}")
+    return (Buffer(operands[0].dtype),)
 
 
 HOST_OPS = [
@@ -37,4 +44,8 @@ HOST_OPS = [
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),
     OpDef("offset", "buffer, bytes: the same memory from that many bytes on", "host", 2,
           lambda operands, attributes: (operands[0],), memory.offset),
+    OpDef("extend", "tape, bytes: room at the end of a tape", "host", 2, _infer_room, memory.extend, _ON_TAPE),
+    OpDef("retract", "tape, bytes: takes the last bytes off a tape, where they stay until something is put there again",
+          "host", 2, _infer_room, lambda operands, attributes, types: operands[0].pop(), _ON_TAPE),
+    OpDef("clear", "gives the memory of a tape back", "any", 1, _nothing, memory.clear, (Effect("writes", 0),)),
 ]  # fmt: skip

@@ -201,3 +201,16 @@ def alloc(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
 def offset(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """The same memory from so many bytes on."""
     return Memory(operands[0].content, operands[0].start + operands[1])
+
+
+def extend(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """Room at the end of a tape."""
+    tape, size = operands
+    tape.append(Memory.new(size))
+    return tape[-1]
+
+
+def clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """Nothing is left on the tape."""
+    operands[0].clear()
+    return ()

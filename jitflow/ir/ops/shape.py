@@ -131,6 +131,8 @@ def _diagonal(operands: Sequence[Any], attributes: Attributes, types: Sequence[T
 
 def _constant(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     type = attributes["type"]
+    if isinstance(type, Index):
+        return attributes["value"]
     return np.asarray(attributes["value"], dtype=type.dtype.numpy)[()]
 
 

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.dtypes import DType
-from jitflow.ir.types import Buffer, Scalar, Type, Vector
+from jitflow.ir.types import Buffer, Scalar, Tape, Type, Vector
 from jitflow.passes.expand.builder_machine import BuilderMachine
 from jitflow.passes.expand.checked import python_words
 from jitflow.passes.expand.complex import COMPLEX, Pair
@@ -51,7 +51,7 @@ def split_complex(function: Function) -> Function:
 
 
 def _is_complex(type: Type) -> bool:
-    return isinstance(type, Scalar | Vector | Buffer) and type.dtype.kind == "c"
+    return isinstance(type, Scalar | Vector | Buffer | Tape) and type.dtype.kind == "c"
 
 
 class _Splitter(Rewriter):
@@ -63,6 +63,8 @@ class _Splitter(Rewriter):
             return (type,)
         if isinstance(type, Buffer):
             return (Buffer(type.dtype.real, type.device),)
+        if isinstance(type, Tape):
+            return (Tape(type.dtype.real),)
         if isinstance(type, Vector):
             return (Vector(type.dtype.real, type.lanes),) * 2
         assert isinstance(type, Scalar)
@@ -203,9 +205,23 @@ class _Splitter(Rewriter):
         machine.shape_like(offset.type)
         return machine.add(offset, machine.constant(buffer.type.dtype.itemsize, dtype_name(offset.type)))
 
+    # -- tapes
+
+    def push(self, op: Op) -> None:
+        """The parts one after the other, as they lie in an array."""
+        tape, real, imaginary = self.operands(op)
+        self.machine.emit("push", (tape, real), ())
+        self.machine.emit("push", (tape, imaginary), ())
+
+    def pop(self, op: Op) -> None:
+        """The imaginary part is the last one."""
+        kinds = self.types(op.result.type)
+        imaginary, real = (self.machine.emit("pop", self.operands(op), (kind,))[0] for kind in kinds)
+        self.define(op, (real, imaginary))
+
     # -- host programs
 
-    def alloc(self, op: Op) -> None:
+    def with_real_dtype(self, op: Op) -> None:
         attributes = MappingProxyType({**op.attributes, "dtype": op.attributes["dtype"].real})
         self.copy(replace(op, attributes=attributes))
 
@@ -254,7 +270,10 @@ _HANDLERS: dict[str, Callable[[_Splitter, Op], None]] = {
     "read_at": _Splitter.read_apart,
     "write": _Splitter.write,
     "write_strided": _Splitter.write_strided,
-    "alloc": _Splitter.alloc,
+    "alloc": _Splitter.with_real_dtype,
+    "tape": _Splitter.with_real_dtype,
+    "push": _Splitter.push,
+    "pop": _Splitter.pop,
     "argument": _Splitter.argument,
     "result": _Splitter.result,
 }

@@ -15,6 +15,7 @@ from jitflow.passes.lower.kernel import lower_nest
 from jitflow.passes.lower.numbers import is_number_work, lower_number_work, with_numbers
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
+from jitflow.passes.lower.tapes import room_on_tape
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering
@@ -56,7 +57,7 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         if isinstance(result.type, Scalar):
             host.set_number(result, host.builder.make("read", storage.buffer, host.dim(0), lanes=0))
             host.free(storage)
-        elif result not in places:
+        elif result not in places or result in host.pushes:
             host.give(result, storage)
 
 
@@ -69,10 +70,15 @@ class _Place:
 
 
 def _place_of(host: HostLowering, op: Op, result: Value) -> _Place | None:
-    """Where a result goes that gets no memory of its own: a concatenation, or the place that it is stored to."""
+    """Where a result goes that gets no memory of its own: a concatenation, the place that it is stored to, a tape."""
     if result in host.destinations:
         concatenation, layout = host.destinations[result]
         return _Place(host.part_of(concatenation), layout)
+    if result in host.pushes:
+        push = host.pushes[result]
+        host.stored.add(push)
+        room = room_on_tape(host, push.operands[0], result)
+        return _Place(room, room.layout)
     early = host.early.get(result)
     if early is None:
         return None

@@ -31,6 +31,7 @@ from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.short import short_sizes, with_sizes
 from jitflow.passes.lower.storing import lower_store, lower_variable
+from jitflow.passes.lower.tapes import early_pushes, lower_pop, lower_push, lower_tape
 from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Lowered", "lower"]
@@ -63,8 +64,9 @@ class HostLowering(OwningProgram):
         self.destinations, self.written_in_place = find_destinations(function.region)
         self.reshaped = _find_reshaped(function.region)
         self.early = early_stores(function)
+        self.pushes = early_pushes(function)
         self.stored: set[Op] = set()
-        """Stores whose kernel has written their value."""
+        """Stores and pushes whose kernel has written their value."""
 
     def run(self) -> Lowered:
         self.take_arguments()
@@ -133,6 +135,8 @@ class HostLowering(OwningProgram):
             lower_variable(self, op)
         elif op.name == "scatter":
             lower_scatter(self, op)
+        elif op.name in ("tape", "push", "pop"):
+            {"tape": lower_tape, "push": lower_push, "pop": lower_pop}[op.name](self, op)
         elif op.name == "matmul":
             lower_matmul(self, op)
         elif op.name == "host_call":

@@ -3,7 +3,8 @@
 The *roots* of a value are the values whose memory it may show: an array that an op computes, a variable and an array
 that a loop carries are their own; a view and a load have the roots of what they show; a place that comes into a region
 or out of it has those of everything that may arrive there. A root is at home in the region that defines it, and its
-memory is given back there, after the last op that uses it or anything that shows it, in whatever region that is.
+memory is given back there, after the last op that uses it or anything that shows it, in whatever region that is. A
+tape is a root, too, and in use as long as an array that it lends (`lending.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
-from jitflow.ir.types import Place, Tensor, Variable
+from jitflow.ir.types import Place, Tape, Tensor, Variable
+from jitflow.passes.lower.lending import lent_arrays
 
 __all__ = ["Lifetimes", "edges"]
 
@@ -30,6 +32,8 @@ class Lifetimes:
         self.home: dict[Value, Region] = {}
         self.shown: dict[Value, Value] = {}
         """What each view and load shows a part of."""
+        self.lender = lent_arrays(function)
+        """For each array that stays on the tape from which it is popped, the tape."""
         self._roots: dict[Value, Roots] = {}
         self._follow(function.region, function.region.parameters)
         self.kept: set[Value] = set()
@@ -63,7 +67,7 @@ class Lifetimes:
                 continue
             if not op.regions or op.name == "fusion":
                 for result in op.results:
-                    if isinstance(result.type, Tensor | Variable):
+                    if isinstance(result.type, Tensor | Variable | Tape):
                         self._make_root(result, region)
                 continue
             for target, sources in edges(op):
@@ -105,7 +109,9 @@ class Lifetimes:
     def _used_by(self, op: Op) -> Counter[Value]:
         """How often an op, with all that is inside it, names something that shows each root."""
         operands = [*op.operands, *(operand for region in op.regions for o in walk(region) for operand in o.operands)]
-        return Counter(root for operand in operands for root in self.roots(operand))
+        used = Counter(root for operand in operands for root in self.roots(operand))
+        used.update(self.lender[root] for root in list(used) if root in self.lender)
+        return used
 
     def last_use(self, root: Value, region: Region) -> int | None:
         """The number of the last op of a region that uses a root, -1 for a parameter that nothing uses."""

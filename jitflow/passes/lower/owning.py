@@ -95,6 +95,8 @@ class OwningProgram(HostProgram):
 
     def give_back(self, root: Value) -> None:
         """Free the memory of a root, if it is the program's."""
+        if root in self.tapes:
+            self.builder.add("clear", self.tapes[root])
         storage = self.storage.get(root)
         if storage is not None and storage.bytes is not None:
             self.free(storage)

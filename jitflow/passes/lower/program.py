@@ -50,6 +50,8 @@ class HostProgram:
         self.kernels: list[Function] = []
         self.storage: dict[Value, Storage] = {}
         self.layouts: dict[Value, Layout] = {}
+        self.tapes: dict[Value, Value] = {}
+        """The host's tape for each of the tensor function."""
         self.number_views: dict[Value, Value] = {}
         self._new_sizes = 0
 

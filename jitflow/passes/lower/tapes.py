@@ -1,0 +1,109 @@
+"""Tapes on the host: numbers go onto them one by one, arrays as blocks of bytes.
+
+A tape is memory of the program that grows at its end. The op stands in front of everything, so that a loop which pushes
+numbers, and launches nothing, can be a kernel that is given the tape; what it holds is given back after its last use,
+by the region that makes it. The kernel that computes an array writes it straight onto the tape if that makes no
+difference to anybody: nothing between the two touches the tape, and its memory lasts as long as the array is used.
+
+    %1 = fusion %0, %a (...)                 %r = extend %t, %bytes
+    push %t, %1                       as     launch ... , %r      (whoever uses %1 finds it on the tape)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.ir.core import Function, Op, Region, Value, uses, walk
+from jitflow.ir.dims import product
+from jitflow.ir.effects import Effects
+from jitflow.ir.layout import contiguous
+from jitflow.ir.types import Scalar, Tape, Tensor, dims_of
+from jitflow.passes.lower.program import Storage
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.host import HostLowering
+
+__all__ = ["early_pushes", "lower_pop", "lower_push", "lower_tape", "room_on_tape"]
+
+
+def lower_tape(host: HostLowering, op: Op) -> None:
+    """An empty tape, known to the whole program."""
+    kind = op.result.type
+    assert isinstance(kind, Tape)
+    if host.target.distributed:
+        raise UserNotImplementedError(
+            "a loop on a GPU whose values a gradient needs again, and whose number of turns is not known beforehand",
+            mend="compile it for the CPU, or use a `for` loop over a range",
+            location=op.loc,
+        )
+    outermost = host.scopes.open[0].builder
+    host.tapes[op.result] = outermost.make("tape", dtype=kind.dtype, names=(op.result.name,))
+
+
+def lower_push(host: HostLowering, op: Op) -> None:
+    """Put a number or a copy of an array onto a tape."""
+    if op in host.stored:
+        return
+    tape, value = op.operands
+    if not dims_of(value.type):
+        host.builder.add("push", host.tapes[tape], host.number(value))
+        return
+    room = room_on_tape(host, tape, value)
+    host.copy_into(value, room, room.layout)
+
+
+def lower_pop(host: HostLowering, op: Op) -> None:
+    """Take a number off a tape, or let an array be what lies there; it is copied if it cannot stay."""
+    (tape,), kind = op.operands, op.result.type
+    assert isinstance(kind, Tensor | Scalar)
+    if not dims_of(kind):
+        number = kind if isinstance(kind, Scalar) else Scalar(kind.dtype)
+        host.set_number(op.result, host.builder.make("pop", host.tapes[tape], types=(number,)))
+        return
+    host.give(op.result, _bytes_of_tape(host, "retract", tape, op.result))
+    if op.result not in host.lifetimes.lender:
+        host.give(op.result, host.contiguous_copy(op.result))
+
+
+def room_on_tape(host: HostLowering, tape: Value, value: Value) -> Storage:
+    """Room for an array at the end of a tape, in C order."""
+    return _bytes_of_tape(host, "extend", tape, value)
+
+
+def _bytes_of_tape(host: HostLowering, name: str, tape: Value, value: Value) -> Storage:
+    kind = value.type
+    assert isinstance(kind, Tensor)
+    itemsize = kind.dtype.itemsize
+    buffer = host.builder.make(name, host.tapes[tape], host.dim(product(kind.dims) * itemsize))
+    return Storage(buffer, None, -1, kind.dtype, kind.dims, contiguous(kind.dims, itemsize))
+
+
+def early_pushes(function: Function) -> dict[Value, Op]:
+    """For each result of a fusion that may be written where it is pushed, that push."""
+    found: dict[Value, Op] = {}
+    if any(op.name == "push" for op in walk(function.region)):
+        effects, counts = Effects(function), uses(function.region)
+        for op in _early(function.region, effects, counts):
+            found.setdefault(op.operands[1], op)
+    return found
+
+
+def _early(region: Region, effects: Effects, counts: Counter[Value]) -> Iterator[Op]:
+    made = {result: number for number, op in enumerate(region.body) for result in op.results}
+    popped = {op.operands[0] for op in walk(region) if op.name == "pop"}
+    for number, op in enumerate(region.body):
+        if op.name != "push":
+            for inner in op.regions if op.name != "fusion" else ():
+                yield from _early(inner, effects, counts)
+            continue
+        tape, value = op.operands
+        start = made.get(value)
+        if start is None or region.body[start].name != "fusion" or not dims_of(value.type):
+            continue
+        lasts = counts[value] == 1 or (tape not in made and tape not in popped)
+        between = region.body[start + 1 : number]
+        if lasts and not any(effects.conflict(other, op) for other in between):
+            yield op
