@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from jitflow.ir.apart import Roles
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dtypes import F64
+from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Buffer, Place, Tape, Variable
 
 __all__ = ["ANYTHING", "Access", "Effects", "PlaceSets", "conflict", "is_pure", "is_removable", "may_fail"]
@@ -149,7 +150,7 @@ class Effects:
             if "view" in op.definition.traits or op.name == "offset":
                 changed |= self._join(op.results, op.operands)
             for region in op.regions:
-                changed |= self._join(region.parameters, _arriving(op))
+                changed |= self._join(region.parameters, _arriving(op, region))
                 changed |= self._spread(region.ops)
             if op.name in ("for", "while"):
                 for region in op.regions:
@@ -209,8 +210,10 @@ def _overlap(first: PlaceSet, second: PlaceSet) -> bool:
     return ANYTHING in first or ANYTHING in second or not first.isdisjoint(second)
 
 
-def _arriving(op: Op) -> Sequence[Value]:
+def _arriving(op: Op, region: Region) -> Sequence[Value]:
     """The values for a region's parameters, on entry."""
+    if op.name in DERIVATIVE_NAMES:
+        return region.parameters  # these take and yield values, never storage
     return op.operands[2:] if op.name == "for" else () if op.name == "if" else op.operands
 
 
@@ -226,4 +229,6 @@ def _leaving(op: Op) -> Iterable[Sequence[Value]]:
         return [op.operands[3:], op.regions[0].yielded]
     if op.name == "while":
         return [op.operands, op.regions[1].yielded]
+    if op.name in DERIVATIVE_NAMES:
+        return []
     return [op.regions[0].yielded]

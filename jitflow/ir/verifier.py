@@ -229,6 +229,11 @@ class _Verifier:
         elif op.name == "fusion":
             self.flow(op, "the parameters", operands, op.regions[0].parameters, arriving[0])
             self.flow(op, "the results", op.regions[0].yielded, results, bound)
+        elif op.name in ("vjp", "jvp"):
+            (body,) = op.regions
+            inputs = op.attributes["inputs"]
+            self.flow(op, "the parameters", operands[:inputs], body.parameters, arriving[0])
+            self.flow(op, "the results", body.yielded, results[: len(body.yielded)], bound)
         elif op.name in ("call", "launch"):
             self.check_call(op)
 

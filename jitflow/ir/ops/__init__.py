@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from jitflow.ir.core import OpDef
 from jitflow.ir.ops.control import CONTROL_OPS
+from jitflow.ir.ops.derivative import DERIVATIVE_OPS
 from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
 from jitflow.ir.ops.host import HOST_OPS
 from jitflow.ir.ops.indexing import INDEXING_OPS
@@ -34,6 +35,7 @@ OPS: dict[str, OpDef] = {
         ROUTINE_OPS,
         CONTROL_OPS,
         STATE_OPS,
+        DERIVATIVE_OPS,
         LOOP_OPS,
         HOST_OPS,
     )

@@ -1,0 +1,54 @@
+"""Derivatives as ops: what the user asked for, until the pass `differentiate` writes it out.
+
+The region is the function that is differentiated. It may use values from outside, which count as constants, and write
+to storage as any other code does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jitflow.ir.core import Attributes, OpDef
+from jitflow.ir.types import Type
+
+__all__ = ["DERIVATIVE_NAMES", "DERIVATIVE_OPS"]
+
+
+def _infer_same(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    (operand,) = operands
+    return (operand,)
+
+
+def _only_traced(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    return operands[0]
+
+
+DERIVATIVE_OPS = [
+    OpDef(
+        "vjp", "reverse mode. Operands: ``inputs`` values to differentiate by, which the region takes; a cotangent for "
+        "each of the first ``outputs`` values that the region yields; variables to differentiate by, at what they hold "
+        "before. Results: what the region yields, then the gradient by each input and each variable", "tensor", None,
+        None, attributes=("inputs", "outputs"), regions=1,
+    ),
+    OpDef(
+        "jvp", "forward mode. Operands: ``inputs`` values to differentiate by, which the region takes, and a tangent "
+        "for each. Results: what the region yields, then the tangent of each of its first ``outputs`` values", "tensor",
+        None, None, attributes=("inputs", "outputs"), regions=1,
+    ),
+    OpDef(
+        "custom_vjp", "a function with its own reverse rule. Region 0 takes the operands and yields the results; "
+        "region 1 takes the operands and a cotangent for each result, and yields a cotangent for each operand",
+        "tensor", None, None, regions=2,
+    ),
+    OpDef(
+        "recompute", "what the region yields for the operands; a reverse sweep runs the region once more instead of "
+        "storing what is in it", "tensor", None, None, regions=1,
+    ),
+    OpDef(
+        "stop_gradient", "the operand, which counts as a constant for derivatives", "tensor", 1, _infer_same,
+        _only_traced,
+    ),
+]  # fmt: skip
+
+DERIVATIVE_NAMES = frozenset(op.name for op in DERIVATIVE_OPS)

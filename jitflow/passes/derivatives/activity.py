@@ -1,0 +1,94 @@
+"""Which values matter: those that vary with what is differentiated by, and that the differentiated results depend on.
+
+Both sets are found by following edges until nothing is new, forwards and backwards, through regions and through storage
+(a variable stands for its contents at all times). What is in both is *active*; nothing else gets a cotangent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jitflow.ir.core import Op, Region, Value, walk
+from jitflow.ir.effects import ANYTHING, Effects
+from jitflow.ir.types import Place, Variable
+from jitflow.passes.derivatives.notation import is_differentiable
+from jitflow.passes.derivatives.partials import CONSTANT
+
+__all__ = ["Activity", "is_storage"]
+
+Edge = tuple[Value, Value]
+
+
+class Activity:
+    """The active values and variables of a region."""
+
+    def __init__(self, region: Region, effects: Effects, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
+        self.effects = effects
+        edges = [edge for edge in self._edges(region) if all(is_differentiable(end.type) for end in edge)]
+        varied = _reached(inputs, edges)
+        self.active = varied & _reached(outputs, [(target, source) for source, target in edges])
+
+    def __contains__(self, value: Value) -> bool:
+        if isinstance(value.type, Place):
+            return any(root in self.active for root in self.roots(value))
+        return value in self.active
+
+    def roots(self, place: Value) -> frozenset[Value]:
+        """The variables that a place may show."""
+        return self.effects.places(place)
+
+    def _edges(self, region: Region) -> Iterator[Edge]:
+        """From where to where a small change goes."""
+        for op in walk(region):
+            if op.name in CONSTANT:
+                continue
+            if op.name == "load":
+                yield from ((root, op.result) for root in self.roots(op.operands[0]))
+            elif op.name in ("store", "scatter"):
+                yield from ((op.operands[-1], root) for root in self.roots(op.operands[0]))
+            elif op.regions:
+                yield from _flow(op)
+            elif not _is_place(op):
+                yield from ((operand, result) for operand in op.operands for result in op.results)
+
+    def unknown(self, place: Value) -> bool:
+        """Whether nobody knows what a place shows."""
+        return ANYTHING in self.roots(place)
+
+
+def _is_place(op: Op) -> bool:
+    return any(isinstance(value.type, Place) for value in op.results)
+
+
+def _flow(op: Op) -> Iterator[Edge]:
+    """The edges into and out of the regions of an op."""
+    if op.name == "if":
+        for region in op.regions:
+            yield from zip(region.yielded, op.results, strict=True)
+    elif op.name in ("for", "while"):
+        body, first = op.regions[-1], 3 if op.name == "for" else 0
+        carried = body.parameters[1:] if op.name == "for" else body.parameters
+        for source in (op.operands[first:], body.yielded):
+            yield from zip(source, carried, strict=True)
+            yield from zip(source, op.results, strict=True)
+        for test in op.regions[:-1]:
+            yield from zip(op.operands, test.parameters, strict=True)
+
+
+def _reached(sources: Sequence[Value], edges: Sequence[Edge]) -> set[Value]:
+    """What can be reached from ``sources``."""
+    targets: dict[Value, list[Value]] = {}
+    for source, target in edges:
+        targets.setdefault(source, []).append(target)
+    found, frontier = set(sources), list(sources)
+    while frontier:
+        for target in targets.get(frontier.pop(), ()):
+            if target not in found:
+                found.add(target)
+                frontier.append(target)
+    return found
+
+
+def is_storage(value: Value) -> bool:
+    """Whether a value is a variable or a place."""
+    return isinstance(value.type, Variable | Place)

@@ -1,0 +1,202 @@
+"""Differentiation: ops that ask for a derivative become the ops that compute it, the innermost first.
+
+    %y: f64, %dx: f64[n] = vjp %x, %one {inputs=1, outputs=1} (%1: f64[n]) {       %2: f64[n] = multiply %x, %x
+      %2: f64[n] = multiply %1, %1                                                 %3: f64 = reduce_add %2
+      %3: f64 = reduce_add %2 {axes=[0]}                                     ->    %4: f64[n] = broadcast %one
+      yield %3                                                                     %5: f64[n] = multiply %4, %x
+    }                                                                              %6: f64[n] = add %5, %5
+
+What is differentiated has been simplified and promoted before, so that most of what it stores is values; the ops of the
+forward sweep stay in their order, effects included, and the reverse sweep follows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
+from jitflow.ir.dims import Expression, symbol, symbols
+from jitflow.ir.dtypes import I64
+from jitflow.ir.effects import Effects
+from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
+from jitflow.ir.types import Tensor, Type, Variable, dims_of
+from jitflow.passes.cse import cse
+from jitflow.passes.dce import dce
+from jitflow.passes.derivatives.activity import Activity
+from jitflow.passes.derivatives.notation import Notation
+from jitflow.passes.derivatives.remember import Keeping, Level
+from jitflow.passes.derivatives.reverse import Reversal, Sweep, zeros_where_none
+from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
+from jitflow.passes.promote import promote
+from jitflow.passes.simplify import simplify
+
+__all__ = ["differentiate"]
+
+def differentiate(function: Function) -> Function:
+    """The function without ops that ask for a derivative."""
+    while any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
+        for prepare in (simplify, cse, promote, simplify, cse, dce):
+            function = prepare(function)
+        function = _Differentiation(function).run()
+    return function
+
+
+class _Differentiation:
+    """One round, in which ops that have none inside are written out."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.effects = Effects(function)
+        self.taken = {name for op in walk(function.region) for name in (*sizes_of(op), *bound_sizes(op))}
+        self.taken.update(
+            name
+            for op in walk(function.region)
+            for region in op.regions
+            for parameter in region.parameters
+            for name in named_sizes(parameter.type)
+        )
+        self.taken.update(name for parameter in function.parameters for name in named_sizes(parameter.type))
+        self.producers = {result: op for op in walk(function.region) for result in op.results}
+
+    def run(self) -> Function:
+        known = frozenset(name for parameter in self.function.parameters for name in named_sizes(parameter.type))
+        return replace(self.function, region=self.region(self.function.region, known, {}))
+
+    def region(self, region: Region, known: frozenset[str], values: dict[Value, Value]) -> Region:
+        """A region with what is innermost in it written out. ``known`` are the sizes that are bound around it."""
+        known |= {name for parameter in region.parameters for name in named_sizes(parameter.type)}
+        ops: list[Op] = []
+        for op in region.ops:
+            if any(operand in values for operand in op.operands):
+                op = replace(op, operands=tuple(values.get(operand, operand) for operand in op.operands))
+            if op.name in _WRITERS and not _has_derivatives(op):
+                if any(value in values for inner in op.regions for value in _operands(inner)):
+                    op = replace(op, regions=tuple(_with_values(inner, values) for inner in op.regions))
+                ops += _WRITERS[op.name](self, op, known, values)
+            else:
+                if op.regions:
+                    op = replace(op, regions=tuple(self.region(inner, known, values) for inner in op.regions))
+                ops.append(op)
+            known |= set(bound_sizes(op))
+        return Region(region.parameters, tuple(ops))
+
+    def fresh(self, name: str) -> str:
+        """A size name that is not taken, like ``name``."""
+        base, number = name.split(".")[0], 1
+        while (unique := f"{base}.{number}") in self.taken:
+            number += 1
+        self.taken.add(unique)
+        return unique
+
+    # -- reverse mode
+
+    def vjp(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
+        """The forward sweep and the reverse one."""
+        (region,) = op.regions
+        count, outputs = op.attributes["inputs"], op.attributes["outputs"]
+        inputs, seeds = op.operands[:count], op.operands[count : count + outputs]
+        variables = op.operands[count + outputs :]
+        region = sink_loads(region, self.effects)
+        self.producers.update({result: inner for inner in walk(region) for result in inner.results})
+        outer = Level(region, known)
+        activity = Activity(region, self.effects, (*region.parameters, *variables), region.yielded[:outputs])
+        keeping = Keeping(self.effects, _written(region, self.effects))
+        sweep = Sweep(Reversal(activity, keeping, self.producers, self.fresh), outer)
+        m = sweep.m
+        m.builder.loc = op.loc
+        for variable in variables:
+            if sweep.is_active(variable):
+                sweep.accumulate(variable)
+        for value, seed in zip(region.yielded, seeds, strict=False):
+            sweep.contribute(value, seed)
+        sweep.run(region)
+        m.builder.loc = op.loc
+        results = op.results[len(region.yielded) :]
+        gradients = [
+            m.converted(zeros_where_none(m, sweep.cotangent(value), result.type), result.type)
+            for value, result in zip((*region.parameters, *variables), results, strict=True)
+        ]
+        forward = keeping.rebuilt(region)
+        ops = [*forward.body, *m.builder.ops]
+        return self.inlined(op, ops, (*forward.yielded, *gradients), inputs, known, values)
+
+    def inlined(
+        self, op: Op, ops: Sequence[Op], results: Sequence[Value], inputs: Sequence[Value], known: frozenset[str],
+        values: dict[Value, Value],
+    ) -> list[Op]:  # fmt: skip
+        """``ops``, in which the inputs stand for the region's parameters, and ``results`` for those of ``op``."""
+        mapped = dict(zip(op.regions[0].parameters, inputs, strict=False))
+        written = [clone_op(inner, mapped) for inner in ops]
+        m = Notation(Builder(loc=op.loc))
+        for old, new in zip(op.results, results, strict=True):
+            values[old] = _renamed(m, mapped.get(new, new), old.type, known)
+            known |= set(named_sizes(old.type))
+        return [*written, *m.builder.ops]
+
+    def stop_gradient(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
+        """Outside of every derivative it is its operand."""
+        values[op.result] = op.operands[0]
+        return []
+
+
+_WRITERS: dict[str, Callable[[_Differentiation, Op, frozenset[str], dict[Value, Value]], list[Op]]] = {
+    "vjp": _Differentiation.vjp,
+    "stop_gradient": _Differentiation.stop_gradient,
+}
+
+
+def _renamed(m: Notation, value: Value, kind: Type, known: frozenset[str]) -> Value:
+    """``value`` as a type whose sizes may have other names, which are bound here."""
+    if value.type == kind or not isinstance(kind, Tensor):
+        return value
+    for dim, other in zip(dims_of(kind), dims_of(value.type), strict=True):
+        if isinstance(dim, Expression) and dim.is_symbol and str(dim) not in known and dim != other:
+            m("to_index", m("cast", m.size(other), dtype=I64), binds=str(dim))
+            known |= {str(dim)}
+    if value.type == kind:
+        return value
+    return m("broadcast", value, dims=dims_of(kind), axes=tuple(range(len(dims_of(kind)))), assumed=True)
+
+
+def _has_derivatives(op: Op) -> bool:
+    inside = (inner for region in op.regions for inner in walk(region))
+    return any(inner.name in DERIVATIVE_NAMES and inner.name != "stop_gradient" for inner in inside)
+
+
+def _operands(region: Region) -> Iterator[Value]:
+    return (operand for op in walk(region) for operand in op.operands)
+
+
+def _with_values(region: Region, values: dict[Value, Value]) -> Region:
+    """A region that mentions other values from outside."""
+    return Region(
+        region.parameters,
+        tuple(
+            replace(
+                op,
+                operands=tuple(values.get(operand, operand) for operand in op.operands),
+                regions=tuple(_with_values(inner, values) for inner in op.regions),
+            )
+            for op in region.ops
+        ),
+    )
+
+
+def _written(region: Region, effects: Effects) -> frozenset[Value]:
+    """The storage that a region writes to."""
+    return frozenset(
+        place
+        for op in region.ops
+        for access in effects.of(op)
+        if access.kind in ("writes", "external")
+        for place in access.places
+    )
+
+
+def sink_loads(region: Region, effects: Effects) -> Region:
+    """The region with views of loaded arrays as loads of views, so that what arrives there need not be spread out."""
+    return region
+
+
+_ = (symbol, symbols, Variable)

@@ -1,0 +1,360 @@
+"""What a reverse sweep needs of the forward one: kept where it was computed, or computed again.
+
+A reverse sweep runs the turns of loops and the branches of decisions once more, the last first, and its ops mention
+values of the forward turn. Values from outside of the loop are still there; of the others, numbers and arrays that
+cost little are computed again from what is there, and the rest is kept: in an array with an axis for each loop, indexed
+by the turn, if the sizes are known before the outermost loop begins; else on a tape.
+
+    for ... (%i: index[i], %s: f64) {              %kept: var f64[n] = variable ...
+      %1: f64 = sin %s                             for ... (%i: index[i], %s: f64) {
+      ...                                   ->       store (%kept at i), %s
+    }                                                ...
+                                                   for ... (%k: index[k], ...) {
+                                                     %2: f64 = load (%kept at n - 1 - k)
+
+`Level` is a region of the forward sweep, `Keeping` knows what is put where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
+from jitflow.ir.dims import Dim, symbol, symbols
+from jitflow.ir.dtypes import I64
+from jitflow.ir.effects import Effects, is_pure
+from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
+from jitflow.passes.derivatives.notation import Notation
+from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
+
+__all__ = ["Keeping", "Level", "Turns"]
+
+_EXPENSIVE = frozenset(
+    """
+    power sqrt cbrt exp exp2 expm1 log log1p log2 log10 logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2
+    hypot sinh cosh tanh arcsinh arccosh arctanh erf erfc divide
+    """.split()
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """The turns of a loop: how many there are, and the number of the forward turn, None where nobody knows before."""
+
+    count: Dim
+    number: Dim | None
+
+
+@dataclass(eq=False)
+class Level:
+    """A region of the forward sweep, the op that it belongs to, and the level around it. The outermost has no op.
+
+    ``known`` are the sizes that are bound before it.
+    """
+
+    region: Region
+    known: frozenset[str]
+    op: Op | None = None
+    outer: Level | None = None
+    turns: Turns | None = None
+    defined: dict[Value, Op | None] = field(init=False)
+    sizes: dict[str, Op | Value] = field(init=False)
+    """What binds each size that is bound here: an op, or a parameter."""
+
+    def __post_init__(self) -> None:
+        self.defined = dict.fromkeys(self.region.parameters)
+        self.sizes = {}
+        for parameter in self.region.parameters:
+            self._bind(named_sizes(parameter.type), parameter)
+        self.enter(self.region.body)
+
+    def _bind(self, names: Iterable[str], source: Op | Value) -> None:
+        for name in names:
+            if name not in self.known:
+                self.sizes[name] = source
+                self.known |= {name}
+
+    def enter(self, ops: Iterable[Op]) -> None:
+        """Know ops that stand in the region from now on."""
+        for op in ops:
+            self.defined.update(dict.fromkeys(op.results, op))
+            self._bind(bound_sizes(op), op)
+
+    def turn_of(self, name: str) -> bool:
+        """Whether a size is the position of the loop that the level is a turn of."""
+        if self.op is None or self.op.name != "for":
+            return False
+        return name in named_sizes(self.region.parameters[0].type)
+
+    def around(self) -> Iterator[Level]:
+        """The level and those around it, without the outermost, the innermost first."""
+        level: Level | None = self
+        while level is not None and level.op is not None:
+            yield level
+            level = level.outer
+
+
+@dataclass(eq=False)
+class _Slot:
+    """Where a value is kept: an array, and the positions in it, or a tape."""
+
+    memory: Value
+    place: tuple[Dim, ...] | None
+
+
+class Keeping:
+    """What is kept of a forward sweep, and the ops that do it."""
+
+    def __init__(self, effects: Effects, written: frozenset[Value]) -> None:
+        self.effects = effects
+        self.written = written
+        self.before: dict[Op, list[Op]] = {}
+        self.after: dict[Value, list[Op]] = {}
+        self._counted: dict[Op, tuple[Value, Value]] = {}
+        self._slots: dict[Value, _Slot] = {}
+        self._sizes: dict[str, _Slot] = {}
+        self._cheap: dict[Value, bool] = {}
+        self._bound: dict[Op, frozenset[str]] = {}
+
+    def count_turns(self, loop: Op, level: Level) -> Value:
+        """How often a ``while`` of a level has turned, as another result of it."""
+        count = Value(Scalar(I64))
+        self._counted[loop] = count, self.ahead_of(loop).number(0, I64)
+        level.defined[count] = loop
+        return count
+
+    def ahead_of(self, op: Op) -> Notation:
+        """What writes ops that stand before ``op``."""
+        builder = Builder(loc=op.loc)
+        builder.ops = self.before.setdefault(op, [])
+        return Notation(builder)
+
+    def behind(self, value: Value) -> Notation:
+        """What writes ops that stand behind the one that makes ``value``."""
+        builder = Builder()
+        builder.ops = self.after.setdefault(value, [])
+        return Notation(builder)
+
+    # -- the reverse side
+
+    def recall(self, level: Level, ops: Sequence[Op], fresh: Callable[[str], str]) -> tuple[list[Op], dict[Value, Value], dict[str, Dim]]:
+        """The ops that give what ``ops`` mention of a level, the values that stand for its values, and the sizes."""
+        recalling = _Recalling(self, level, fresh)
+        for op in _all(ops):
+            for operand in op.operands:
+                recalling.value(operand)
+            for name in sizes_of(op):
+                recalling.size(name)
+            for result in op.results:
+                for name in _named(result.type):
+                    recalling.size(name)
+        return recalling.m.builder.ops, recalling.values, recalling.sizes
+
+    def is_cheap(self, level: Level, value: Value) -> bool:
+        """Whether a value of a level is computed again rather than kept."""
+        known = self._cheap.get(value)
+        if known is None:
+            known = self._cheap[value] = self._find_cheap(level, value)
+        return known
+
+    def _find_cheap(self, level: Level, value: Value) -> bool:
+        if value not in level.defined:
+            return True
+        op = level.defined[value]
+        if op is None:  # a parameter
+            return isinstance(value.type, Index) and value.type.dim is not None
+        if isinstance(value.type, Index) and value.type.dim is not None:
+            return True
+        if op.name == "load":
+            readable = self.written.isdisjoint(self.effects.places(op.operands[0]))
+            return readable and self.is_cheap(level, op.operands[0])
+        traits = op.definition.traits
+        allowed = "view" in traits or "creation" in traits or "elementwise" in traits or op.name == "to_index"
+        if not allowed or op.regions or not is_pure(op) or op.name in _EXPENSIVE:
+            return False
+        return all(self.is_cheap(level, operand) for operand in op.operands)
+
+    # -- the forward side
+
+    def slot(self, level: Level, value: Value, kind: Type) -> _Slot:
+        """Where a value of a level is kept; from now on the forward sweep does so."""
+        slot = self._slots.get(value)
+        if slot is None:
+            slot = self._slots[value] = self._make_slot(level, kind)
+            self._fill(slot, value, self.behind(value))
+        return slot
+
+    def slot_of_size(self, level: Level, name: str, source: Op | Value) -> _Slot:
+        """Where a size of a level is kept, which ``source`` binds."""
+        slot = self._sizes.get(name)
+        if slot is None:
+            slot = self._sizes[name] = self._make_slot(level, Scalar(I64))
+            m = self.behind(source if isinstance(source, Value) else source.results[-1])
+            self._fill(slot, m.size(symbol(name)), m)
+        return slot
+
+    def _make_slot(self, level: Level, kind: Type) -> _Slot:
+        levels = [*level.around()][::-1]
+        outermost = levels[0].op
+        assert outermost is not None and isinstance(kind, Tensor | Scalar)
+        turns = [level.turns for level in levels if level.turns is not None]
+        dims = (*(turn.count for turn in turns), *dims_of(kind))
+        m = self.ahead_of(outermost)
+        inside = self._bound_inside(outermost, levels[0].outer)
+        if any(turn.number is None for turn in turns) or any(name in inside for dim in dims for name in symbols(dim)):
+            (tape,) = m.add("tape", dtype=kind.dtype)
+            return _Slot(tape, None)
+        zero = m.number(0, kind.dtype)
+        memory = m("variable", m("broadcast", zero, dims=dims, axes=()))
+        return _Slot(memory, tuple(turn.number for turn in turns if turn.number is not None))
+
+    def _bound_inside(self, op: Op, outer: Level | None) -> frozenset[str]:
+        """The sizes that are bound in the regions of an op of a level."""
+        known = self._bound.get(op)
+        if known is None:
+            inner = [inner for region in op.regions for inner in walk(region)]
+            names = {name for each in inner for name in bound_sizes(each)}
+            names.update(
+                name
+                for each in (op, *inner)
+                for region in each.regions
+                for parameter in region.parameters
+                for name in _named(parameter.type)
+            )
+            known = self._bound[op] = frozenset(names - (outer.known if outer is not None else frozenset()))
+        return known
+
+    def _fill(self, slot: _Slot, value: Value, m: Notation) -> None:
+        kept = m("cast", value, dtype=I64) if isinstance(value.type, Index) else value
+        if slot.place is None:
+            m.add("push", slot.memory, kept)
+        else:
+            m.add("store", place_of(m, slot, dims_of(kept.type)), kept)
+
+    def restored(self, m: Notation, slot: _Slot, kind: Type) -> Value:
+        """The value that is in a slot, in a reverse sweep."""
+        assert isinstance(kind, Tensor | Scalar)
+        if slot.place is None:
+            (value,) = m.add("pop", slot.memory, types=[kind])
+            return value
+        shown = m("load", place_of(m, slot, dims_of(kind)))
+        return m.converted(shown, kind)
+
+    # -- the forward sweep as it is then
+
+    def rebuilt(self, region: Region) -> Region:
+        """A region of the forward sweep with what keeping takes."""
+        ops: list[Op] = []
+        for parameter in region.parameters:
+            ops += self.after.get(parameter, ())
+        for op in region.ops:
+            ops += self.before.get(op, ())
+            ops.append(self._rebuilt(op))
+            for result in op.results:
+                ops += self.after.get(result, ())
+        return Region(region.parameters, tuple(ops))
+
+    def _rebuilt(self, op: Op) -> Op:
+        if not op.regions:
+            return op
+        changed = replace(op, regions=tuple(map(self.rebuilt, op.regions)))
+        return self._counting(changed, *self._counted[op]) if op in self._counted else changed
+
+    def _counting(self, loop: Op, count: Value, zero: Value) -> Op:
+        """A ``while`` that carries the number of its turns as well, from ``zero`` to the result ``count``."""
+        test, body = loop.regions
+        number = Value(Scalar(I64))
+        m = Notation(Builder(loc=loop.loc))
+        after = m("add", number, 1)
+        closing = body.ops[-1]
+        closing = replace(closing, operands=(*closing.operands, after))
+        return replace(
+            loop,
+            operands=(*loop.operands, zero),
+            results=(*loop.results, count),
+            regions=(
+                Region((*test.parameters, Value(Scalar(I64))), test.ops),
+                Region((*body.parameters, number), (*body.body, *m.builder.ops, closing)),
+            ),
+        )
+
+
+def place_of(m: Notation, slot: _Slot, dims: tuple[Dim, ...]) -> Value:
+    """The place of a slot at the present turns, or where ``dims`` of it are."""
+    assert slot.place is not None
+    if not slot.place:
+        return slot.memory
+    turns = len(slot.place)
+    starts = (*slot.place, *(0 for _ in dims))
+    sizes = (*(1 for _ in slot.place), *dims)
+    row = m("slice", slot.memory, starts=starts, sizes=sizes, steps=(1,) * (turns + len(dims)))
+    return m("reshape", row, dims=dims)
+
+
+class _Recalling:
+    """Gives a reverse region what it mentions of the forward one."""
+
+    def __init__(self, keeping: Keeping, level: Level, fresh: Callable[[str], str]) -> None:
+        self.keeping, self.level, self.fresh = keeping, level, fresh
+        self.m = Notation()
+        self.values: dict[Value, Value] = {}
+        self.sizes: dict[str, Dim] = {}
+
+    def value(self, value: Value) -> Value:
+        """What stands for a value."""
+        if value not in self.level.defined:
+            return value
+        known = self.values.get(value)
+        if known is None:
+            known = self.values[value] = self._again(value)
+        return known
+
+    def _again(self, value: Value) -> Value:
+        kind, op = value.type, self.level.defined[value]
+        if isinstance(kind, Index) and kind.dim is not None:
+            for name in _named(kind):
+                self.size(name)
+            return self.m.size(kind.dim)
+        if op is not None and self.keeping.is_cheap(self.level, value):
+            if "binds" in op.attributes:
+                self.size(op.attributes["binds"])
+                return self.values[value]
+            for operand in op.operands:
+                self.value(operand)
+            for name in sizes_of(op):
+                self.size(name)
+            self.m.builder.ops.append(clone_op(op, self.values))
+            return self.values[value]
+        for name in _named(kind):
+            self.size(name)
+        slot = self.keeping.slot(self.level, value, Scalar(I64) if isinstance(kind, Index) else kind)
+        if isinstance(kind, Index):
+            return self.m("to_index", self.keeping.restored(self.m, slot, Scalar(I64)), binds=self.fresh("size"))
+        return self.keeping.restored(self.m, slot, kind)
+
+    def size(self, name: str) -> None:
+        """Bind a size that the forward region binds by a name of its own."""
+        source = self.level.sizes.get(name)
+        if source is None or name in self.sizes or self.level.turn_of(name):
+            return
+        renamed = self.fresh(name)
+        self.sizes[name] = symbol(renamed)
+        if isinstance(source, Op) and source.name == "to_index":
+            self.values[source.result] = self.m("to_index", self.value(source.operands[0]), binds=renamed)
+        else:
+            slot = self.keeping.slot_of_size(self.level, name, source)
+            self.m("to_index", self.keeping.restored(self.m, slot, Scalar(I64)), binds=renamed)
+
+
+def _named(kind: Type) -> Iterator[str]:
+    dims: tuple[Dim, ...] = (kind.dim,) if isinstance(kind, Index) and kind.dim is not None else dims_of(kind)
+    for dim in dims:
+        yield from symbols(dim)
+
+
+def _all(ops: Sequence[Op]) -> Iterator[Op]:
+    for op in ops:
+        yield op
+        for region in op.regions:
+            yield from walk(region)

@@ -1,0 +1,272 @@
+"""The reverse sweep: ops in reverse order, each handing the cotangents of its results on to its operands.
+
+A value has a cotangent, an SSA value that contributions are added to. A value that is used in a loop or a branch, an
+array of which parts are used, and every variable has an *accumulator* instead: storage of its shape, which
+contributions are added to in place. For a variable this is its *shadow*: at each moment of the reverse sweep it holds
+the cotangent of what the variable held at that moment of the forward one. So loads add to the shadow and stores take
+from it, and views of the variable are the same views of the shadow.
+
+    store %p, %x        ->     %1 = load %p'; store %p', 0; cotangent of %x += %1
+    %y = load %p        ->     store %p', load %p' + cotangent of %y
+
+``where`` never leaks: what comes from the arm not taken is a zero, and behind one a product is a zero where the
+cotangent is, though its factor be infinite (`Sweep.product`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.ir.core import Builder, Op, Region, Value
+from jitflow.ir.types import Type, Variable, dims_of
+from jitflow.passes.derivatives.activity import Activity
+from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable, rank
+from jitflow.passes.derivatives.partials import PARTIALS, Factor
+from jitflow.passes.derivatives.remember import Keeping, Level
+from jitflow.passes.derivatives.transposes import TRANSPOSES, Part
+
+__all__ = ["Reversal", "Sweep"]
+
+_CHOOSING = frozenset("select maximum minimum fmax fmin".split())
+"""Ops that hand zeros on to the operand that they did not choose."""
+
+
+@dataclass(eq=False)
+class Reversal:
+    """What the sweeps of one reversal share. ``fresh`` names a new size after another one."""
+
+    activity: Activity
+    keeping: Keeping
+    producers: dict[Value, Op]
+    fresh: Callable[[str], str]
+    masked: set[Value] = field(default_factory=set)
+    """Cotangents that are zero where an arm was not taken."""
+
+
+class Sweep:
+    """The reverse of one region of the forward sweep."""
+
+    def __init__(self, reversal: Reversal, level: Level, outer: Sweep | None = None) -> None:
+        self.reversal = reversal
+        self.level = level
+        self.outer = outer
+        self.m = Notation(Builder())
+        self.cotangents: dict[Value, Value] = {}
+        self.accumulators: dict[Value, Value] = {}
+
+    def run(self, region: Region) -> None:
+        """Go through the ops of a region in reverse."""
+        for op in reversed(region.body):
+            self.m.builder.loc = op.loc
+            self.op(op)
+
+    def op(self, op: Op) -> None:
+        """Hand on what one op has got."""
+        from jitflow.passes.derivatives.reverse_regions import REGIONS
+
+        if op.name in REGIONS:
+            REGIONS[op.name](self, op)
+        elif op.name in _STORAGE:
+            _STORAGE[op.name](self, op)
+        else:
+            self.values(op)
+
+    # -- cotangents
+
+    def is_active(self, value: Value) -> bool:
+        return value in self.reversal.activity
+
+    def accumulator(self, value: Value) -> Value | None:
+        """The accumulator of a value or variable, if it has one."""
+        sweep: Sweep | None = self
+        while sweep is not None:
+            if value in sweep.accumulators:
+                return sweep.accumulators[value]
+            sweep = sweep.outer
+        return None
+
+    def accumulate(self, value: Value) -> Value:
+        """The accumulator of a value or variable, made here if there is none."""
+        found = self.accumulator(value)
+        if found is None:
+            start = self.cotangents.pop(value, None)
+            start = self.m.zeros(value.type) if start is None else start
+            found = self.accumulators[value] = self.m("variable", start)
+        return found
+
+    def cotangent(self, value: Value) -> Value | None:
+        """What has arrived at a value, None if nothing has."""
+        if value in self.accumulators:
+            return self.m("load", self.accumulators[value])
+        return self.cotangents.get(value)
+
+    def contribute(self, value: Value, arriving: Value | Part | None, masked: bool = False) -> None:
+        """Add to the cotangent of a value."""
+        if arriving is None or not self.is_active(value):
+            return
+        if isinstance(arriving, Part):
+            arriving.add_to(self.m, self.accumulate(value))
+            return
+        arriving = self.m.fitted(arriving, value.type)
+        accumulator = self.accumulator(value)
+        if accumulator is not None:
+            self.m.increase(accumulator, arriving)
+            return
+        before = self.cotangents.get(value)
+        total = arriving if before is None else self.m("add", before, arriving)
+        self.cotangents[value] = total
+        if masked or before in self.reversal.masked:
+            self.reversal.masked.add(total)
+
+    # -- ops on values
+
+    def values(self, op: Op) -> None:
+        """An op that computes its results of its operands' values."""
+        if not any(self.is_active(operand) for operand in op.operands):
+            return
+        cotangents = [self.cotangent(result) for result in op.results]
+        if all(cotangent is None for cotangent in cotangents):
+            return
+        masked = op.name in _CHOOSING or not self.reversal.masked.isdisjoint(filter(None, cotangents))
+        if op.name in TRANSPOSES:
+            arriving = TRANSPOSES[op.name](self.m, op, cotangents)
+        elif op.name in PARTIALS:
+            (cotangent,) = cotangents
+            assert cotangent is not None
+            factors = PARTIALS[op.name](self.m, op)
+            arriving = [self.product(cotangent, factor, masked) for factor in factors]
+        else:
+            raise no_rule(op)
+        for operand, what in zip(op.operands, arriving, strict=True):
+            self.contribute(operand, what, masked)
+
+    def product(self, cotangent: Value, factor: Factor, masked: bool) -> Value | None:
+        """The cotangent times the conjugate of a factor; zero where the cotangent is, if it may be ``masked``."""
+        if factor is None:
+            return None
+        if isinstance(factor, int):
+            return cotangent if factor == 1 else self.m("negative", cotangent)
+        if dtype_of(factor).is_complex:
+            factor = self.m("conjugate", factor)
+        found = self.m("multiply", cotangent, factor)
+        if not masked:
+            return found
+        arrives = self.m("not_equal", cotangent, 0)
+        if rank(found) and not rank(arrives):
+            arrives = self.m("broadcast", arrives, dims=dims_of(found.type), axes=())
+        return self.m("select", arrives, found, self.m.number(0, dtype_of(found)))
+
+    # -- storage
+
+    def shadow(self, place: Value) -> Value:
+        """The place in the shadow that stands for a place."""
+        known = self.accumulator(place)
+        if known is not None:
+            return known
+        if isinstance(place.type, Variable):
+            return self.accumulate(place)
+        op = self.reversal.producers.get(place)
+        if op is None or "view" not in op.definition.traits:
+            raise UserNotImplementedError(
+                "the gradient of an array that different paths of the program show by one name",
+                mend="copy it where the paths part: u = u.copy()",
+            )
+        return self.m(op.name, self.shadow(op.operands[0]), **dict(op.attributes))
+
+    def load(self, op: Op) -> None:
+        cotangent, place = self.cotangent(op.result), op.operands[0]
+        if cotangent is not None and self.is_active(place):
+            self.m.increase(self.shadow(place), cotangent)
+
+    def store(self, op: Op) -> None:
+        place, value = op.operands
+        if not self.is_active(place):
+            return
+        shadow = self.shadow(place)
+        cotangent = self.m("load", shadow) if self.is_active(value) else None
+        self.m.add("store", shadow, self.m.number(0, dtype_of(shadow)))
+        self.contribute(value, cotangent)
+
+    def scatter(self, op: Op) -> None:
+        place, *indices, value = op.operands
+        if not self.is_active(place):
+            return
+        shadow, axis = self.shadow(place), op.attributes["axis"]
+        if op.attributes.get("combine") == "add":
+            shown = self.m("load", shadow)
+            self.contribute(value, self.m("gather", shown, *indices, axis=axis) if self.is_active(value) else None)
+            return
+        raise no_rule(op)
+
+    def variable(self, op: Op) -> None:
+        shadow = self.accumulators.get(op.result)
+        if shadow is not None and self.is_active(op.operands[0]):
+            self.contribute(op.operands[0], self.m("load", shadow))
+
+    def nothing(self, op: Op) -> None:
+        """An op that no cotangent passes."""
+
+
+_STORAGE: dict[str, Callable[[Sweep, Op], None]] = {
+    "load": Sweep.load,
+    "store": Sweep.store,
+    "scatter": Sweep.scatter,
+    "variable": Sweep.variable,
+    "check": Sweep.nothing,
+    "print": Sweep.nothing,
+}
+
+
+def no_rule(op: Op) -> UserNotImplementedError:
+    """The error for an op that has no reverse rule."""
+    what = op.attributes.get("routine", op.name)
+    error = UserNotImplementedError(
+        f"{getattr(what, 'name', what)} has no gradient",
+        mend="give it one with jitflow.custom_gradient, or keep it out of the gradient with jitflow.stop_gradient",
+    )
+    return error.at(op.loc)
+
+
+def active_outside(sweep: Sweep, op: Op) -> tuple[list[Value], list[Value]]:
+    """The active values from outside that the regions of an op use: arrays and storage, and numbers."""
+    inside = {value for region in op.regions for value in _defined(region)}
+    arrays: dict[Value, None] = {}
+    numbers: dict[Value, None] = {}
+    for used in (operand for region in op.regions for operand in _used(region)):
+        storage = isinstance(used.type, Variable)
+        roots: Iterable[Value] = (used,)
+        if not storage and not is_differentiable(used.type):
+            continue
+        if used in sweep.reversal.activity.effects.sets or storage:
+            roots = sweep.reversal.activity.roots(used)
+        for value in roots:
+            if value not in inside and sweep.is_active(value):
+                (arrays if dims_of(value.type) or isinstance(value.type, Variable) else numbers)[value] = None
+    return list(arrays), list(numbers)
+
+
+def _defined(region: Region) -> Iterable[Value]:
+    yield from region.parameters
+    for op in region.ops:
+        yield from op.results
+        for inner in op.regions:
+            yield from _defined(inner)
+
+
+def _used(region: Region) -> Iterable[Value]:
+    for op in region.ops:
+        yield from op.operands
+        for inner in op.regions:
+            yield from _used(inner)
+
+
+def zeros_where_none(m: Notation, value: Value | None, kind: Type) -> Value:
+    """A cotangent of a type, which is zero if nothing has arrived."""
+    return m.zeros(kind) if value is None else m.fitted(value, kind)
+
+
+def kinds_of(values: Sequence[Value]) -> list[Type]:
+    """The types of values."""
+    return [value.type for value in values]

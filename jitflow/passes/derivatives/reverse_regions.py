@@ -1,0 +1,160 @@
+"""The reverse of branches and loops.
+
+The reverse of a branch is a branch on the same condition. The reverse of a loop runs as many turns, the last first, and
+carries the cotangents of what the loop carries. Numbers from outside that are used inside get their cotangents as
+results (of a branch) or as something else that is carried (round a loop); arrays from outside have accumulators.
+
+    %r: f64 = for 0, n, 1, %x (%i, %s: f64) {        %x': f64 = for 0, n, 1, %r' (%k, %s': f64) {
+      %1: f64 = sin %s                                 %s: f64 = ...  (kept in turn n - 1 - k)
+      yield %1                               ->        %2: f64 = cos %s
+    }                                                  %3: f64 = multiply %s', %2
+                                                       yield %3
+                                                     }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from jitflow.ir.core import Op, Region, Value, clone_op
+from jitflow.ir.dims import Dim, maximum, symbol
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
+from jitflow.passes.derivatives.notation import dtype_of
+from jitflow.passes.derivatives.remember import Level, Turns
+from jitflow.passes.derivatives.reverse import Sweep, active_outside, zeros_where_none
+
+__all__ = ["REGIONS"]
+
+
+def _branch(sweep: Sweep, op: Op) -> None:
+    arrays, numbers = active_outside(sweep, op)
+    cotangents = [sweep.cotangent(result) if sweep.is_active(result) else None for result in op.results]
+    for array in arrays:
+        sweep.accumulate(array)
+    condition, m = op.operands[0], sweep.m
+    regions = []
+    for region in op.regions:
+        inner = Sweep(sweep.reversal, Level(region, sweep.level.known, op, sweep.level), sweep)
+        for value, cotangent in zip(region.yielded, cotangents, strict=True):
+            inner.contribute(value, cotangent)
+        inner.run(region)
+        yielded = [zeros_where_none(inner.m, inner.cotangents.get(value), _number(value)) for value in numbers]
+        regions.append(_closed(inner, (), yielded, {}))
+    found = m.add("if", condition, types=[_number(value) for value in numbers], regions=tuple(regions))
+    for value, cotangent in zip(numbers, found, strict=True):
+        sweep.contribute(value, cotangent)
+
+
+def _for(sweep: Sweep, op: Op) -> None:
+    (body,) = op.regions
+    position, *parameters = body.parameters
+    start, stop, step = op.operands[:3]
+    bounds = [_dim_of(sweep, op, bound) for bound in (start, stop, step)]
+    assert isinstance(position.type, Index)
+    first, last, stride = bounds
+    span = last - first
+    count = maximum(span if stride == 1 else _turns(span, stride), 0)
+    forward = position.type.dim
+    number = None if forward is None else forward - first if stride == 1 else (forward - first) // stride
+    turns = Turns(count, number)
+
+    def at(turn: Dim) -> Dim:
+        return first + (count - 1 - turn) * stride
+
+    _loop(sweep, op, body, op.operands[3:], parameters, turns, (position, at))
+
+
+def _turns(span: Dim, stride: Dim) -> Dim:
+    if isinstance(stride, int) and stride < 0:
+        return (-span + (-stride - 1)) // -stride
+    return (span + (stride - 1)) // stride
+
+
+def _while(sweep: Sweep, op: Op) -> None:
+    _, body = op.regions
+    name = sweep.reversal.fresh("turns")
+    sweep.m("to_index", sweep.reversal.keeping.count_turns(op, sweep.level), binds=name)
+    _loop(sweep, op, body, op.operands, body.parameters, Turns(symbol(name), None), None)
+
+
+def _loop(
+    sweep: Sweep, op: Op, body: Region, initial: Sequence[Value], parameters: Sequence[Value], turns: Turns,
+    position: tuple[Value, Callable[[Dim], Dim]] | None,
+) -> None:  # fmt: skip
+    """Append the reverse of a loop, which carries ``parameters`` from ``initial``."""
+    m = sweep.m
+    arrays, numbers = active_outside(sweep, op)
+    carried = [number for number, value in enumerate(parameters) if sweep.is_active(value) and _is_value(value)]
+    starts = [zeros_where_none(m, sweep.cotangent(op.results[number]), _plain(parameters[number])) for number in carried]
+    before = [zeros_where_none(m, sweep.cotangent(value), _number(value)) for value in numbers]
+    for array in arrays:
+        sweep.accumulate(array)
+    inner = Sweep(sweep.reversal, Level(body, sweep.level.known, op, sweep.level, turns), sweep)
+    turn = symbol(sweep.reversal.fresh("back"))
+    taken = [Value(_plain(parameters[number])) for number in carried]
+    totals = [Value(_number(value)) for value in numbers]
+    inner.cotangents.update(zip(numbers, totals, strict=True))
+    for number, cotangent in zip(carried, taken, strict=True):
+        inner.contribute(body.yielded[number], cotangent)
+    inner.run(body)
+    yielded = [
+        *(zeros_where_none(inner.m, inner.cotangent(parameters[number]), _plain(parameters[number])) for number in carried),
+        *(zeros_where_none(inner.m, inner.cotangents.get(value), _number(value)) for value in numbers),
+    ]  # fmt: skip
+    sizes: dict[str, Dim] = {}
+    back = Value(Index(turn))
+    if position is not None:
+        forward, at = position
+        assert isinstance(forward.type, Index) and forward.type.dim is not None
+        sizes[str(forward.type.dim)] = at(turn)
+    region = _closed(inner, (back, *taken, *totals), yielded, sizes)
+    found = m.add(
+        "for", m.size(0), m.size(turns.count), m.size(1), *starts, *before,
+        types=[*(value.type for value in taken), *(value.type for value in totals)], regions=(region,),
+    )  # fmt: skip
+    for value, total in zip(numbers, found[len(carried) :], strict=True):
+        sweep.cotangents[value] = total
+    for number, cotangent in zip(carried, found, strict=False):
+        sweep.contribute(initial[number], cotangent)
+
+
+def _closed(
+    sweep: Sweep, parameters: Sequence[Value], yielded: Sequence[Value], sizes: dict[str, Dim]
+) -> Region:
+    """The reverse region, with what it mentions of the forward one in front; ``sizes`` are those that become others."""
+    sweep.m.add("yield", *yielded)
+    ops = sweep.m.builder.ops
+    recalled, values, renamed = sweep.reversal.keeping.recall(sweep.level, ops, sweep.reversal.fresh)
+    inside = [clone_op(op, values) for op in ops]
+    own: dict[Value, Value] = {}
+    return Region(tuple(parameters), tuple(clone_op(op, own, {**renamed, **sizes}) for op in (*recalled, *inside)))
+
+
+def _dim_of(sweep: Sweep, loop: Op, bound: Value) -> Dim:
+    """The dim that a bound of a loop is; from now on there is a name for it if there was none."""
+    assert isinstance(bound.type, Index)
+    if bound.type.dim is not None:
+        return bound.type.dim
+    name = sweep.reversal.fresh("bound")
+    m = sweep.reversal.keeping.ahead_of(loop)
+    m("to_index", m("cast", bound, dtype=I64), binds=name)
+    sweep.level.enter(m.builder.ops[-2:])
+    return symbol(name)
+
+
+def _is_value(value: Value) -> bool:
+    return isinstance(value.type, Scalar | Tensor)
+
+
+def _number(value: Value) -> Type:
+    """The type of the cotangent of a number."""
+    return Scalar(dtype_of(value))
+
+
+def _plain(value: Value) -> Type:
+    """The type of the cotangent of a number or array."""
+    return Tensor(dtype_of(value), dims_of(value.type)) if dims_of(value.type) else Scalar(dtype_of(value))
+
+
+REGIONS: dict[str, Callable[[Sweep, Op], None]] = {"if": _branch, "for": _for, "while": _while}
