@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jitflow.frontend.arguments import Spec
     from jitflow.frontend.callbacks import callback
     from jitflow.frontend.control.explicit import cond, fori_loop, map, scan, while_loop
+    from jitflow.gradients import grad, stop_gradient, value_and_grad
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import set_num_threads
     from jitflow.runtime.variable import Variable
@@ -38,12 +39,15 @@ __all__ = [
     "cond",
     "fori_loop",
     "function",
+    "grad",
     "map",
     "memory_stats",
     "nn",
     "random",
     "scan",
     "set_num_threads",
+    "stop_gradient",
+    "value_and_grad",
     "while_loop",
 ]
 
@@ -59,10 +63,13 @@ _LAZY = {
     "cond": "jitflow.frontend.control.explicit",
     "fori_loop": "jitflow.frontend.control.explicit",
     "function": "jitflow.api",
+    "grad": "jitflow.gradients",
     "map": "jitflow.frontend.control.explicit",
     "memory_stats": "jitflow.runtime.pool",
     "scan": "jitflow.frontend.control.explicit",
     "set_num_threads": "jitflow.runtime.threads",
+    "stop_gradient": "jitflow.gradients",
+    "value_and_grad": "jitflow.gradients",
     "while_loop": "jitflow.frontend.control.explicit",
 }
 

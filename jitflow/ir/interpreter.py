@@ -167,6 +167,8 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "for": _Interpreter.for_,
     "while": _Interpreter.while_,
     "fusion": _Interpreter.fusion,
+    "recompute": _Interpreter.fusion,
+    "custom_vjp": _Interpreter.fusion,
     "call": _Interpreter.call,
     "launch": _Interpreter.call,
     "library": _Interpreter.library,

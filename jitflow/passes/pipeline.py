@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, JitflowError
-from jitflow.ir.core import Function
+from jitflow.ir.core import Function, walk
+from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.printer import print_function
 from jitflow.ir.types import Place, Variable
 from jitflow.ir.verifier import verify
@@ -20,6 +21,7 @@ from jitflow.passes.agree import agree
 from jitflow.passes.contract import contract
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
+from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fastmath import fastmath
 from jitflow.passes.fold import fold
 from jitflow.passes.fuse import fuse
@@ -35,6 +37,7 @@ __all__ = ["FUSION_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "
            "tensor_pipeline"]  # fmt: skip
 
 PASSES: dict[str, Callable[[Function], Function]] = {
+    "differentiate": differentiate,
     "agree": agree,
     "fold": fold,
     "simplify": simplify,
@@ -64,6 +67,8 @@ FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:
     """The passes for a tensor function as it was traced."""
+    if any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
+        return ("differentiate", *STORAGE_PIPELINE)
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
         op.regions or op.name == "variable" for op in function.region.ops
     )

@@ -27,6 +27,9 @@ _LOOP_HEAD = """
   %mask: boolx4 = lanes_below %four {lanes=4}
 """
 
+NO_REFERENCE = frozenset(("vjp", "jvp"))
+"""Ops that the interpreter does not run: `differentiate` writes them out."""
+
 _TENSOR_BODIES = {
     "reshape": "%0: f32[3*n] = reshape %x {dims=[3*n]}\n yield %0",
     "transpose": "%0: f32[3, n] = transpose %x {axes=[1, 0]}\n yield %0",
@@ -96,6 +99,30 @@ _TENSOR_BODIES = {
       %1: f32[n, 3] = pop %0
       %2: f32[n, 3] = negative %1
       yield %2""",
+    "vjp": """%one: f32 = constant {value=1.0, type=<f32>}
+      %0: f32, %1: f32[n, 3] = vjp %x, %one {inputs=1, outputs=1} (%v: f32[n, 3]) {
+        %2: f32 = reduce_add %v {axes=[0, 1]}
+        yield %2
+      }
+      yield %0, %1""",
+    "jvp": """%0: f32[n, 3], %1: f32[n, 3] = jvp %x, %x {inputs=1, outputs=1} (%v: f32[n, 3]) {
+        %2: f32[n, 3] = multiply %v, %v
+        yield %2
+      }
+      yield %0, %1""",
+    "custom_vjp": """%0: f32[n, 3] = custom_vjp %x (%v: f32[n, 3]) {
+        %1: f32[n, 3] = negative %v
+        yield %1
+      } (%w: f32[n, 3], %ct: f32[n, 3]) {
+        yield %ct
+      }
+      yield %0""",
+    "recompute": """%0: f32[n, 3] = recompute %x (%v: f32[n, 3]) {
+        %1: f32[n, 3] = negative %v
+        yield %1
+      }
+      yield %0""",
+    "stop_gradient": "%0: f32[n, 3] = stop_gradient %x\n yield %0",
     "print": 'print %c {message="it is {}"}\n yield',
     "send": 'send %x {key="x"}\n yield',
     "receive": 'send %x {key="x"}\n %0: f32[q, 3] = receive {key="x"}\n yield %0',

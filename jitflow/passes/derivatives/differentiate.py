@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
-from jitflow.ir.dims import Expression, symbol, symbols
+from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
-from jitflow.ir.types import Tensor, Type, Variable, dims_of
+from jitflow.ir.types import Tensor, Type, dims_of
+from jitflow.passes.agree import agree
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
 from jitflow.passes.derivatives.activity import Activity
@@ -33,10 +34,11 @@ from jitflow.passes.simplify import simplify
 
 __all__ = ["differentiate"]
 
+
 def differentiate(function: Function) -> Function:
     """The function without ops that ask for a derivative."""
     while any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
-        for prepare in (simplify, cse, promote, simplify, cse, dce):
+        for prepare in (agree, simplify, cse, promote, simplify, cse, dce):
             function = prepare(function)
         function = _Differentiation(function).run()
     return function
@@ -197,6 +199,3 @@ def _written(region: Region, effects: Effects) -> frozenset[Value]:
 def sink_loads(region: Region, effects: Effects) -> Region:
     """The region with views of loaded arrays as loads of views, so that what arrives there need not be spread out."""
     return region
-
-
-_ = (symbol, symbols, Variable)

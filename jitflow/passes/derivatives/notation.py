@@ -88,7 +88,7 @@ class Notation:
         assert isinstance(kind, Tensor)
         if dtype_of(value) != kind.dtype:
             value = self("cast", value, dtype=kind.dtype)
-        return value if value.type == kind else self("broadcast", value, dims=kind.dims, axes=())
+        return self.named(value, kind.dims)
 
     def fitted(self, value: Value, kind: Type) -> Value:
         """A cotangent for something of a type: summed over the axes along which a number was repeated, or repeated."""
@@ -96,8 +96,15 @@ class Notation:
         if not dims and rank(value):
             value = self("reduce_add", value, axes=tuple(range(rank(value))))
         assert isinstance(kind, Scalar | Tensor | Variable | Place)
-        value = self.cast(value, kind.dtype)
-        return self("broadcast", value, dims=dims, axes=()) if dims and not rank(value) else value
+        return self.named(self.cast(value, kind.dtype), dims) if dims else self.cast(value, kind.dtype)
+
+    def named(self, value: Value, dims: tuple[Dim, ...]) -> Value:
+        """``value`` with dims that are known to be its own by other names; a number is repeated."""
+        if dims_of(value.type) == dims and isinstance(value.type, Tensor):
+            return value
+        if not rank(value):
+            return self("broadcast", value, dims=dims, axes=())
+        return self("broadcast", value, dims=dims, axes=tuple(range(len(dims))), assumed=True)
 
     def cast(self, value: Value, dtype: DType) -> Value:
         """``value`` in another dtype; of a complex number that becomes real, its real part."""
@@ -118,5 +125,3 @@ class Notation:
 def _given(value: Value | None) -> Value:
     assert value is not None, "expected a value beside the numbers"
     return value
-
-

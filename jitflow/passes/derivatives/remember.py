@@ -138,7 +138,9 @@ class Keeping:
 
     # -- the reverse side
 
-    def recall(self, level: Level, ops: Sequence[Op], fresh: Callable[[str], str]) -> tuple[list[Op], dict[Value, Value], dict[str, Dim]]:
+    def recall(
+        self, level: Level, ops: Sequence[Op], fresh: Callable[[str], str]
+    ) -> tuple[list[Op], dict[Value, Value], dict[str, Dim]]:
         """The ops that give what ``ops`` mention of a level, the values that stand for its values, and the sizes."""
         recalling = _Recalling(self, level, fresh)
         for op in _all(ops):
@@ -197,7 +199,8 @@ class Keeping:
     def _make_slot(self, level: Level, kind: Type) -> _Slot:
         levels = [*level.around()][::-1]
         outermost = levels[0].op
-        assert outermost is not None and isinstance(kind, Tensor | Scalar)
+        assert outermost is not None
+        assert isinstance(kind, Tensor | Scalar)
         turns = [level.turns for level in levels if level.turns is not None]
         dims = (*(turn.count for turn in turns), *dims_of(kind))
         m = self.ahead_of(outermost)

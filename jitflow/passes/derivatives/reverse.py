@@ -15,7 +15,7 @@ cotangent is, though its factor be infinite (`Sweep.product`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from jitflow.errors import UserNotImplementedError
@@ -27,9 +27,9 @@ from jitflow.passes.derivatives.partials import PARTIALS, Factor
 from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.transposes import TRANSPOSES, Part
 
-__all__ = ["Reversal", "Sweep"]
+__all__ = ["CHOOSING", "Reversal", "Sweep", "active_outside", "zeros_where_none"]
 
-_CHOOSING = frozenset("select maximum minimum fmax fmin".split())
+CHOOSING = frozenset("select maximum minimum fmax fmin".split())
 """Ops that hand zeros on to the operand that they did not choose."""
 
 
@@ -129,7 +129,7 @@ class Sweep:
         cotangents = [self.cotangent(result) for result in op.results]
         if all(cotangent is None for cotangent in cotangents):
             return
-        masked = op.name in _CHOOSING or not self.reversal.masked.isdisjoint(filter(None, cotangents))
+        masked = op.name in CHOOSING or not self.reversal.masked.isdisjoint(filter(None, cotangents))
         if op.name in TRANSPOSES:
             arriving = TRANSPOSES[op.name](self.m, op, cotangents)
         elif op.name in PARTIALS:
@@ -265,8 +265,3 @@ def _used(region: Region) -> Iterable[Value]:
 def zeros_where_none(m: Notation, value: Value | None, kind: Type) -> Value:
     """A cotangent of a type, which is zero if nothing has arrived."""
     return m.zeros(kind) if value is None else m.fitted(value, kind)
-
-
-def kinds_of(values: Sequence[Value]) -> list[Type]:
-    """The types of values."""
-    return [value.type for value in values]

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from jitflow.ir.core import Op, Region, Value, clone_op
+from jitflow.ir.core import Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, maximum, symbol
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
 from jitflow.passes.derivatives.notation import dtype_of
 from jitflow.passes.derivatives.remember import Level, Turns
-from jitflow.passes.derivatives.reverse import Sweep, active_outside, zeros_where_none
+from jitflow.passes.derivatives.reverse import CHOOSING, Sweep, active_outside, zeros_where_none
 
 __all__ = ["REGIONS"]
 
@@ -86,7 +86,9 @@ def _loop(
     m = sweep.m
     arrays, numbers = active_outside(sweep, op)
     carried = [number for number, value in enumerate(parameters) if sweep.is_active(value) and _is_value(value)]
-    starts = [zeros_where_none(m, sweep.cotangent(op.results[number]), _plain(parameters[number])) for number in carried]
+    starts = [
+        zeros_where_none(m, sweep.cotangent(op.results[number]), _plain(parameters[number])) for number in carried
+    ]
     before = [zeros_where_none(m, sweep.cotangent(value), _number(value)) for value in numbers]
     for array in arrays:
         sweep.accumulate(array)
@@ -95,18 +97,20 @@ def _loop(
     taken = [Value(_plain(parameters[number])) for number in carried]
     totals = [Value(_number(value)) for value in numbers]
     inner.cotangents.update(zip(numbers, totals, strict=True))
+    masked = any(inside.name in CHOOSING for inside in walk(body)) or not sweep.reversal.masked.isdisjoint(starts)
     for number, cotangent in zip(carried, taken, strict=True):
-        inner.contribute(body.yielded[number], cotangent)
+        inner.contribute(body.yielded[number], cotangent, masked)
     inner.run(body)
+    own = [parameters[number] for number in carried]
     yielded = [
-        *(zeros_where_none(inner.m, inner.cotangent(parameters[number]), _plain(parameters[number])) for number in carried),
+        *(zeros_where_none(inner.m, inner.cotangent(value), _plain(value)) for value in own),
         *(zeros_where_none(inner.m, inner.cotangents.get(value), _number(value)) for value in numbers),
-    ]  # fmt: skip
+    ]
     sizes: dict[str, Dim] = {}
     back = Value(Index(turn))
     if position is not None:
         forward, at = position
-        assert isinstance(forward.type, Index) and forward.type.dim is not None
+        assert isinstance(forward.type, Index)
         sizes[str(forward.type.dim)] = at(turn)
     region = _closed(inner, (back, *taken, *totals), yielded, sizes)
     found = m.add(
@@ -119,9 +123,7 @@ def _loop(
         sweep.contribute(initial[number], cotangent)
 
 
-def _closed(
-    sweep: Sweep, parameters: Sequence[Value], yielded: Sequence[Value], sizes: dict[str, Dim]
-) -> Region:
+def _closed(sweep: Sweep, parameters: Sequence[Value], yielded: Sequence[Value], sizes: dict[str, Dim]) -> Region:
     """The reverse region, with what it mentions of the forward one in front; ``sizes`` are those that become others."""
     sweep.m.add("yield", *yielded)
     ops = sweep.m.builder.ops

@@ -62,8 +62,8 @@ def _broadcast(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Seque
     if repeated:
         cotangent = m("reduce_add", cotangent, axes=repeated)
     if rank(cotangent) != len(source):
-        cotangent = m("reshape", cotangent, dims=source)
-    return (cotangent,)
+        return (m("reshape", cotangent, dims=source, assumed=True),)
+    return (m.named(cotangent, source),)
 
 
 def _part(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:

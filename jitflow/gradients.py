@@ -1,0 +1,92 @@
+"""Gradients as users take them: `grad` and its kin, of plain functions and inside compiled ones.
+
+Each takes a function and gives a function. Outside of compiled code that one is compiled; inside, it is traced with the
+rest. What is differentiated by is a positional argument, a number or an array or any structure of them.
+
+The gradient of a real function of complex numbers is that of its real and imaginary parts, ``df/dx + 1j * df/dy``,
+which points where the function grows (as in TensorFlow and PyTorch; JAX gives the conjugate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+__all__ = ["grad", "stop_gradient", "value_and_grad"]
+
+Function = Callable[..., Any]
+Argnums = int | Sequence[int]
+
+
+def value_and_grad(fun: Function, argnums: Argnums = 0, has_aux: bool = False, variables: Any = None) -> Function:
+    """A function that gives the value of ``fun`` and its gradient, as a pair.
+
+    ``fun`` returns one real number; with ``has_aux``, a pair of it and anything else, which is handed through. The
+    gradient is by the positional argument ``argnums`` and has its structure, shapes and dtypes; by several, a tuple.
+    With ``variables``, a structure of `jitflow.Variable`, it is by what these hold, in the same structure.
+
+    Reverse mode (Speelpenning 1980): time and memory are a small multiple of the function's own, whatever the number of
+    inputs. Loops are run backwards from values that their turns have kept.
+
+    Raises TypeError where the function returns no real number, or an argument has parts that are no floats.
+    """
+    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=True))
+
+
+def grad(fun: Function, argnums: Argnums = 0, has_aux: bool = False, variables: Any = None) -> Function:
+    """A function that gives the gradient of ``fun`` alone; with ``has_aux`` the pair of it and the rest.
+
+    See `value_and_grad`.
+    """
+    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=False))
+
+
+def stop_gradient(x: Any) -> Any:
+    """``x``, a number, an array or a structure of them, which counts as a constant for derivatives."""
+    from jitflow.frontend.derivatives import stop
+    from jitflow.frontend.trace import active_trace
+
+    return x if active_trace() is None else stop(x)
+
+
+def _transformed(fun: Function, transform: Function) -> Function:
+    """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced."""
+    from jitflow.api import function
+    from jitflow.frontend.trace import active_trace
+
+    fun = getattr(fun, "__wrapped__", fun) if getattr(type(fun), "__jitflow_compiled__", False) else fun
+
+    def transformed(*args: Any, **kwargs: Any) -> Any:
+        return transform(fun, args, kwargs)
+
+    if active_trace() is not None:
+        return transformed
+    for name in ("__name__", "__qualname__", "__doc__"):
+        setattr(transformed, name, getattr(fun, name, None) or getattr(transformed, name))
+    return function(transformed)  # type: ignore[no-any-return]
+
+
+def _reverse(argnums: Argnums, has_aux: bool, variables: Any, with_value: bool) -> Function:
+    """The transformation of `grad` and `value_and_grad`."""
+
+    def split(result: Any) -> tuple[Any, Any]:
+        if not has_aux:
+            return result, None
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"with has_aux=True the function must return a pair, got {type(result).__name__}")
+        return result
+
+    def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        from jitflow.frontend import derivatives
+
+        numbers = derivatives.check_argnums(argnums, len(args))
+        traced = derivatives.trace_function(fun, args, kwargs, numbers, split)
+        seed = derivatives.one_like(traced)
+        (value, aux), gradients = derivatives.reverse(traced, [seed], [])
+        found = derivatives.in_structure(traced, gradients)
+        gradient = found[0] if isinstance(argnums, int) else tuple(found)
+        if not with_value:
+            return (gradient, aux) if has_aux else gradient
+        return ((value, aux) if has_aux else value), gradient
+
+    return run
