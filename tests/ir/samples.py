@@ -100,25 +100,25 @@ _TENSOR_BODIES = {
       %2: f32[n, 3] = negative %1
       yield %2""",
     "vjp": """%one: f32 = constant {value=1.0, type=<f32>}
-      %0: f32, %1: f32[n, 3] = vjp %x, %one {inputs=1, outputs=1} (%v: f32[n, 3]) {
-        %2: f32 = reduce_add %v {axes=[0, 1]}
+      %0: f32, %1: f32[n, 3] = vjp %x, %one {inputs=1, outputs=1} (%q: f32[n, 3]) {
+        %2: f32 = reduce_add %q {axes=[0, 1]}
         yield %2
       }
       yield %0, %1""",
-    "jvp": """%0: f32[n, 3], %1: f32[n, 3] = jvp %x, %x {inputs=1, outputs=1} (%v: f32[n, 3]) {
-        %2: f32[n, 3] = multiply %v, %v
+    "jvp": """%0: f32[n, 3], %1: f32[n, 3] = jvp %x, %x {inputs=1, outputs=1} (%q: f32[n, 3]) {
+        %2: f32[n, 3] = multiply %q, %q
         yield %2
       }
       yield %0, %1""",
-    "custom_vjp": """%0: f32[n, 3] = custom_vjp %x (%v: f32[n, 3]) {
-        %1: f32[n, 3] = negative %v
+    "custom_vjp": """%0: f32[n, 3] = custom_vjp %x (%q: f32[n, 3]) {
+        %1: f32[n, 3] = negative %q
         yield %1
-      } (%w: f32[n, 3], %ct: f32[n, 3]) {
+      } (%u: f32[n, 3], %ct: f32[n, 3]) {
         yield %ct
       }
       yield %0""",
-    "recompute": """%0: f32[n, 3] = recompute %x (%v: f32[n, 3]) {
-        %1: f32[n, 3] = negative %v
+    "recompute": """%0: f32[n, 3] = recompute %x (%q: f32[n, 3]) {
+        %1: f32[n, 3] = negative %q
         yield %1
       }
       yield %0""",
