@@ -37,27 +37,42 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
-def function(fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False) -> Any:
+def function(fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered") -> Any:
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
     ``static`` names parameters whose values are constants of the code: it is compiled anew for each value.
-    ``fastmath`` allows rewriting that changes the rounding. Use it as ``@jitflow.function`` or with options, as
-    ``@jitflow.function(static=("mode",))``; below or above ``staticmethod`` and ``classmethod``, and on lambdas.
+    ``fastmath`` allows rewriting that changes the rounding. ``sync="unordered"`` lets calls that use the same variables
+    run at the same time, so that updates may get lost and reads may find half of one; by default one waits for the
+    other. Use it as ``@jitflow.function`` or with options, as ``@jitflow.function(static=("mode",))``; below or above
+    ``staticmethod`` and ``classmethod``, and on lambdas.
 
     Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
     static name that is no parameter.
     """
     names = (static,) if isinstance(static, str) else tuple(static)
-    if fn is None:
-        return functools.partial(function, static=names, fastmath=fastmath)
+    if sync not in ("ordered", "unordered"):
+        raise UserValueError("expected sync to be 'ordered' or 'unordered'", found=repr(sync))
+    options = _Options(names, fastmath, sync == "ordered")
+    return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
+
+
+class _Options(NamedTuple):
+    """How a function is compiled."""
+
+    static: tuple[str, ...] = ()
+    fastmath: bool = False
+    ordered: bool = True
+
+
+def _compiled(fn: Any, options: _Options) -> Any:
     if isinstance(fn, staticmethod | classmethod):
-        return type(fn)(function(fn.__func__, static=names, fastmath=fastmath))
+        return type(fn)(_compiled(fn.__func__, options))
     if isinstance(fn, MethodType):
-        return MethodType(function(fn.__func__, static=names, fastmath=fastmath), fn.__self__)
+        return MethodType(_compiled(fn.__func__, options), fn.__self__)
     if CONFIG.disable:
         return fn
     if getattr(type(fn), "__jitflow_compiled__", False):
-        return fn if not names and not fastmath else function(fn.__wrapped__, static=names, fastmath=fastmath)
+        return fn if options == _Options() else _compiled(fn.__wrapped__, options)
     if not isinstance(fn, FunctionType):
         raise UserTypeError(
             f"expected a Python function to compile, got {_article(type(fn).__name__)}",
@@ -66,7 +81,7 @@ def function(fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool
     from jitflow.frontend.kinds import refuse_function_kind
 
     refuse_function_kind(fn)
-    return _function_type()(fn, names, fastmath)
+    return _function_type()(fn, options)
 
 
 @functools.cache
@@ -92,20 +107,19 @@ class CompiledFunction:
     __name__: str
     __qualname__: str
 
-    def __init__(self, fn: FunctionType, static: tuple[str, ...], fastmath: bool) -> None:
+    def __init__(self, fn: FunctionType, options: _Options) -> None:
         from jitflow.runtime.parameters import parameters_of
 
         self._prepare(fn)
         functools.update_wrapper(self, fn)  # type: ignore[arg-type]
         self._parameters = parameters_of(fn).names
-        unknown = [name for name in static if name not in self._parameters]
+        unknown = [name for name in options.static if name not in self._parameters]
         if unknown:
             raise UserValueError(
                 f"static names {unknown[0]!r}, which is no parameter of {fn.__name__}",
                 expected=f"some of {', '.join(self._parameters)}",
             )
-        self._static = static
-        self._fastmath = fastmath
+        self._options = options
         self._lock = threading.RLock()
         self._misses = 0
         self._missed_calls = 0
@@ -160,10 +174,11 @@ class CompiledFunction:
         from jitflow.compiler import Compilation
         from jitflow.frontend.function import trace
 
-        compilation = Compilation(fastmath=self._fastmath)
+        options = self._options
+        compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered)
         try:
             with compilation.stage("trace"):
-                compilation.traced = trace(self._wrapped, self._parameters, flat, static=self._static)
+                compilation.traced = trace(self._wrapped, self._parameters, flat, static=options.static)
         except UserError as error:
             raise with_user_frames(error) from error.__cause__
         return compilation

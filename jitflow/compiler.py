@@ -37,6 +37,8 @@ class Compilation:
     """What a compilation made, stage by stage, and how long each took (seconds)."""
 
     fastmath: bool
+    ordered: bool = True
+    """Whether calls that use the same variables wait for each other."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -189,15 +191,14 @@ def _plan(compilation: Compilation) -> Plan:
 
     if compilation.plan is None:
         assert compilation.lowered is not None
-        compilation.plan = make_plan(compilation.traced, compilation.lowered)
+        compilation.plan = make_plan(compilation.traced, compilation.lowered, ordered=compilation.ordered)
     return compilation.plan
 
 
 def _guard_text(compilation: Compilation) -> str:
     from jitflow.backends.llvm.guard import guard_text
 
-    traced = compilation.traced
-    return guard_text(traced.function)
+    return guard_text(compilation.traced.function, ordered=compilation.ordered)
 
 
 def _entry(compilation: Compilation) -> EntryCode | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from jitflow.errors import CompilerBug
 from jitflow.frontend.function import TracedFunction
 from jitflow.frontend.results import Computed, leaves_of, rebuild
-from jitflow.ir.types import Scalar
+from jitflow.ir.types import Scalar, Variable
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (
     NewArray,
@@ -16,6 +18,7 @@ from jitflow.runtime.plan import (
     Result,
     SameObject,
     SameResult,
+    Use,
     ViewOfArgument,
     ViewOfResult,
 )
@@ -23,8 +26,8 @@ from jitflow.runtime.plan import (
 __all__ = ["make_plan"]
 
 
-def make_plan(traced: TracedFunction, lowered: Lowered) -> Plan:
-    """The plan of one specialisation."""
+def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True) -> Plan:
+    """The plan of one specialisation; calls take their variables if they are ``ordered``."""
     places = lowered.places
     count = len(traced.function.results)
     leaves = list(leaves_of(traced.results))
@@ -76,4 +79,13 @@ def make_plan(traced: TracedFunction, lowered: Lowered) -> Plan:
         lowered.result_slots,
         results,
         bases,
+        tuple(_uses(traced)) if ordered else (),
     )
+
+
+def _uses(traced: TracedFunction) -> Iterator[Use]:
+    """The variables, and which of them are written."""
+    function = traced.function
+    for position in function.attributes.get("variables", ()):
+        writes = isinstance(function.parameters[position].type, Variable)
+        yield Use(traced.leaves[position].slot, writes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.locks_text import FRAME_FIELDS
 from jitflow.runtime.plan import ERROR_SLOTS, Argument, KeysAre, Plan, container_count, new_arrays
 from jitflow.runtime.python_api import PythonCalls
 from jitflow.runtime.specialisation import record_offset
@@ -33,6 +34,7 @@ class EntryFrame:
         self.handler_arguments = function.stack(2)
         self.scratch = function.stack(1)
         self.outcome = function.stack(1)
+        self.variables = function.stack(len(FRAME_FIELDS) + len(plan.uses)) if plan.uses else ""
         self.held_count = len(new_arrays(plan)) + container_count(plan.results)
         self.held = function.stack(self.held_count)
         self.owned_count = _owned_count(plan)

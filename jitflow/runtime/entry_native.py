@@ -6,6 +6,7 @@ when the plan says so. It does step for step what `entry_python` does:
 
     read and check registers, pack slots      entry_checks
     guard(arguments)                          facts on sizes and overlap, in the module's own code
+    take the variables, and give them back    locks_text
     run(context, arguments, results, error)
     wrap the results                          entry_results
 
@@ -25,8 +26,10 @@ from __future__ import annotations
 from jitflow.runtime.entry_checks import CheckWriter
 from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.entry_results import ResultWriter
+from jitflow.runtime.locks_text import FRAME_FIELDS, LOCKED, REPEATED, frame_offset
 from jitflow.runtime.plan import Plan
 from jitflow.runtime.specialisation import MISMATCH, EntryCode, record_offset
+from jitflow.runtime.variable import HEADER
 
 
 def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
@@ -39,6 +42,7 @@ def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
     checks = CheckWriter(frame)
     checks.write()
     _call_guard(frame)
+    _take_variables(frame)
     _call_run(frame, checks.array_bytes)
     ResultWriter(frame, checks.registers).write()
     _write_exits(frame)
@@ -51,6 +55,21 @@ def _call_guard(frame: EntryFrame) -> None:
     with function.when(function.compare("ne", guard, "null", "ptr")):
         answer = function.call("i32", guard, f"ptr {frame.arguments}")
         function.require(function.compare("ne", answer, "0", "i32"), frame.mismatch)
+
+
+def _take_variables(frame: EntryFrame) -> None:
+    """Wait until the call may use its variables."""
+    function, uses = frame.function, frame.plan.uses
+    if not uses:
+        return
+    function.store("i64", str(len(uses)), frame.variables, frame_offset("count"))
+    for number, use in enumerate(uses):
+        contents = function.load("i64", frame.arguments, 8 * use.slot)
+        item = function.let(f"add i64 {contents}, {use.writes - HEADER}")
+        function.store("i64", item, frame.variables, 8 * (len(FRAME_FIELDS) + number))
+    found = frame.python.call("i32", "lock_variables", f"ptr {frame.table}", f"ptr {frame.variables}")
+    with function.when(function.compare("ne", found, str(LOCKED), "i32")):
+        function.branch(function.compare("eq", found, str(REPEATED), "i32"), frame.mismatch, frame.failed)
 
 
 def _call_run(frame: EntryFrame, array_bytes: str) -> None:
@@ -70,6 +89,8 @@ def _call_run(frame: EntryFrame, array_bytes: str) -> None:
     function.jump(done)
     function.begin(done)
     status = function.phi("i32", *outcomes)
+    if frame.plan.uses:
+        frame.python.run("unlock_variables", f"ptr {frame.table}", f"ptr {frame.variables}")
     with function.when(function.compare("ne", status, "0", "i32")):
         _raise_error(frame, status)
 

@@ -14,18 +14,20 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
+from jitflow.runtime import locks
 from jitflow.runtime import plan as p
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype, same_layout_dtypes, slot_count
 from jitflow.runtime.plan import ERROR_SLOTS, Plan
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
 from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
+from jitflow.runtime.variable import HEADER
 
 Slots = ctypes.Array[ctypes.c_int64]
 
@@ -44,15 +46,34 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
         return NOT_MATCHED
     if specialisation.guard_address and not _guard_function(specialisation.guard_address)(binding.slots):
         return NOT_MATCHED
+    variables = _frame(specialisation.plan, binding)
+    if variables is not None and locks.is_repeated(variables):
+        return NOT_MATCHED
     specialisation.count_hit()
     results = (ctypes.c_int64 * max(specialisation.plan.result_slots, 1))()
     error = (ctypes.c_int64 * ERROR_SLOTS)()
-    run = _run_function(specialisation.run_address, binding.releases_gil())
-    status = run(ctypes.addressof(specialisation.context), binding.slots, results, error)
+    function = _run_function(specialisation.run_address, binding.releases_gil())
+    run = partial(function, ctypes.addressof(specialisation.context), binding.slots, results, error)
+    status = run() if variables is None else _run_alone(variables, run)
     if status:
         specialisation.raise_error(status, ctypes.addressof(error))
         raise SystemError("jitflow: the error handler of a failed call did not raise")
     return _Builder(specialisation.plan, binding, results).build()
+
+
+def _frame(plan: Plan, binding: Binding) -> Slots | None:
+    """What a call takes its variables with, if it uses any."""
+    uses = [(binding.slots[use.slot] - HEADER, use.writes) for use in plan.uses]
+    return locks.frame_of(uses) if uses else None
+
+
+def _run_alone(variables: Slots, run: Callable[[], int]) -> int:
+    """Run while no other call uses the variables."""
+    try:
+        locks.lock(variables)
+        return run()
+    finally:
+        locks.unlock(variables)
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from functools import cache
 
 from jitflow.runtime import object_layout as layout
 from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.locks_text import locks_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pending import keep_exception, keep_raised_text
 from jitflow.runtime.polling import clock_address, poll_text
@@ -40,10 +41,23 @@ def api_table() -> int:
     table = (ctypes.c_void_p * len(addresses))(*addresses)
     make_immortal(table)
     make_immortal(keep_exception)
-    variables = {"keeper": id(keep_exception), "poll_api": ctypes.addressof(table), "clock": clock_address()}
+    make_immortal(wait_for_variables)
+    variables = {
+        "keeper": id(keep_exception),
+        "poll_api": ctypes.addressof(table),
+        "clock": clock_address(),
+        "wait": id(wait_for_variables),
+    }
     for name, value in variables.items():
         ctypes.c_void_p.from_address(code.address(name)).value = value
     return ctypes.addressof(table)
+
+
+def wait_for_variables(frame: int) -> None:
+    """Wait until it is the turn of a call that uses variables. Raises RuntimeError where that would never be."""
+    from jitflow.runtime.locks import wait
+
+    wait(frame)
 
 
 def api_address(name: str) -> int:
@@ -53,7 +67,8 @@ def api_address(name: str) -> int:
 
 def support_text() -> str:
     """The module of support functions."""
-    return "\n".join([_check_array(), _read_dict(), _new_array(), _view_array(), keep_raised_text(), poll_text()])
+    parts = (_check_array, _read_dict, _new_array, _view_array, keep_raised_text, poll_text, locks_text)
+    return "\n".join(part() for part in parts)
 
 
 # -- arguments -------------------------------------------------------------------------------------

@@ -326,11 +326,23 @@ Result = ArrayResult | SameResult | SameObject | OneOf | NumpyScalar | PythonSca
 
 
 @dataclass(frozen=True, eq=False)
+class Use:
+    """The variable whose array is in a slot is read, or written as well: the call waits until it may do that.
+
+    A variable that is written is no other of the plan's, else the arguments do not fit.
+    """
+
+    slot: int
+    writes: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """The whole agreement of one specialisation.
 
     `checks` are in the order in which they must be made. `bases` are new arrays that are no
-    results themselves but own the memory of a returned view. When the argument arrays hold more
+    results themselves but own the memory of a returned view. `uses` are the variables that are taken for
+    `run` and given back behind it. When the argument arrays hold more
     than `releases_gil_bytes` bytes together, `run` runs without the GIL (None: it never does).
     """
 
@@ -341,6 +353,7 @@ class Plan:
     result_slots: int
     results: Result
     bases: tuple[NewArray, ...] = ()
+    uses: tuple[Use, ...] = ()
     releases_gil_bytes: int | None = 64 * 1024
 
 

@@ -52,6 +52,7 @@ PYTHON_FUNCTIONS = (
     "PyLong_FromVoidPtr",
     "PyMethod_New",
     "PyObject_Call",
+    "PyObject_CallNoArgs",
     "PyObject_CallOneArg",
     "PyObject_ClearWeakRefs",
     "PyObject_GC_Del",
@@ -62,6 +63,7 @@ PYTHON_FUNCTIONS = (
     "PyObject_Size",
     "PyObject_Vectorcall",
     "PyObject_VectorcallMethod",
+    "PyThread_get_thread_ident",
     "PyTuple_GetItem",
     "PyTuple_New",
     "PyTuple_SetItem",
@@ -76,7 +78,21 @@ NUMPY_FUNCTIONS = {
 }
 """Places in NumPy's own table, part of its ABI."""
 
-SUPPORT_FUNCTIONS = ("check_array", "read_dict", "new_array", "view_array", "keep_raised", "poll")
+SUPPORT_FUNCTIONS = (
+    "check_array",
+    "read_dict",
+    "new_array",
+    "view_array",
+    "keep_raised",
+    "poll",
+    "lock_variables",
+    "unlock_variables",
+    "try_lock",
+    "is_repeated",
+    "enqueue",
+    "abandon",
+    "copy_frames",
+)
 """Functions of the module that `entry_support` compiles."""
 
 COMPARE_EQUAL = 2

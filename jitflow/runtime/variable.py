@@ -10,14 +10,20 @@ it, in C order. It stays where it is as long as the variable lives, so compiled 
 
 from __future__ import annotations
 
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from jitflow.errors import UserTypeError
+from jitflow.config import CONFIG
+from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.ir.dtypes import dtype_of
 
-__all__ = ["HEADER", "Variable"]
+__all__ = ["HEADER", "Variable", "using"]
 
 HEADER = 64
 """Bytes in front of the first element, and what elements are aligned to."""
@@ -25,13 +31,13 @@ HEADER = 64
 Array = np.ndarray[Any, Any]
 
 
-class Variable:
+class Variable(NDArrayOperatorsMixin):
     """An array that compiled functions read and write, and that lives on between their calls.
 
     ``value`` is copied; its dtype and shape are the variable's for good. In a compiled function a variable behaves as
     an array does: operators, methods, views and ``w[...] = ``, ``w[i] += ``, ``w -= ``. It may be a global, a closure
     variable, an argument, an attribute or an item of the program's objects. Outside, it computes as an array of its
-    value does; `numpy` and ``np.asarray(w)`` give read-only snapshots.
+    value does; `numpy`, ``np.asarray(w)`` and ``w[index]`` give read-only snapshots.
 
     ``name`` is for messages and checkpoints. ``trainable`` says whether an optimiser may update it. Two variables are
     equal where their elements are, as arrays; as keys of a dict they are different objects.
@@ -39,11 +45,16 @@ class Variable:
     Raises TypeError for values that are no arrays of numbers.
     """
 
-    __slots__ = ("__weakref__", "_array", "_name", "_trainable")
+    __slots__ = ("__weakref__", "_array", "_header", "_name", "_trainable")
 
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
-        given = value._array if type(value) is Variable else np.asarray(value)
-        dtype = dtype_of(given.dtype) if given.dtype.kind not in "OSUVMmT" or given.dtype.names is None else None
+        if _is_tracing():
+            raise UserNotImplementedError(
+                "a variable made in a compiled function would be made once, while tracing",
+                mend="make it outside; an array that lives as long as the call is np.zeros(...)",
+            )
+        given = np.asarray(value)
+        dtype = None if given.dtype.kind in "OSUmMT" or given.dtype.names else dtype_of(given.dtype.newbyteorder("="))
         if dtype is None:
             raise UserTypeError(
                 f"a variable of dtype {given.dtype} is not compiled",
@@ -52,11 +63,14 @@ class Variable:
             )
         self._array: Array = _memory(dtype.numpy, given.shape)
         self._array[...] = given
+        self._header: int = self._array.ctypes.data - HEADER
         self._name = name
         self._trainable = bool(trainable)
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         raise UserTypeError("a class of its own for variables is not compiled", mend="keep a variable in an attribute")
+
+    # -- what it is ------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str | None:
@@ -80,11 +94,167 @@ class Variable:
         dtype: np.dtype[Any] = self._array.dtype
         return dtype
 
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return int(self._array.ndim)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(self._array.size)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
+    def __repr__(self) -> str:
+        more = "" if self._name is None else f", name={self._name!r}"
+        more += "" if self._trainable else ", trainable=False"
+        return f"jitflow.Variable({np.array2string(self.numpy(), separator=', ', prefix='jitflow.Variable(')}{more})"
+
+    def __str__(self) -> str:
+        return str(self.numpy())
+
+    def __format__(self, specification: str) -> str:
+        return format(self.numpy(), specification)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, and what is unpickled, is a variable of its own that starts with this one's value."""
+        return Variable, (self.numpy(), self._name, self._trainable)
+
+    # -- reading ---------------------------------------------------------------------------------------
+
     def numpy(self) -> Array:
         """A snapshot: a read-only array of what the variable holds now."""
-        snapshot = self._array.copy()
-        snapshot.flags.writeable = False
-        return snapshot
+        with using([self]):
+            return _read_only(self._array.copy())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        snapshot = self.numpy()
+        if copy:
+            snapshot.flags.writeable = True
+        return snapshot if dtype is None else snapshot.astype(dtype, copy=False)
+
+    def __getitem__(self, index: Any) -> Any:
+        if CONFIG.disable:  # the program runs as plain Python, and a view is one
+            return self._array[index]
+        with using([self]):
+            part = self._array[index]
+            return _read_only(part.copy()) if isinstance(part, np.ndarray) else part
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[...] if CONFIG.disable else self.numpy())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"'jitflow.Variable' object has no attribute {name!r}")
+        if name in _IN_PLACE:
+            return _InPlace(self, name)
+        if not hasattr(np.ndarray, name):
+            raise AttributeError(f"'jitflow.Variable' object has no attribute {name!r}")
+        return getattr(self[...] if CONFIG.disable else self.numpy(), name)
+
+    # -- writing ---------------------------------------------------------------------------------------
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        with using(_variables_in(value), [self]):
+            self._array[index] = _arrays_of(value)
+
+    def assign(self, value: Any) -> Variable:
+        """Make the variable be ``value``, broadcast and cast as ``np.copyto`` does."""
+        with using(_variables_in(value), [self]):
+            np.copyto(self._array, _arrays_of(value))
+        return self
+
+    def assign_add(self, value: Any) -> Variable:
+        """Add ``value`` in place."""
+        self += value
+        return self
+
+    def assign_sub(self, value: Any) -> Variable:
+        """Subtract ``value`` in place."""
+        self -= value
+        return self
+
+    def scatter_add(self, indices: Any, values: Any) -> Variable:
+        """Add ``values`` at ``indices``, as ``np.add.at`` does: indices that occur twice add twice."""
+        np.add.at(self, indices, values)
+        return self
+
+    # -- NumPy's functions -----------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        outputs = keywords.get("out", ())
+        written = [*_variables_in(outputs), *(_variables_in(inputs[0]) if method == "at" else ())]
+        with using(_variables_in((inputs, keywords)), written):
+            result = getattr(ufunc, method)(*map(_arrays_of, inputs), **_arrays_of(keywords))
+        return _as_given(result, outputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, keywords: Any) -> Any:
+        outputs = keywords.get("out", ())
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        target = args[:1] if function in _WRITING else ()
+        with using(_variables_in((args, keywords)), _variables_in((outputs, target))):
+            given = (*_arrays_of(target), *_snapshots_of(args[len(target) :]))
+            rest = {key: _arrays_of(item) if key == "out" else _snapshots_of(item) for key, item in keywords.items()}
+            result = function(*given, **rest)
+        return _as_given(result, outputs)
+
+
+_IN_PLACE = ("fill", "partition", "put", "sort")
+"""Methods of arrays that write to them."""
+
+_WRITING = frozenset([np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask])
+"""Functions that write to their first argument."""
+
+
+class _InPlace:
+    """A method of arrays that writes to the variable."""
+
+    def __init__(self, variable: Variable, name: str) -> None:
+        self._variable = variable
+        self._name = name
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        with using(_variables_in((args, keywords)), [self._variable]):
+            return getattr(self._variable._array, self._name)(*_arrays_of(args), **_arrays_of(keywords))
+
+
+def _of_the_value(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *rest: function(self.numpy(), *rest)
+
+
+for _function in (bool, float, int, complex, operator.index, operator.contains):
+    setattr(Variable, f"__{_function.__name__}__", _of_the_value(_function))
+
+
+@contextmanager
+def using(read: Iterable[Variable], written: Iterable[Variable] = ()) -> Iterator[None]:
+    """Use variables while no call that conflicts runs: all at once, as compiled functions do."""
+    from jitflow.runtime.locks import frame_of, lock, unlock
+
+    if _is_tracing():
+        raise UserRuntimeError(
+            "a variable was reached in a way that is not traced",
+            mend="read it from a global, a closure variable, an attribute or an argument",
+        )
+    uses = {variable._header: False for variable in read} | {variable._header: True for variable in written}
+    frame = frame_of([*uses.items()])
+    try:
+        lock(frame)
+        yield
+    finally:
+        unlock(frame)
+
+
+def _is_tracing() -> bool:
+    trace = sys.modules.get("jitflow.frontend.trace")
+    return trace is not None and trace.active_trace() is not None
 
 
 def _memory(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
@@ -93,3 +263,49 @@ def _memory(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
     block = np.zeros(size + 2 * HEADER, np.uint8)
     start = HEADER - block.ctypes.data % HEADER + HEADER
     return np.ndarray(shape, dtype, block, start)
+
+
+def _read_only(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
+
+
+# -- variables in arguments ------------------------------------------------------------------------
+
+
+def _variables_in(thing: Any) -> Iterator[Variable]:
+    """The variables in a structure of tuples, lists and dicts."""
+    if type(thing) is Variable:
+        yield thing
+    elif isinstance(thing, tuple | list):
+        for item in thing:
+            yield from _variables_in(item)
+    elif isinstance(thing, dict):
+        yield from _variables_in([*thing.values()])
+
+
+def _replaced(thing: Any, replace: Callable[[Variable], Any]) -> Any:
+    if type(thing) is Variable:
+        return replace(thing)
+    if type(thing) in (tuple, list):
+        return type(thing)(_replaced(item, replace) for item in thing)
+    if type(thing) is dict:
+        return {key: _replaced(item, replace) for key, item in thing.items()}
+    return thing
+
+
+def _arrays_of(thing: Any) -> Any:
+    """The structure with the memory of variables in their place; never for what may give out views of it."""
+    return _replaced(thing, lambda variable: variable._array)
+
+
+def _snapshots_of(thing: Any) -> Any:
+    return _replaced(thing, lambda variable: _read_only(variable._array.copy()))
+
+
+def _as_given(result: Any, outputs: tuple[Any, ...]) -> Any:
+    """The result with the variables that were given as outputs in the place of their memory."""
+    known = {id(variable._array): variable for variable in _variables_in(outputs)}
+    if isinstance(result, tuple):
+        return tuple(known.get(id(item), item) for item in result)
+    return known.get(id(result), result)

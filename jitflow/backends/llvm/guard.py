@@ -8,6 +8,8 @@ with another one. Dims equal to 1 are the entry's business.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from jitflow.ir.core import Function
 from jitflow.ir.dims import Call, Dim, Expression, Symbol, symbols
 from jitflow.ir.dtypes import C128
@@ -18,8 +20,11 @@ __all__ = ["guard_text"]
 _PREDICATES = {"==": "eq", "!=": "ne", ">=": "sge", "<": "slt"}
 
 
-def guard_text(function: Function, name: str = "guard") -> str:
-    """The text of the guard; empty if there is nothing to test."""
+def guard_text(function: Function, name: str = "guard", *, ordered: bool = True) -> str:
+    """The text of the guard; empty if there is nothing to test.
+
+    ``ordered`` calls take their variables, which finds those that come twice, and no other array is in their memory.
+    """
     writer = _GuardWriter()
     slot = 0
     for parameter in function.parameters:
@@ -35,19 +40,18 @@ def guard_text(function: Function, name: str = "guard") -> str:
     for fact in function.facts:
         writer.require(fact.left, fact.relation, fact.right)
     if not function.attributes.get("overlap"):
-        _require_apart(writer, function)
+        _require_apart(writer, function, function.attributes.get("variables", ()) if ordered else ())
     return writer.text(name)
 
 
-def _require_apart(writer: _GuardWriter, function: Function) -> None:
-    """No array that is written to overlaps another one. Variables that outlive calls are apart from everything."""
+def _require_apart(writer: _GuardWriter, function: Function, apart: Collection[int]) -> None:
+    """No array that is written to overlaps another one. Those parameters that are known to be apart are left out."""
     slot = 0
     arrays: list[tuple[Variable | Tensor, int]] = []
-    outliving = function.attributes.get("variables", ())
     for position, parameter in enumerate(function.parameters):
         type = parameter.type
         if isinstance(type, Tensor | Variable):
-            if position not in outliving:
+            if position not in apart:
                 arrays.append((type, slot))
             slot += 1 + 2 * len(type.dims)
         else:
