@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from builtins import breakpoint
 
     from jitflow.api import CacheInfo, function
+    from jitflow.checkpoints import CheckpointManager, restore, save
     from jitflow.frontend.arguments import Spec
     from jitflow.frontend.callbacks import callback
     from jitflow.frontend.control.explicit import cond, fori_loop, map, scan, while_loop
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CacheInfo",
+    "CheckpointManager",
     "CompilerBug",
     "JitflowError",
     "Spec",
@@ -44,6 +46,8 @@ __all__ = [
     "memory_stats",
     "nn",
     "random",
+    "restore",
+    "save",
     "scan",
     "set_num_threads",
     "stop_gradient",
@@ -55,6 +59,7 @@ __version__ = "0.1.0"
 
 _PACKAGES = ("nn", "random")
 _LAZY = {
+    "CheckpointManager": "jitflow.checkpoints",
     "CacheInfo": "jitflow.api",
     "Variable": "jitflow.runtime.variable",
     "Spec": "jitflow.frontend.arguments",
@@ -66,6 +71,8 @@ _LAZY = {
     "grad": "jitflow.gradients",
     "map": "jitflow.frontend.control.explicit",
     "memory_stats": "jitflow.runtime.pool",
+    "restore": "jitflow.checkpoints",
+    "save": "jitflow.checkpoints",
     "scan": "jitflow.frontend.control.explicit",
     "set_num_threads": "jitflow.runtime.threads",
     "stop_gradient": "jitflow.gradients",

@@ -1,0 +1,203 @@
+"""One checkpoint on disk: a safetensors file, written whole or not at all, and read only if it is whole.
+
+The file is written beside its place under another name, and takes the place when the disk has all of it. A process that
+dies at any moment leaves the file that was there before, and perhaps one under the other name.
+
+The format knows names, dtypes and shapes. What it does not know is kept in its metadata: a checksum for each tensor,
+which tell damage from data, and which tensors are complex, since the format has no complex numbers of 128 bits: they
+are pairs of f64 along a last axis. Files without checksums, as other programs write them, are read without that check.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import secrets
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from jitflow.errors import UserError, UserRuntimeError, UserValueError
+
+__all__ = ["TEMPORARY", "Contents", "DamagedFileError", "read_contents", "read_tensors", "write_file"]
+
+TEMPORARY = ".partial"
+"""How the names of files end that are still being written."""
+
+FORMAT = "1"
+_DTYPES: dict[str, Any] = {
+    "BOOL": np.bool_, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "U8": np.uint8,
+    "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
+    "F32": np.float32, "F64": np.float64, "C64": np.complex64,
+}  # fmt: skip
+_LARGEST_HEADER = 100_000_000
+"""Bytes; the format allows no more."""
+
+Array = np.ndarray[Any, Any]
+
+
+class DamagedFileError(UserValueError):
+    """A file that is no whole checkpoint: cut off, overwritten, or something else altogether."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """Where a tensor lies in its file."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a file holds, without the tensors' elements. ``details`` is what was stored beside them."""
+
+    path: Path
+    tensors: Mapping[str, Tensor]
+    checksums: Mapping[str, int]
+    complex_names: frozenset[str]
+    details: Mapping[str, Any]
+
+    def kind(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+        """The dtype and shape of a tensor, as whoever saved it saw them."""
+        tensor = self.tensors[name]
+        if name in self.complex_names:
+            return np.dtype(np.complex128), tensor.shape[:-1]
+        return tensor.dtype, tensor.shape
+
+
+# -- writing ----------------------------------------------------------------------------------------------
+
+
+def write_file(path: Path, tensors: Mapping[str, Array], details: Mapping[str, Any]) -> None:
+    """Write tensors and ``details``, which are what JSON can hold; a file that is there is replaced at once."""
+    plain = {name: _as_pairs(array) for name, array in tensors.items()}
+    about = {
+        "format": FORMAT,
+        "checksums": {name: _checksum(array) for name, array in plain.items()},
+        "complex": [name for name, array in tensors.items() if array.dtype == np.complex128],
+        "details": details,
+    }
+    try:
+        text = json.dumps(about)
+    except (TypeError, ValueError) as error:
+        raise UserValueError(f"the metadata cannot be written as JSON: {error}") from None
+    metadata = {"jitflow": text, "jitflow checksum": str(zlib.crc32(text.encode()))}
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY}")
+    try:
+        _write_safetensors(plain, temporary, metadata)
+        _synchronise(temporary, os.O_RDWR)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # where folders can be synchronised, the disk is to know the new name
+        _synchronise(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _write_safetensors(tensors: Mapping[str, Array], path: Path, metadata: Mapping[str, str]) -> None:
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import save_file
+    except ImportError:
+        raise UserRuntimeError("checkpoints need safetensors", mend="pip install safetensors") from None
+    try:
+        save_file(dict(tensors), path, metadata=dict(metadata))
+    except SafetensorError as error:
+        raise OSError(f"{path} cannot be written: {error}") from error
+
+
+def _as_pairs(array: Array) -> Array:
+    """An array in C order, of a dtype that the format knows."""
+    whole = np.ascontiguousarray(array).reshape(array.shape)
+    return whole.reshape(-1).view(np.float64).reshape(*array.shape, 2) if array.dtype == np.complex128 else whole
+
+
+def _checksum(array: Array) -> int:
+    # The shape is part of it: a damaged header may describe other tensors that fit.
+    return zlib.crc32(array.reshape(-1).view(np.uint8).data, zlib.crc32(f"{array.dtype}{array.shape}".encode()))
+
+
+def _synchronise(path: Path, flags: int) -> None:
+    """Wait until the disk has a file, or a folder."""
+    descriptor = os.open(path, flags)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# -- reading ----------------------------------------------------------------------------------------------
+
+
+def read_contents(path: Path) -> Contents:
+    """What a file says that it holds. Raises `DamagedFileError` if it is none, or shorter than it says."""
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        prefix = file.read(8)
+        length = struct.unpack("<Q", prefix)[0] if len(prefix) == 8 else _LARGEST_HEADER + 1
+        if length > min(_LARGEST_HEADER, size - 8):
+            raise _damaged(path, "its header is cut off, or it is no safetensors file")
+        text = file.read(length)
+    try:
+        header = json.loads(text)
+        metadata = header.pop("__metadata__", {})
+        tensors = {name: _tensor(entry, 8 + length) for name, entry in header.items()}
+        about = json.loads(metadata.get("jitflow", "{}"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise _damaged(path, "its header cannot be read") from None
+    written = metadata.get("jitflow checksum")
+    if written is not None and written != str(zlib.crc32(metadata.get("jitflow", "").encode())):
+        raise _damaged(path, "its metadata are not those that were written")
+    if about.get("format", FORMAT) != FORMAT:
+        raise UserValueError(
+            f"{path} is of format {about['format']}, and this version reads format {FORMAT}", mend="update jitflow"
+        )
+    for name, tensor in tensors.items():
+        if tensor.end > size:
+            raise _damaged(path, f"it ends within the tensor {name!r}")
+    return Contents(
+        path, tensors, about.get("checksums", {}), frozenset(about.get("complex", ())), about.get("details", {})
+    )
+
+
+def read_tensors(contents: Contents, names: Iterable[str]) -> dict[str, Array]:
+    """The tensors of some names. Raises `DamagedFileError`, which names the tensor, if one is not what was written."""
+    found = {}
+    with contents.path.open("rb") as file:
+        for name in names:
+            tensor = contents.tensors[name]
+            file.seek(tensor.start)
+            data = file.read(tensor.end - tensor.start)
+            if len(data) != tensor.end - tensor.start:
+                raise _damaged(contents.path, f"it ends within the tensor {name!r}")
+            array = np.frombuffer(data, tensor.dtype).reshape(tensor.shape)
+            if name in contents.checksums and _checksum(array) != contents.checksums[name]:
+                raise _damaged(contents.path, f"the tensor {name!r} is not what was written")
+            if name in contents.complex_names:
+                array = array.view(np.complex128).reshape(tensor.shape[:-1])
+            found[name] = array
+    return found
+
+
+def _tensor(entry: dict[str, Any], origin: int) -> Tensor:
+    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(map(int, entry["shape"]))
+    start, end = entry["data_offsets"]
+    if end - start != dtype.itemsize * int(np.prod(shape, dtype=np.int64)) or not 0 <= start <= end:
+        raise ValueError
+    return Tensor(dtype, shape, origin + start, origin + end)
+
+
+def _damaged(path: Path, how: str) -> UserError:
+    return DamagedFileError(f"the checkpoint {path} is damaged: {how}", mend="restore an earlier checkpoint")

@@ -1,0 +1,108 @@
+"""Names for the variables in a structure of dicts, lists and objects: the path that leads to each.
+
+``{"model": model, "steps": steps}`` gives names such as ``model.layers.0.weight``. A variable that several paths lead
+to has the name of the first. Entered are dicts, lists, tuples and objects of the user's and of jitflow's classes, their
+attributes in the order in which they were set; not entered are classes, functions, modules, and objects of Python's and
+NumPy's libraries. A weak reference leads nowhere: an object that only works on variables holds them by those.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.random import Generator
+from jitflow.random.machine import Machine, machine
+from jitflow.runtime.variable import Variable
+
+__all__ = ["named_objects", "named_variables"]
+
+_LEAVES = (
+    str,
+    bytes,
+    bytearray,
+    int,
+    float,
+    complex,
+    np.ndarray,
+    np.generic,
+    type,
+    ModuleType,
+    FunctionType,
+    MethodType,
+)
+_CONTAINERS = (dict, list, tuple)
+
+
+def named_variables(objects: Any) -> dict[str, Any]:
+    """The memory of every variable and random generator in a structure, by name.
+
+    Raises ValueError if two of them have one name, or if there are none.
+    """
+    if type(machine()) is not Machine:
+        raise UserNotImplementedError(
+            "a checkpoint in a compiled function would be written or read once, while tracing",
+            mend="save and restore outside the compiled function",
+        )
+    found: dict[str, Any] = {}
+    for path, thing in named_objects(objects):
+        if isinstance(thing, Generator):
+            path, thing = f"{path}.state" if path else "state", thing.state
+        elif not isinstance(thing, Variable):
+            continue
+        name = path or thing.name or "variable"
+        if name in found:
+            raise UserValueError(
+                f"two variables have the name {name!r}", mend="use keys and attributes without dots between them"
+            )
+        found[name] = thing
+    if not found:
+        raise UserValueError(
+            "there are no variables in these objects",
+            expected="jitflow.Variable, optimisers or random generators in dicts, lists and objects",
+        )
+    return found
+
+
+def named_objects(objects: Any) -> Iterator[tuple[str, Any]]:
+    """Every object in a structure that is no plain value, with the path that leads to it, each once."""
+    # A stack of our own: a linked list of layers may be deeper than Python's recursion.
+    waiting: list[tuple[str, Any]] = [("", objects)]
+    seen: set[int] = set()
+    while waiting:
+        path, thing = waiting.pop()
+        if isinstance(thing, _LEAVES) or thing is None or id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        yield path, thing
+        if isinstance(thing, Variable | Generator):
+            continue
+        inside = [(f"{path}.{key}" if path else str(key), item) for key, item in _items(thing)]
+        waiting += reversed(inside)
+
+
+def _items(thing: Any) -> list[tuple[Any, Any]]:
+    if isinstance(thing, dict):
+        return list(thing.items())
+    if isinstance(thing, tuple) and hasattr(thing, "_fields"):
+        return list(zip(thing._fields, thing, strict=True))
+    if isinstance(thing, list | tuple):
+        return list(enumerate(thing))
+    return list(_attributes(thing))
+
+
+def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
+    library = type(thing).__module__.split(".")[0]
+    if library in ("numpy", "scipy") or (library in sys.stdlib_module_names and type(thing) is not SimpleNamespace):
+        return
+    yield from getattr(thing, "__dict__", {}).items()
+    for kind in reversed(type(thing).__mro__):
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
+                yield name, getattr(thing, name)
