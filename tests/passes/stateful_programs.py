@@ -8,7 +8,7 @@ by branches; loops turn zero times, once or often; checks fail, some at once, ot
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 
 from jitflow.ir.core import Builder, Fact, Function, Region, Value
@@ -16,7 +16,7 @@ from jitflow.ir.dims import Dim, symbol
 from jitflow.ir.dtypes import BOOL, F64, I64
 from jitflow.ir.types import Index, Place, Scalar, Tensor, Variable, dims_of
 
-__all__ = ["stateful_program"]
+__all__ = ["ProgramMaker", "stateful_program"]
 
 N, M, K = symbol("n"), symbol("m"), symbol("k")
 _ARITHMETIC = ["add", "subtract", "multiply", "maximum", "minimum"]
@@ -28,10 +28,10 @@ def stateful_program(seed: int, length: int = 20) -> Function:
 
     ``n`` and ``k`` are to be the same.
     """
-    return _Maker(Random(seed)).program(length)
+    return ProgramMaker(Random(seed)).program(length)
 
 
-class _Maker:
+class ProgramMaker:
     def __init__(self, random: Random) -> None:
         self.random = random
         self.builder = Builder()
@@ -58,14 +58,18 @@ class _Maker:
         return Function("stateful", self.builder.region(parameters, yielded), facts)
 
     def ops(self, count: int) -> None:
+        for _ in range(count):
+            self.random.choice(self.kinds())()
+
+    def kinds(self) -> list[Callable[[], None]]:
+        """What an op may be, where the program is now."""
         straight = [
             self.load, self.load, self.store, self.store, self.store, self.place, self.place, self.view, self.unary,
             self.binary, self.binary, self.element, self.write_element, self.reduce, self.scalar, self.variable,
             self.shift, self.check, self.scatter, self.gather, self.meet,
         ]  # fmt: skip
         nested = [self.branch, self.loop, self.loop, self.repeat] if self.depth < 2 else []
-        for _ in range(count):
-            self.random.choice(straight + nested)()
+        return straight + nested
 
     # Picking
 

@@ -103,6 +103,8 @@ def _early(region: Region, effects: Effects, counts: Counter[Value]) -> Iterator
         start = made.get(value)
         if start is None or region.body[start].name != "fusion" or not dims_of(value.type):
             continue
+        if made.get(tape, -1) > start:
+            continue
         lasts = counts[value] == 1 or (tape not in made and tape not in popped)
         between = region.body[start + 1 : number]
         if lasts and not any(effects.conflict(other, op) for other in between):

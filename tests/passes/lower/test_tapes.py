@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jitflow.errors import CompilerBug, UserNotImplementedError
-from jitflow.ir.core import walk
+from jitflow.ir.core import Function, walk
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
@@ -210,6 +210,27 @@ def test_what_is_popped_outlives_a_push_and_the_program() -> None:
     check(STAYING, (x[0], y[1]), (x[0, :0], y[1, :0]))
 
 
+TOGETHER = """
+func @together(%x: f64[n], %y: f64[n]) {
+  %t: tape f64 = tape {dtype=f64}
+  %a: f64[n] = multiply %x, %y
+  %b: f64[n] = add %x, %y
+  push %t, %b
+  push %t, %a
+  %c: f64[n] = pop %t
+  %d: f64[n] = pop %t
+  %e: f64[n] = divide %c, %d
+  yield %e
+}
+"""
+
+
+def test_what_one_kernel_computes_is_pushed_in_order() -> None:
+    code = check(TOGETHER, (RANDOM.standard_normal(40), RANDOM.standard_normal(40)))
+    launched = [op.attributes["kernel"] for op in walk(code.lowered.host.region) if op.name == "launch"]
+    assert len(launched) == 3, "one of the two is copied"
+
+
 INSIDE = f"""
 func @inside(%x: f64[n], %rounds: int) {{
   {RANGE}
@@ -321,9 +342,10 @@ def test_what_nobody_pops_is_not_pushed() -> None:
     assert interpret(function, *arguments) == interpret(parse(text), *arguments)
 
 
-@pytest.mark.parametrize(
-    "text", [numbers("f64"), NESTED, ARRAYS, STAYING, INSIDE], ids=["numbers", "nested", "arrays", "staying", "inside"]
-)
+PROGRAMS = {"numbers": numbers("f64"), "nested": NESTED, "arrays": ARRAYS, "staying": STAYING, "inside": INSIDE}
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
 def test_the_passes_leave_tapes_alone(text: str) -> None:
     before = parse(text)
     after = run_passes(before, STORAGE_PIPELINE)
@@ -332,7 +354,7 @@ def test_the_passes_leave_tapes_alone(text: str) -> None:
         assert _count(after, name) == _count(before, name)
 
 
-def _count(function, name):
+def _count(function: Function, name: str) -> int:
     return sum(op.name == name for op in walk(function.region))
 
 
