@@ -57,7 +57,7 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         if isinstance(result.type, Scalar):
             host.set_number(result, host.builder.make("read", storage.buffer, host.dim(0), lanes=0))
             host.free(storage)
-        elif result not in places or result in host.pushes:
+        elif result not in places or host.pushes.get(result) in host.stored:
             host.give(result, storage)
 
 
