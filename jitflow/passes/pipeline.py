@@ -24,6 +24,7 @@ from jitflow.passes.dce import dce
 from jitflow.passes.derivatives import differentiate
 from jitflow.passes.fastmath import fastmath
 from jitflow.passes.fold import fold
+from jitflow.passes.forward import forward
 from jitflow.passes.fuse import fuse
 from jitflow.passes.hoist import hoist
 from jitflow.passes.materialize import materialize
@@ -47,6 +48,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "dce": dce,
     "hoist": hoist,
     "split": split,
+    "forward": forward,
     "contract": contract,
     "snapshot": snapshot,
     "materialize": materialize,
@@ -58,7 +60,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split")
+STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split", "forward")
 """What those go through that have variables, loops or branches."""
 
 FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")

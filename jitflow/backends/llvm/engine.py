@@ -12,7 +12,8 @@ at hand for a cache on disk.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -98,11 +99,28 @@ class Engine:
 
     def generate(self, module: Any, work: Work) -> bytes:
         """Object code of a module."""
-        return bytes(self.machine(work).emit_object(module))
+        with self._keeping_selections(work):
+            return bytes(self.machine(work).emit_object(module))
 
     def assembly(self, module: Any, work: Work) -> str:
         """The assembly text of a module."""
-        return str(self.machine(work).emit_assembly(module))
+        with self._keeping_selections(work):
+            return str(self.machine(work).emit_assembly(module))
+
+    @contextmanager
+    def _keeping_selections(self, work: Work) -> Iterator[None]:
+        """Keep code generation from making branches of selections in loops.
+
+        It expects them to be foretold, which the smaller of two elements is not. The switch is one of the process.
+        """
+        affected = work == "loops" and llvm.get_process_triple().startswith("x86_64")
+        if affected:
+            llvm.set_option("jitflow", "-x86-cmov-converter=false")
+        try:
+            yield
+        finally:
+            if affected:
+                llvm.set_option("jitflow", "-x86-cmov-converter=true")
 
     def link(self, codes: Sequence[bytes], names: tuple[str, ...]) -> Linked:
         """Put object code into memory, as one library. It stays there as long as the result lives."""
