@@ -16,17 +16,18 @@ import os
 import secrets
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import ml_dtypes
 import numpy as np
 
 from jitflow.errors import UserError, UserRuntimeError, UserValueError
 
-__all__ = ["TEMPORARY", "Contents", "DamagedFileError", "read_contents", "read_tensors", "write_file"]
+__all__ = ["TEMPORARY", "Contents", "DamagedFileError", "open_contents", "read_tensors", "write_file"]
 
 TEMPORARY = ".partial"
 """How the names of files end that are still being written."""
@@ -62,6 +63,8 @@ class Contents:
     """What a file holds, without the tensors' elements. ``details`` is what was stored beside them."""
 
     path: Path
+    file: BinaryIO
+    """Open as long as the contents are read: another file may take the place of this one at any time."""
     tensors: Mapping[str, Tensor]
     checksums: Mapping[str, int]
     complex_names: frozenset[str]
@@ -141,17 +144,21 @@ def _synchronise(path: Path, flags: int) -> None:
 # -- reading ----------------------------------------------------------------------------------------------
 
 
-def read_contents(path: Path) -> Contents:
+@contextmanager
+def open_contents(path: Path) -> Iterator[Contents]:
     """What a file says that it holds. Raises `DamagedFileError` if it is none, or shorter than it says."""
     with path.open("rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        prefix = file.read(8)
-        length = struct.unpack("<Q", prefix)[0] if len(prefix) == 8 else _LARGEST_HEADER + 1
-        if length > min(_LARGEST_HEADER, size - 8):
-            raise _damaged(path, "its header is cut off, or it is no safetensors file")
-        text = file.read(length)
+        yield _read_header(path, file)
+
+
+def _read_header(path: Path, file: BinaryIO) -> Contents:
+    size = os.fstat(file.fileno()).st_size
+    prefix = file.read(8)
+    length = struct.unpack("<Q", prefix)[0] if len(prefix) == 8 else _LARGEST_HEADER + 1
+    if length > min(_LARGEST_HEADER, size - 8):
+        raise _damaged(path, "its header is cut off, or it is no safetensors file")
     try:
-        header = json.loads(text)
+        header = json.loads(file.read(length))
         metadata = header.pop("__metadata__", {})
         tensors = {name: _tensor(entry, 8 + length) for name, entry in header.items()}
         about = json.loads(metadata.get("jitflow", "{}"))
@@ -167,28 +174,25 @@ def read_contents(path: Path) -> Contents:
     for name, tensor in tensors.items():
         if tensor.end > size:
             raise _damaged(path, f"it ends within the tensor {name!r}")
-    return Contents(
-        path, tensors, about.get("checksums", {}), frozenset(about.get("complex", ())), about.get("details", {})
-    )
+    pairs = frozenset(about.get("complex", ()))
+    return Contents(path, file, tensors, about.get("checksums", {}), pairs, about.get("details", {}))
 
 
 def read_tensors(contents: Contents, names: Iterable[str]) -> dict[str, Array]:
     """The tensors of some names. Raises `DamagedFileError`, which names the tensor, if one is not what was written."""
-    found = {}
-    with contents.path.open("rb") as file:
-        for name in names:
-            tensor = contents.tensors[name]
-            file.seek(tensor.start)
-            data = file.read(tensor.end - tensor.start)
-            if len(data) != tensor.end - tensor.start:
-                raise _damaged(contents.path, f"it ends within the tensor {name!r}")
-            array = np.frombuffer(data, tensor.dtype).reshape(tensor.shape)
-            if name in contents.checksums and _checksum(array) != contents.checksums[name]:
-                raise _damaged(contents.path, f"the tensor {name!r} is not what was written")
-            if name in contents.complex_names:
-                array = array.view(np.complex128).reshape(tensor.shape[:-1])
-            found[name] = array
-    return found
+    return {name: _read_tensor(contents, name) for name in names}
+
+
+def _read_tensor(contents: Contents, name: str) -> Array:
+    tensor = contents.tensors[name]
+    contents.file.seek(tensor.start)
+    data = contents.file.read(tensor.end - tensor.start)
+    if len(data) != tensor.end - tensor.start:
+        raise _damaged(contents.path, f"it ends within the tensor {name!r}")
+    array = np.frombuffer(data, tensor.dtype).reshape(tensor.shape)
+    if name in contents.checksums and _checksum(array) != contents.checksums[name]:
+        raise _damaged(contents.path, f"the tensor {name!r} is not what was written")
+    return array.view(np.complex128).reshape(tensor.shape[:-1]) if name in contents.complex_names else array
 
 
 def _tensor(entry: dict[str, Any], origin: int) -> Tensor:

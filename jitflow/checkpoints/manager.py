@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jitflow.checkpoints.files import TEMPORARY, DamagedFileError, read_contents, write_file
+from jitflow.checkpoints.files import TEMPORARY, DamagedFileError, open_contents, write_file
 from jitflow.checkpoints.store import restore_contents
 from jitflow.checkpoints.structure import named_variables
 from jitflow.errors import UserValueError
@@ -168,10 +168,10 @@ class CheckpointManager:
             checkpoint = self._known.get(path)
             if checkpoint is None:
                 try:
-                    details = read_contents(path).details
+                    with open_contents(path) as contents:
+                        checkpoint = self._known[path] = _described(path, contents.details)
                 except (DamagedFileError, FileNotFoundError):
                     continue
-                checkpoint = self._known[path] = _described(path, details)
             found.append(checkpoint)
         return sorted(found, key=lambda checkpoint: checkpoint.step)
 
@@ -207,8 +207,10 @@ class CheckpointManager:
             paths = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
             for path in sorted(paths, key=_step_of, reverse=True):
                 try:
-                    contents = read_contents(path)
-                    restore_contents(contents, self.objects if objects is None else objects)
+                    with open_contents(path) as contents:
+                        restore_contents(contents, self.objects if objects is None else objects)
+                except FileNotFoundError:  # another process has pruned it
+                    continue
                 except DamagedFileError as error:
                     warnings.warn(f"skipped: {error}", stacklevel=2)
                     self._known.pop(path, None)

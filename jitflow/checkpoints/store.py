@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.checkpoints.files import Contents, read_contents, read_tensors, write_file
+from jitflow.checkpoints.files import Contents, open_contents, read_tensors, write_file
 from jitflow.checkpoints.structure import named_objects, named_variables
 from jitflow.errors import UserKeyError, UserTypeError, UserValueError
 from jitflow.runtime.snapshots import assign_all, snapshot
@@ -60,7 +60,8 @@ def restore(
     Raises ValueError for files that are damaged, and for tensors of another dtype or shape than their variable,
     KeyError for names that are missing, FileNotFoundError.
     """
-    return restore_contents(read_contents(Path(path)), objects, names, strict)
+    with open_contents(Path(path)) as contents:
+        return restore_contents(contents, objects, names, strict)
 
 
 def restore_contents(

@@ -26,16 +26,12 @@ import jitflow
 
 model = {{"a": jitflow.Variable(np.zeros({SIZE})), "b": jitflow.Variable(np.zeros({SIZE}, np.int64))}}
 
-@jitflow.function
-def train():
-    model["a"][...] += 1
-    model["b"][...] -= 1
-
 with jitflow.CheckpointManager(sys.argv[1], model, every_steps=1) as manager:
     found = manager.restore_latest()
     step = found.step if found else 0
     while True:
-        train()
+        model["a"].assign_add(1)
+        model["b"].assign_sub(1)
         step += 1
         manager.step(step, metadata={{"step": step}})
         print(step, flush=True)

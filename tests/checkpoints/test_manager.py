@@ -15,7 +15,6 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserKeyError, UserValueError
-from jitflow.runtime.snapshots import assign_all
 
 MANAGER = jitflow.CheckpointManager
 
@@ -27,10 +26,6 @@ def steps(manager: Any) -> list[int]:
 @pytest.fixture
 def w() -> Any:
     return jitflow.Variable(np.zeros(3))
-
-
-def become(w: Any, value: float) -> None:
-    assign_all([w], [np.full(w.shape, value)])
 
 
 def test_the_last_ones_stay(tmp_path: Path, w: Any) -> None:
@@ -78,9 +73,9 @@ def test_saving_every_few_seconds(tmp_path: Path, w: Any) -> None:
 
 def test_a_checkpoint_is_what_was_when_the_step_ended(tmp_path: Path, w: Any) -> None:
     with MANAGER(tmp_path, w, every_steps=1) as manager:
-        become(w, 5.0)
+        w.assign(5.0)
         assert manager.step(1)
-        become(w, 6.0)
+        w.assign(6.0)
     found = jitflow.Variable(np.zeros(3))
     checkpoint = MANAGER(tmp_path, {"variable": found}).restore_latest()
     assert checkpoint is not None
@@ -115,7 +110,7 @@ def test_nothing_to_resume_from(tmp_path: Path, w: Any) -> None:
 def test_damaged_files_are_skipped(keep: int, tmp_path: Path, w: Any) -> None:
     with MANAGER(tmp_path, w, keep_last=2) as manager:
         for step in (1, 2):
-            become(w, float(step))
+            w.assign(float(step))
             saved = manager.save(step, metric=step, metadata={"epoch": 0})
     saved.path.write_bytes(saved.path.read_bytes()[:keep])
     manager = MANAGER(tmp_path, w, keep_last=1)
@@ -165,7 +160,7 @@ def test_many_threads_step_and_save(tmp_path: Path, w: Any) -> None:
     def work(manager: Any, number: int) -> None:
         try:
             for step in range(20):
-                become(w, step)
+                w.assign(step)
                 manager.step(100 * number + step, metric=step)
                 if step % 7 == 0:
                     manager.save(1000 * number + step)

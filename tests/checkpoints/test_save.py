@@ -20,7 +20,7 @@ from jitflow.checkpoints.files import DamagedFileError
 from jitflow.checkpoints.structure import named_variables
 from jitflow.errors import UserKeyError, UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
-from jitflow.runtime.snapshots import assign_all, snapshot
+from jitflow.runtime.snapshots import snapshot
 
 Pair = namedtuple("Pair", "left right")
 DTYPES = [np.bool_, np.int8, np.int64, np.uint16, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64,
@@ -61,10 +61,6 @@ def model(scale: float = 1.0) -> Model:
 def values(objects: Any) -> dict[str, Any]:
     found = named_variables(objects)
     return {name: value.tolist() for name, value in zip(found, snapshot(list(found.values())), strict=True)}
-
-
-def assign(variable: Any, value: Any) -> None:
-    assign_all([variable], [value])
 
 
 # -- names ------------------------------------------------------------------------------------------------
@@ -225,7 +221,7 @@ def test_a_byte_that_changed_is_found_by_its_tensor(tmp_path: Path) -> None:
     whole[-5] ^= 1
     path.write_bytes(whole)
     for one in objects.values():
-        assign(one, 7)
+        one.assign(7)
     with pytest.raises(DamagedFileError, match=r"is damaged: the tensor 'b' is not what was written"):
         jitflow.restore(path, objects)
     assert objects["a"].numpy()[0] == 7
@@ -292,7 +288,7 @@ def test_a_disk_that_fails_leaves_the_file_that_was_there(tmp_path: Path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    assign(objects["a"], 2)
+    objects["a"].assign(2)
     with pytest.raises(OSError, match="No space left"):
         jitflow.save(path, objects)
     assert path.read_bytes() == before
