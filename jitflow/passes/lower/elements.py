@@ -135,7 +135,8 @@ class Elements:
     def _compute(self, value: Value) -> Value:
         emitter = self.emitter
         if value in self.nest.layouts:
-            return self._load(self.schedule.access(self.nest.access(value)), self.ahead)
+            access = self.schedule.access(self.nest.access(value))
+            return self._load(access, self.ahead if self._is_read_once(access) else 0)
         if value in self.scalars:
             return self.scalars[value]
         op = self.nest.producer[value]
@@ -156,6 +157,10 @@ class Elements:
         if op.name == "copy":
             return operands[0]
         return emitter.elementwise(op.name, *operands, **op.attributes)
+
+    def _is_read_once(self, access: Access) -> bool:
+        """Whether each row of the outer loops reads other memory; what they share is in the cache."""
+        return not self.outer or any(access.strides.get(loop, 0) != 0 for loop in self.outer)
 
     def position(self, loop: Loop) -> Value:
         """The index along a loop, as an i64 number; one a lane for the vector loop."""

@@ -40,8 +40,9 @@ BLOCK = 1024
 """Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
 
 
-AHEAD = 2 * BLOCK
-"""How many elements in advance of a blocked reduction memory is asked for."""
+AHEAD, AHEAD_OF_BLOCKS = BLOCK // 2, 2 * BLOCK
+"""How many elements in advance of a blocked reduction memory is asked for: where blocks are read once, and where they
+are read twice. What is asked for too early drives out of the first cache what is about to be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +303,7 @@ class KernelLowering(Elements):
             return [*following, *(state for reduction in plain for state in reduction.state)]
 
         centred = [reduction for reduction in reductions if reduction.second_phase]
-        with self._reading_ahead(not centred):
+        with self._reading_ahead(0 if centred else AHEAD):
             results = self._steps(
                 loop, first, last, [*partials.values(), *(state for r in plain for state in r.state)], body
             )
@@ -318,7 +319,7 @@ class KernelLowering(Elements):
         for reduction in centred:
             reduction.centre(totals[reduction.operand], count)
         if centred:
-            with self._reading_ahead(True):
+            with self._reading_ahead(AHEAD_OF_BLOCKS):
                 values = self._steps(loop, first, last, [s for r in centred for s in r.deviations()], deviate)
             for reduction, pair in zip(centred, _pairs(values), strict=True):
                 reduction.combine_moments(pair, count)
@@ -328,15 +329,15 @@ class KernelLowering(Elements):
         return [state for reduction in reductions for state in reduction.state]
 
     @contextmanager
-    def _reading_ahead(self, wanted: bool) -> Iterator[None]:
+    def _reading_ahead(self, distance: int) -> Iterator[None]:
         """Inside, operands of the blocks to come are brought near.
 
         That keeps memory busy while a block is read again from the cache, while lanes are folded, and at the borders of
         pages, where processors stop guessing. A block that is read twice asks in its second pass alone, when memory
         would rest. Measured on one core: mean and variance of 40 MB in 1.5 ms instead of 2.3; reading takes 1.4.
         """
-        if wanted and self.horizontal and not self.target.distributed:
-            self.ahead = AHEAD
+        if self.horizontal and not self.target.distributed:
+            self.ahead = distance
         yield
         self.ahead = 0
 
