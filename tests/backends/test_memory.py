@@ -76,6 +76,22 @@ def test_pairs(dtype, masked):
     assert_same_bits(result, expected.reshape(-1))
 
 
+@pytest.mark.parametrize("left", [0, 3, LANES, 2 * LANES])
+def test_pairs_of_which_mostly_all_lanes_are_wanted(left):
+    """Under such a mask a whole vector is read without the mask, and what is beyond it is not touched."""
+    source, result = samples(F64, 2 * LANES), np.zeros(2 * LANES)
+
+    def build(kit, read_from, write_to, bound):
+        mask = kit.make("lanes_below", bound, lanes=LANES, mostly=True)
+        first, second = kit.add("read_pair", read_from, kit.constant(0), mask, lanes=LANES)
+        kit.add("write_pair", write_to, kit.constant(0), second, first, mask)
+
+    run_kernel([Buffer(F64), Buffer(F64), INDEX], build, source, result, left)
+    expected = source.reshape(-1, 2)[:, ::-1].copy()
+    expected[left:] = 0
+    assert_same_bits(result, expected.reshape(-1))
+
+
 @pytest.mark.parametrize("masked", [False, True])
 def test_single_numbers(masked):
     source, result = samples(F32, 8), np.zeros(8, np.float32)

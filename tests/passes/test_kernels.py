@@ -29,7 +29,7 @@ COLUMNS = "func @f(%x: f32[n, m]) {\n  %0: f32[m] = reduce_add %x {axes=[0]}\n  
 
 def test_a_sum_reads_ahead() -> None:
     whole, rest = reads(kernel_of(SUM).region)
-    assert whole.attributes["ahead"] == 2 * 1024 * 4
+    assert whole.attributes["ahead"] == 512 * 4
     assert "ahead" not in rest.attributes
 
 

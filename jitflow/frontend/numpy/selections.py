@@ -16,15 +16,16 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
 from jitflow.frontend.numpy.operands import as_value, new
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import Trace, current_trace
 from jitflow.frontend.tracers.array import ArrayTracer
-from jitflow.ir.core import Value
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product, symbols
 from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Tensor
 
 __all__ = [
@@ -150,11 +151,13 @@ def selected_flat(value: Value, mask: Value) -> Value:
 def positions(mask: Value) -> Value:
     """Where a mask holds, counted along its elements in C order: i64 of a size of its own, the same for one mask."""
     trace = current_trace()
-    scope, found = trace.found_positions.get(mask, (None, None))
-    if found is None or scope not in set(trace.scope.around()):
-        found = _found(mask)
-        trace.found_positions[mask] = (trace.scope, found)
-        trace.found_sizes.update(symbols(values.dims(found)[0]))
+    around = set(trace.scope.around())
+    for known, (scope, found) in trace.found_positions.items():
+        if scope in around and same_mask(known, mask):
+            return found
+    found = _found(mask)
+    trace.found_positions[mask] = (trace.scope, found)
+    trace.found_sizes.update(symbols(values.dims(found)[0]))
     return found
 
 
@@ -176,13 +179,17 @@ def _found(mask: Value) -> Value:
     found = tracers.wrap(place, owned=False)
     count: Any = 0
 
+    def found_so_far(at_most: Dim) -> Any:
+        """The count as a size, which no check has to look at: it is never above the number of turns."""
+        return tracers.size_of(runtime_sizes.bind(runtime_sizes.integer(count), "found", at_most))
+
     def body(position: Any) -> None:
         nonlocal count
-        found[count] = position
+        found[found_so_far(total - 1)] = position
         count = count + flags[position]
 
     for_(Range(0, tracers.size_of(total), 1), body, None, ("count",), ())
-    return tracers.lift(found[:count])
+    return tracers.lift(found[: found_so_far(total)])
 
 
 _FOLDS = frozenset({"sum", "prod", "any", "all", "mean"})
@@ -201,7 +208,18 @@ def folded(name: str, array: Any, arguments: Sequence[Any], keywords: Mapping[st
 def same_mask(one: Value, other: Value) -> bool:
     """Whether two masks are one, read anew or with other names of its sizes."""
     storage = current_trace().storage
+    one, other = _as_first_named(one), _as_first_named(other)
     return one is other or (storage.same_view(one, other) and not storage.is_variable(one))
+
+
+def _as_first_named(mask: Value) -> Value:
+    """The mask before a check of its sizes gave them other names."""
+    while isinstance(op := current_trace().storage.source(mask), Op):
+        before = renamed_by(op)
+        if before is None:
+            break
+        mask = before
+    return mask
 
 
 def elementwise(ufunc: np.ufunc, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Any:

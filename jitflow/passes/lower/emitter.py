@@ -167,7 +167,7 @@ class Emitter:
         if masked:
             scope.stop = stop
             left = self.emit("subtract", stop, index)
-            scope.mask = self.emit("lanes_below", left, lanes=lanes)
+            scope.mask = self.emit("lanes_below", left, lanes=lanes, mostly=True)
         following = body(parameters)
         region = self.close([index, *parameters], following)
         types: list[Type] = [value.type for value in carried]

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Place, Tape, Tensor, Variable
 from jitflow.passes.lower.lending import lent_arrays
 
@@ -34,6 +35,8 @@ class Lifetimes:
         """What each view and load shows a part of."""
         self.lender = lent_arrays(function)
         """For each array that stays on the tape from which it is popped, the tape."""
+        self.whole: dict[Value, Value] = {}
+        """What a view shows all of, under other names of its sizes."""
         self._roots: dict[Value, Roots] = {}
         self._follow(function.region, function.region.parameters)
         self.kept: set[Value] = set()
@@ -64,6 +67,9 @@ class Lifetimes:
                 changed |= shown != self.roots(op.result)
                 self._roots[op.result] = shown
                 self.shown[op.result] = op.operands[0]
+                before = renamed_by(op)
+                if before is not None:
+                    self.whole[op.result] = self.whole.get(before, before)
                 continue
             if not op.regions or op.name == "fusion":
                 for result in op.results:

@@ -132,7 +132,7 @@ class OwningProgram(HostProgram):
         if storage is None or storage.bytes is None or len(roots) != 1:
             return None
         (root,) = roots
-        dims = dims_of(value.type)
+        dims = dims_of(self.lifetimes.whole.get(value, value).type)
         whole = contiguous(dims, storage.dtype.itemsize) == self.layouts[value]
         if not whole or product(dims) != product(storage.dims) or root in self.taken:
             return None

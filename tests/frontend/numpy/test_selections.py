@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from tests.compare import ELEMENTARY, assert_same
 from tests.frontend.interpreted import interpreted
 
@@ -53,6 +54,20 @@ def test_writing_back():
         found, expected = X * scale, X * scale
         assert_same(interpreted(powers)(found, c), powers(expected, c), ELEMENTARY)
         assert_same(found, expected)
+
+
+def shrunk(x, y, z):
+    """The three arrays come from masks of their own, so their sizes have three names."""
+    x, y, z = x[x > 0], y[y > 0], z[z > 0]
+    mask = x > y
+    return x[mask], y[mask], z[mask], x[~mask].sum(), np.flatnonzero(mask)
+
+
+def test_one_mask_is_looked_through_once():
+    arrays = [np.array(numbers) for numbers in ([1.0, 5, -2, 3], [2.0, -1, 4, 1], [-7.0, 6, 2, 9])]
+    assert_same(interpreted(shrunk)(*arrays), shrunk(*arrays))
+    text = jitflow.function(shrunk).ir(*arrays, stage="traced")
+    assert text.count(" = for ") == 4  # the arrays, and the mask that they share
 
 
 def test_masks_that_do_not_fit():

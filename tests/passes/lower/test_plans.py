@@ -20,8 +20,8 @@ from tests.gallery import compiled, example
 
 TABLE = Path(__file__).parent / "plans.txt"
 MUTATING = """
-    adi burgers cavity_flow cholesky fdtd_2d floyd_warshall gemver heat_1d insertion_sort jacobi_1d life lu seidel_2d
-    shallow_water symm syr2k syrk trmm
+    adi burgers cavity_flow cholesky fdtd_2d floyd_warshall gemver heat_1d insertion_sort jacobi_1d life lu
+    mandelbrot_shrinking seidel_2d shallow_water symm syr2k syrk trmm
 """.split()
 KINDS = ("allocations", "copies", "fills", "other launches")
 
