@@ -18,12 +18,15 @@ Function = Callable[..., Any]
 Argnums = int | Sequence[int]
 
 
-def value_and_grad(fun: Function, argnums: Argnums = 0, has_aux: bool = False, variables: Any = None) -> Function:
+def value_and_grad(
+    fun: Function, argnums: Argnums | None = None, has_aux: bool = False, variables: Any = None
+) -> Function:
     """A function that gives the value of ``fun`` and its gradient, as a pair.
 
     ``fun`` returns one real number; with ``has_aux``, a pair of it and anything else, which is handed through. The
-    gradient is by the positional argument ``argnums`` and has its structure, shapes and dtypes; by several, a tuple.
-    With ``variables``, a structure of `jitflow.Variable`, it is by what these hold, in the same structure.
+    gradient is by the positional argument ``argnums`` (the first, if nothing is said) and has its structure, shapes
+    and dtypes; by several, a tuple. With ``variables``, a structure of `jitflow.Variable`, it is by what these hold, in
+    the same structure; with both, a pair.
 
     Reverse mode (Speelpenning 1980): time and memory are a small multiple of the function's own, whatever the number of
     inputs. Loops are run backwards from values that their turns have kept.
@@ -33,7 +36,7 @@ def value_and_grad(fun: Function, argnums: Argnums = 0, has_aux: bool = False, v
     return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=True))
 
 
-def grad(fun: Function, argnums: Argnums = 0, has_aux: bool = False, variables: Any = None) -> Function:
+def grad(fun: Function, argnums: Argnums | None = None, has_aux: bool = False, variables: Any = None) -> Function:
     """A function that gives the gradient of ``fun`` alone; with ``has_aux`` the pair of it and the rest.
 
     See `value_and_grad`.
@@ -66,8 +69,10 @@ def _transformed(fun: Function, transform: Function) -> Function:
     return function(transformed)  # type: ignore[no-any-return]
 
 
-def _reverse(argnums: Argnums, has_aux: bool, variables: Any, with_value: bool) -> Function:
+def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value: bool) -> Function:
     """The transformation of `grad` and `value_and_grad`."""
+    by_arguments = variables is None or argnums is not None
+    chosen: Argnums = 0 if argnums is None else argnums if isinstance(argnums, int) else tuple(argnums)
 
     def split(result: Any) -> tuple[Any, Any]:
         if not has_aux:
@@ -79,12 +84,14 @@ def _reverse(argnums: Argnums, has_aux: bool, variables: Any, with_value: bool) 
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         from jitflow.frontend import derivatives
 
-        numbers = derivatives.check_argnums(argnums, len(args))
-        traced = derivatives.trace_function(fun, args, kwargs, numbers, split)
-        seed = derivatives.one_like(traced)
-        (value, aux), gradients = derivatives.reverse(traced, [seed], [])
-        found = derivatives.in_structure(traced, gradients)
-        gradient = found[0] if isinstance(argnums, int) else tuple(found)
+        numbers = derivatives.check_argnums(chosen, len(args)) if by_arguments else ()
+        held = derivatives.variables_in([] if variables is None else variables)
+        traced = derivatives.trace_function(fun, args, kwargs, numbers, split, held.items)
+        (value, aux), found, by_variables = derivatives.reverse(traced, [derivatives.one_like(traced)])
+        gradients = derivatives.in_structure(traced, found)
+        gradient: Any = gradients[0] if by_arguments and isinstance(chosen, int) else tuple(gradients)
+        if variables is not None:
+            gradient = (gradient, held.rebuild(by_variables)) if by_arguments else held.rebuild(by_variables)
         if not with_value:
             return (gradient, aux) if has_aux else gradient
         return ((value, aux) if has_aux else value), gradient

@@ -22,9 +22,20 @@ from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Region, Value
-from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.ir.types import Place, Scalar, Tensor, Variable
+from jitflow.runtime import variable as outside
 
-__all__ = ["Traced", "check_argnums", "forward", "in_structure", "one_like", "reverse", "stop", "trace_function"]
+__all__ = [
+    "Traced",
+    "check_argnums",
+    "forward",
+    "in_structure",
+    "one_like",
+    "reverse",
+    "stop",
+    "trace_function",
+    "variables_in",
+]
 
 Function = Callable[..., Any]
 
@@ -42,6 +53,8 @@ class Traced:
     """For each leaf of the result the value that the region yields; None for what is no number or array."""
     outputs: int
     """How many of the first values yielded are differentiated."""
+    variables: tuple[Value, ...] = ()
+    """The memory of the variables that are differentiated by."""
 
 
 def check_argnums(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
@@ -60,7 +73,7 @@ def check_argnums(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
 
 def trace_function(
     fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any], numbers: Sequence[int],
-    split: Callable[[Any], tuple[Any, Any]],
+    split: Callable[[Any], tuple[Any, Any]], variables: Sequence[Any] = (),
 ) -> Traced:  # fmt: skip
     """Trace ``fn`` with the arguments ``numbers`` as inputs of its own.
 
@@ -70,6 +83,8 @@ def trace_function(
     chosen = tuple(flatten(_own_containers(args[number])) for number in numbers)
     inputs = [_input(item) for leaves in chosen for item in leaves.items]
     parameters = [Value(value.type, value.name) for value in inputs]
+    # From now on the variables are memory, and the region reads them from there: what was read before is a constant.
+    memory = [trace.storage.place(_variable(variable)._value) for variable in variables]
     yielded: list[Value] = []
     with trace.region() as scope:
         own = iter([_own(parameter) for parameter in parameters])
@@ -93,22 +108,28 @@ def trace_function(
             positions.append(len(yielded))
             yielded.append(tracers.lift(item))
     region = scope.close(parameters, yielded)
-    return Traced(region, tuple(inputs), chosen, result, tuple(positions), outputs)
+    return Traced(region, tuple(inputs), chosen, result, tuple(positions), outputs, tuple(memory))
 
 
-def reverse(traced: Traced, cotangents: Sequence[Value], variables: Sequence[Value]) -> tuple[Any, list[Any]]:
-    """The function's result, as `trace_function` split it, and the gradients by its inputs and by variables."""
+def reverse(traced: Traced, cotangents: Sequence[Value]) -> tuple[Any, list[Any], list[Any]]:
+    """The function's result, as `trace_function` split it, and the gradients by its inputs and by the variables."""
     types = [outside_type(value.type) for value in traced.region.yielded]
     gradients = [
         *(value.type for value in traced.inputs),
-        *(Tensor(values.dtype_of_value(value), dims_of(value.type)) for value in variables),
+        *map(_contents, traced.variables),
     ]
     found = current_trace().add(
-        "vjp", *traced.inputs, *cotangents, *variables, types=[*types, *gradients], regions=(traced.region,),
-        inputs=len(traced.inputs), outputs=traced.outputs,
+        "vjp", *traced.inputs, *cotangents, *traced.variables, types=[*types, *gradients], regions=(traced.region,),
+        inputs=len(traced.inputs), outputs=traced.outputs, variables=len(traced.variables),
     )  # fmt: skip
-    made = [_made(value) for value in found]
-    return _result(traced, made), made[len(types) :]
+    made = [*map(_made, found)]
+    results, arrived = made[: len(types)], made[len(types) :]
+    return _result(traced, results), arrived[: len(traced.inputs)], arrived[len(traced.inputs) :]
+
+
+def _contents(memory: Value) -> Tensor:
+    assert isinstance(memory.type, Variable | Place)
+    return Tensor(memory.type.dtype, memory.type.dims)
 
 
 def forward(traced: Traced, tangents: Sequence[Value]) -> tuple[Any, list[Any]]:
@@ -163,6 +184,27 @@ def _no_number(item: Any) -> UserTypeError:
         found=type(item).__name__,
         mend="return a number; with has_aux=True, a pair of it and whatever else there is",
     )
+
+
+def variables_in(structure: Any) -> Leaves:
+    """A structure of variables taken apart."""
+    return flatten(_own_containers(structure))
+
+
+def _variable(item: Any) -> tracers.VariableTracer:
+    if type(item) is outside.Variable:
+        item = current_trace().variable(item)
+    if not isinstance(item, tracers.VariableTracer):
+        raise located(
+            UserTypeError(
+                "a gradient by something that is no variable",
+                found=type(item).__name__,
+                expected="a structure of variables, such as jitflow.variables(model)",
+            )
+        )
+    if item.dtype.kind not in "fc":
+        raise located(UserTypeError("a gradient by a variable that holds no floats", found=f"dtype {item.dtype}"))
+    return item
 
 
 def _own_containers(thing: Any) -> Any:

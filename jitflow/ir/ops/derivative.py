@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jitflow.ir.core import Attributes, OpDef
+from jitflow.ir.core import Attributes, Effect, OpDef
 from jitflow.ir.types import Type
 
 __all__ = ["DERIVATIVE_NAMES", "DERIVATIVE_OPS"]
@@ -20,6 +20,12 @@ def _infer_same(operands: Sequence[Type], attributes: Attributes) -> tuple[Type,
     return (operand,)
 
 
+def _touches(attributes: Attributes) -> tuple[Effect, ...]:
+    """Variables that are differentiated by count as written, so that reads inside the region stay reads of them."""
+    first = attributes["inputs"] + attributes["outputs"]
+    return tuple(Effect("writes", first + number) for number in range(attributes.get("variables", 0)))
+
+
 def _only_traced(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     return operands[0]
 
@@ -27,9 +33,10 @@ def _only_traced(operands: Sequence[Any], attributes: Attributes, types: Sequenc
 DERIVATIVE_OPS = [
     OpDef(
         "vjp", "reverse mode. Operands: ``inputs`` values to differentiate by, which the region takes; a cotangent for "
-        "each of the first ``outputs`` values that the region yields; variables to differentiate by, at what they hold "
-        "before. Results: what the region yields, then the gradient by each input and each variable", "tensor", None,
-        None, attributes=("inputs", "outputs"), regions=1,
+        "each of the first ``outputs`` values that the region yields; ``variables`` variables to differentiate by, at "
+        "what they hold before. Results: what the region yields, then the gradient by each input and variable",
+        "tensor", None, None, effects=_touches,
+        attributes=("inputs", "outputs", "variables"), regions=1,
     ),
     OpDef(
         "jvp", "forward mode. Operands: ``inputs`` values to differentiate by, which the region takes, and a tangent "

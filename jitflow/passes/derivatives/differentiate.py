@@ -102,22 +102,26 @@ class _Differentiation:
         region = sink_loads(region, self.effects)
         self.producers.update({result: inner for inner in walk(region) for result in inner.results})
         outer = Level(region, known)
-        activity = Activity(region, self.effects, (*region.parameters, *variables), region.yielded[:outputs])
+        memory = [root for variable in variables for root in self.effects.places(variable)]
+        activity = Activity(region, self.effects, (*region.parameters, *memory), region.yielded[:outputs])
         keeping = Keeping(self.effects, _written(region, self.effects))
         sweep = Sweep(Reversal(activity, keeping, self.producers, self.fresh), outer)
         m = sweep.m
         m.builder.loc = op.loc
-        for variable in variables:
-            if sweep.is_active(variable):
-                sweep.accumulate(variable)
+        for variable in filter(sweep.is_active, memory):
+            sweep.accumulate(variable)
         for value, seed in zip(region.yielded, seeds, strict=False):
             sweep.contribute(value, seed)
         sweep.run(region)
         m.builder.loc = op.loc
         results = op.results[len(region.yielded) :]
+        arrived = [
+            *map(sweep.cotangent, region.parameters),
+            *(m("load", sweep.shadow(place)) if sweep.is_active(place) else None for place in variables),
+        ]
         gradients = [
-            m.converted(zeros_where_none(m, sweep.cotangent(value), result.type), result.type)
-            for value, result in zip((*region.parameters, *variables), results, strict=True)
+            m.converted(zeros_where_none(m, cotangent, result.type), result.type)
+            for cotangent, result in zip(arrived, results, strict=True)
         ]
         forward = keeping.rebuilt(region)
         ops = [*forward.body, *m.builder.ops]
