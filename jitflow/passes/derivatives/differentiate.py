@@ -28,6 +28,7 @@ from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.reverse import Reversal, Sweep, zeros_where_none
+from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
 from jitflow.passes.promote import promote
 from jitflow.passes.simplify import simplify
@@ -104,8 +105,9 @@ class _Differentiation:
         outer = Level(region, known)
         memory = [root for variable in variables for root in self.effects.places(variable)]
         activity = Activity(region, self.effects, (*region.parameters, *memory), region.yielded[:outputs])
-        keeping = Keeping(self.effects, _written(region, self.effects))
-        sweep = Sweep(Reversal(activity, keeping, self.producers, self.fresh), outer)
+        shadows = Shadows(region, activity, self.producers)
+        keeping = Keeping(self.effects, _written(region, self.effects), shadows)
+        sweep = Sweep(Reversal(activity, keeping, shadows, self.producers, self.fresh), outer)
         m = sweep.m
         m.builder.loc = op.loc
         for variable in filter(sweep.is_active, memory):
@@ -124,7 +126,7 @@ class _Differentiation:
             for cotangent, result in zip(arrived, results, strict=True)
         ]
         forward = keeping.rebuilt(region)
-        ops = [*forward.body, *m.builder.ops]
+        ops = [*shadows.outside(), *forward.body, *m.builder.ops]
         return self.inlined(op, ops, (*forward.yielded, *gradients), inputs, known, values)
 
     def inlined(

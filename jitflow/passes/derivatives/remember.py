@@ -26,6 +26,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects, is_pure
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
 from jitflow.passes.derivatives.notation import Notation
+from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
 
 __all__ = ["Keeping", "Level", "Turns"]
@@ -106,8 +107,9 @@ class _Slot:
 class Keeping:
     """What is kept of a forward sweep, and the ops that do it."""
 
-    def __init__(self, effects: Effects, written: frozenset[Value]) -> None:
+    def __init__(self, effects: Effects, written: frozenset[Value], shadows: Shadows) -> None:
         self.effects = effects
+        self.shadows = shadows
         self.written = written
         self.before: dict[Op, list[Op]] = {}
         self.after: dict[Value, list[Op]] = {}
@@ -253,8 +255,10 @@ class Keeping:
             ops += self.after.get(parameter, ())
         for op in region.ops:
             ops += self.before.get(op, ())
-            ops.append(self._rebuilt(op))
+            ops += self.shadows.ahead_of(op)
+            ops.append(self.shadows.extended(op, self._rebuilt(op)))
             for result in op.results:
+                ops += self.shadows.making.get(result, ())
                 ops += self.after.get(result, ())
         return Region(region.parameters, tuple(ops))
 

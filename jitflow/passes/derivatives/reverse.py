@@ -25,6 +25,7 @@ from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable, rank
 from jitflow.passes.derivatives.partials import PARTIALS, Factor
 from jitflow.passes.derivatives.remember import Keeping, Level
+from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.transposes import TRANSPOSES, Part
 
 __all__ = ["CHOOSING", "Reversal", "Sweep", "active_outside", "zeros_where_none"]
@@ -39,6 +40,7 @@ class Reversal:
 
     activity: Activity
     keeping: Keeping
+    shadows: Shadows
     producers: dict[Value, Op]
     fresh: Callable[[str], str]
     masked: set[Value] = field(default_factory=set)
@@ -85,7 +87,7 @@ class Sweep:
             if value in sweep.accumulators:
                 return sweep.accumulators[value]
             sweep = sweep.outer
-        return None
+        return self.reversal.shadows.early.get(value)
 
     def accumulate(self, value: Value) -> Value:
         """The accumulator of a value or variable, made here if there is none."""
@@ -167,12 +169,10 @@ class Sweep:
             return known
         if isinstance(place.type, Variable):
             return self.accumulate(place)
-        op = self.reversal.producers.get(place)
-        if op is None or "view" not in op.definition.traits:
-            raise UserNotImplementedError(
-                "the gradient of an array that different paths of the program show by one name",
-                mend="copy it where the paths part: u = u.copy()",
-            )
+        handed_on = self.reversal.shadows.of.get(place)
+        if handed_on is not None:
+            return handed_on
+        op = self.reversal.producers[place]
         return self.m(op.name, self.shadow(op.operands[0]), **dict(op.attributes))
 
     def load(self, op: Op) -> None:
@@ -201,7 +201,7 @@ class Sweep:
         raise no_rule(op)
 
     def variable(self, op: Op) -> None:
-        shadow = self.accumulators.get(op.result)
+        shadow = self.accumulator(op.result)
         if shadow is not None and self.is_active(op.operands[0]):
             self.contribute(op.operands[0], self.m("load", shadow))
 

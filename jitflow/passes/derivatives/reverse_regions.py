@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jitflow.ir.core import Op, Region, Value, clone_op, walk
-from jitflow.ir.dims import Dim, maximum, symbol
+from jitflow.ir.dims import Dim, maximum, symbol, symbols
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
+from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of, map_dims
 from jitflow.passes.derivatives.notation import dtype_of
 from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.reverse import CHOOSING, Sweep, active_outside, zeros_where_none
+from jitflow.passes.derivatives.shadows import handed_on, sources
 
 __all__ = ["REGIONS"]
 
@@ -87,16 +88,21 @@ def _loop(
     arrays, numbers = active_outside(sweep, op)
     carried = [number for number, value in enumerate(parameters) if sweep.is_active(value) and _is_value(value)]
     starts = [
-        zeros_where_none(m, sweep.cotangent(op.results[number]), _plain(parameters[number])) for number in carried
+        zeros_where_none(m, sweep.cotangent(op.results[number]), _plain(op.results[number])) for number in carried
     ]
     before = [zeros_where_none(m, sweep.cotangent(value), _number(value)) for value in numbers]
     for array in arrays:
         sweep.accumulate(array)
     inner = Sweep(sweep.reversal, Level(body, sweep.level.known, op, sweep.level, turns), sweep)
     turn = symbol(sweep.reversal.fresh("back"))
-    taken = [Value(_plain(parameters[number])) for number in carried]
+    taken = [Value(_arriving(sweep, parameters[number])) for number in carried]
     totals = [Value(_number(value)) for value in numbers]
     inner.cotangents.update(zip(numbers, totals, strict=True))
+    places = handed_on(op, sweep.reversal.activity)
+    shadows = [sweep.shadow(op.results[number]) for number in places]
+    given = {number: Value(op.results[number].type) for number in places}
+    for number, source in zip(places, sources(op, places), strict=True):
+        inner.accumulators[parameters[source]] = given[number]
     masked = any(inside.name in CHOOSING for inside in walk(body)) or not sweep.reversal.masked.isdisjoint(starts)
     for number, cotangent in zip(carried, taken, strict=True):
         inner.contribute(body.yielded[number], cotangent, masked)
@@ -105,6 +111,7 @@ def _loop(
     yielded = [
         *(zeros_where_none(inner.m, inner.cotangent(value), _plain(value)) for value in own),
         *(zeros_where_none(inner.m, inner.cotangents.get(value), _number(value)) for value in numbers),
+        *(inner.accumulators[parameters[number]] for number in places),
     ]
     sizes: dict[str, Dim] = {}
     back = Value(Index(turn))
@@ -112,12 +119,13 @@ def _loop(
         forward, at = position
         assert isinstance(forward.type, Index)
         sizes[str(forward.type.dim)] = at(turn)
-    region = _closed(inner, (back, *taken, *totals), yielded, sizes)
+    region = _closed(inner, (back, *taken, *totals, *given.values()), yielded, sizes)
     found = m.add(
-        "for", m.size(0), m.size(turns.count), m.size(1), *starts, *before,
-        types=[*(value.type for value in taken), *(value.type for value in totals)], regions=(region,),
+        "for", m.size(0), m.size(turns.count), m.size(1), *starts, *before, *shadows,
+        types=[*(_arriving(sweep, parameters[number]) for number in carried), *(value.type for value in (*totals, *given.values()))],
+        regions=(region,),
     )  # fmt: skip
-    for value, total in zip(numbers, found[len(carried) :], strict=True):
+    for value, total in zip(numbers, found[len(carried) :], strict=False):
         sweep.cotangents[value] = total
     for number, cotangent in zip(carried, found, strict=False):
         sweep.contribute(initial[number], cotangent)
@@ -157,6 +165,17 @@ def _number(value: Value) -> Type:
 def _plain(value: Value) -> Type:
     """The type of the cotangent of a number or array."""
     return Tensor(dtype_of(value), dims_of(value.type)) if dims_of(value.type) else Scalar(dtype_of(value))
+
+
+def _arriving(sweep: Sweep, value: Value) -> Type:
+    """The type of a cotangent that flows round a loop; sizes that differ from turn to turn have names of their own."""
+    kind = _plain(value)
+    fresh = sweep.reversal.fresh
+
+    def outside(dim: Dim) -> Dim:
+        return dim if sweep.level.known.issuperset(symbols(dim)) else symbol(fresh("size"))
+
+    return map_dims(kind, outside)
 
 
 REGIONS: dict[str, Callable[[Sweep, Op], None]] = {"if": _branch, "for": _for, "while": _while}
