@@ -3,9 +3,10 @@
 Three places need one: a result that is a view of a number (``np.ones(n)``), an operand of a library call that is, and
 a reshape of memory that has gaps, for which NumPy copies too. At the edges of a region there is a fourth: tensors that
 flow into it or out of it lie in C order from the start of their memory on, so that one layout serves every turn and
-both branches. Relies on the layout classes of the parameters, which stand in the function's attribute ``layouts``;
-computed arrays are taken to be in C order (`lower` keeps them so where they are reshaped). Everything else about
-layouts is decided in `lower`.
+both branches. What is pushed onto a tape is copied anyway, unless a kernel writes it there: as an op the copy may be
+part of a kernel that reads the array as well. Relies on the layout classes of the parameters, which stand in the
+function's attribute ``layouts``; computed arrays are taken to be in C order (`lower` keeps them so where they are
+reshaped). Everything else about layouts is decided in `lower`.
 
     %0: f32[n, m] = broadcast 1.0          %0: f32[n, m] = broadcast 1.0
     yield %0                         ->    %1: f32[n, m] = copy %0
@@ -44,6 +45,8 @@ class _Materializing:
             else:
                 self._note_flowing(parameter)
         self.of_number: set[Value] = set()
+        self.computed: set[Value] = set()
+        """What kernels of the present region compute."""
         self.renamed: dict[Value, Value] = {}
         self.builder = Builder()
 
@@ -64,7 +67,11 @@ class _Materializing:
         elif op.regions:
             self._visit_regions(op, operands)
             return
-        elif not op.definition.traits & {"elementwise", "reduction"}:
+        elif op.definition.traits & {"elementwise", "reduction"}:
+            self.computed.update(op.results)
+        elif op.name == "push":
+            operands = [operands[0], self._pushed(operands[1])]
+        else:
             operands = [self._in_memory(operand) for operand in operands]
         changed = any(new is not old for new, old in zip(operands, op.operands, strict=True))
         new = clone_op(op, self.renamed, operands=operands) if changed else op
@@ -79,13 +86,15 @@ class _Materializing:
             self._note_flowing(result)
 
     def _region(self, region: Region) -> Region:
-        outer, self.builder = self.builder, Builder()
+        outer, self.builder = (self.builder, self.computed), Builder()
+        self.computed = set()
         for parameter in region.parameters:
             self._note_flowing(parameter)
         for op in region.body:
             self._visit(op)
         yielded = [self._at_edge(self.renamed.get(value, value)) for value in region.yielded]
-        inner, self.builder = self.builder.region(region.parameters, yielded), outer
+        inner = self.builder.region(region.parameters, yielded)
+        self.builder, self.computed = outer
         return inner
 
     def _at_edge(self, value: Value) -> Value:
@@ -129,6 +138,12 @@ class _Materializing:
             return False
         layout = self.layouts.get(operand)
         return layout is None or view_layout(op, layout, operand.type.dtype.itemsize) is None
+
+    def _pushed(self, value: Value) -> Value:
+        """The value as a kernel computes it for the tape; numbers go there as they are."""
+        if not isinstance(value.type, Tensor) or not value.type.rank or value in self.computed:
+            return value
+        return self._copy(value)
 
     def _in_memory(self, value: Value) -> Value:
         return self._copy(value) if value in self.of_number else value

@@ -16,6 +16,7 @@ from jitflow.ir.verifier import verify
 from jitflow.passes.lower import GPU, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, STORAGE_PIPELINE, run_passes
 from jitflow.runtime.pool import memory_stats
+from tests.execute import Compiled
 from tests.passes.lower.whole import RANGE, check, compiled, fails
 
 RANDOM = np.random.default_rng(0)
@@ -182,9 +183,7 @@ def test_arrays_whose_sizes_change() -> None:
     code = check(ARRAYS, (x, 12), (x, 0), (x, 1), (RANDOM.standard_normal(3000), 40), (x[:0], 5), exact=False)
     names = [op.name for op in walk(code.lowered.host.region)]
     assert names.count("extend") == names.count("retract") == names.count("clear") == 1
-    in_loops = [op for loop in code.lowered.host.region.body for region in loop.regions for op in region.body]
-    launched = [op.attributes["kernel"] for op in in_loops if op.name == "launch"]
-    assert launched == ["kernel_0", "kernel_1", "kernel_2", "kernel_3"], "no copy: the kernel writes onto the tape"
+    assert launches_in_loops(code) == ["kernel_0", "kernel_1", "kernel_2", "kernel_3"], "nothing is copied"
 
 
 STAYING = """
@@ -208,6 +207,46 @@ func @staying(%x: c64[n], %y: c64[n]) {
 def test_what_is_popped_outlives_a_push_and_the_program() -> None:
     x, y = (RANDOM.standard_normal((2, 5)).astype("c8") for _ in range(2))
     check(STAYING, (x[0], y[1]), (x[0, :0], y[1, :0]))
+
+
+SAVING = f"""
+func @saving(%v: var f64[n], %x: f64[n], %turns: int) {{
+  {RANGE}
+  %rounds: index[rounds] = to_index %turns {{binds="rounds"}}
+  %t: tape f64 = tape {{dtype=f64}}
+  %u: tape f64 = tape {{dtype=f64}}
+  %last: f64[n] = for %zero, %rounds, %one, %x (%i: index[i], %a: f64[n]) {{
+    push %t, %a
+    %b: f64[n] = sin %a
+    %c: f64[n] = add %b, %x
+    %before: f64[n] = load %v
+    push %u, %before
+    %square: f64[n] = multiply %before, %before
+    store %v, %square
+    yield %c
+  }}
+  %sum: f64[n] = for %zero, %rounds, %one, %last (%p: index[p], %s: f64[n]) {{
+    %d: f64[n] = pop %t
+    %e: f64[n] = subtract %d, %s
+    %again: f64[n] = pop %u
+    store %v, %again
+    yield %e
+  }}
+  yield %sum
+}}
+"""
+
+
+def test_saving_is_part_of_the_kernel_that_reads_or_replaces_an_array() -> None:
+    x = RANDOM.standard_normal(50)
+    code = check(SAVING, (x / 4, x, 5), (x[:0], x[:0], 3), (x[:2], x[:2], 0), exact=False)
+    assert launches_in_loops(code) == ["kernel_0", "kernel_1", "copy_3", "kernel_2"]
+
+
+def launches_in_loops(code: Compiled) -> list[str]:
+    """The kernels that the outermost loops of a program launch."""
+    ops = [op for loop in code.lowered.host.region.body for region in loop.regions for op in region.body]
+    return [op.attributes["kernel"] for op in ops if op.name == "launch"]
 
 
 TOGETHER = """
