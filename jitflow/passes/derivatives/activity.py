@@ -12,7 +12,7 @@ from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Place, Variable
 from jitflow.passes.derivatives.notation import is_differentiable
-from jitflow.passes.derivatives.partials import CONSTANT
+from jitflow.passes.derivatives.partials import is_constant
 
 __all__ = ["Activity", "is_storage"]
 
@@ -40,7 +40,7 @@ class Activity:
     def _edges(self, region: Region) -> Iterator[Edge]:
         """From where to where a small change goes."""
         for op in walk(region):
-            if op.name in CONSTANT:
+            if is_constant(op):
                 continue
             if op.name == "load":
                 yield from ((root, op.result) for root in self.roots(op.operands[0]))

@@ -6,7 +6,7 @@ and a rank-0 value may stand beside arrays, as the elementwise ops have it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitflow.ir.core import Builder, Region, Value
@@ -37,8 +37,18 @@ def rank(value: Value) -> int:
 class Notation:
     """Appends ops to a builder."""
 
-    def __init__(self, builder: Builder | None = None) -> None:
+    def __init__(self, builder: Builder | None = None, fresh: Callable[[str], str] | None = None) -> None:
         self.builder = Builder() if builder is None else builder
+        self._fresh = fresh
+
+    def fresh(self, name: str) -> str:
+        """A size name that is not taken, like ``name``."""
+        assert self._fresh is not None, "expected a notation that can name sizes"
+        return self._fresh(name)
+
+    def inside(self) -> Notation:
+        """What writes a region of an op that comes next."""
+        return Notation(Builder(loc=self.builder.loc), self._fresh)
 
     def __call__(self, name: str, *operands: Value | complex, **attributes: Any) -> Value:
         """An op with one result."""

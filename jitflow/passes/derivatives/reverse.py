@@ -10,7 +10,7 @@ from it, and views of the variable are the same views of the shadow.
     %y = load %p        ->     store %p', load %p' + cotangent of %y
 
 ``where`` never leaks: what comes from the arm not taken is a zero, and behind one a product is a zero where the
-cotangent is, though its factor be infinite (`Sweep.product`).
+cotangent is, though its factor be infinite (`factors.scaled`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.types import Type, Variable, dims_of
 from jitflow.passes.derivatives.activity import Activity
-from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable, rank
-from jitflow.passes.derivatives.partials import PARTIALS, Factor
+from jitflow.passes.derivatives.factors import scaled
+from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable
+from jitflow.passes.derivatives.partials import PARTIALS
+from jitflow.passes.derivatives.reductions import WEIGHTS, spread
 from jitflow.passes.derivatives.remember import Keeping, Level
+from jitflow.passes.derivatives.rules import Part
 from jitflow.passes.derivatives.shadows import Shadows
-from jitflow.passes.derivatives.transposes import TRANSPOSES, Part
+from jitflow.passes.derivatives.transposes import TRANSPOSES
 
 __all__ = ["CHOOSING", "Reversal", "Sweep", "active_outside", "zeros_where_none"]
 
@@ -54,7 +57,7 @@ class Sweep:
         self.reversal = reversal
         self.level = level
         self.outer = outer
-        self.m = Notation(Builder())
+        self.m = Notation(Builder(), reversal.fresh)
         self.cotangents: dict[Value, Value] = {}
         self.accumulators: dict[Value, Value] = {}
 
@@ -138,27 +141,16 @@ class Sweep:
             (cotangent,) = cotangents
             assert cotangent is not None
             factors = PARTIALS[op.name](self.m, op)
-            arriving = [self.product(cotangent, factor, masked) for factor in factors]
+            arriving = [scaled(self.m, cotangent, factor, adjoint=True, masked=masked) for factor in factors]
+        elif op.name in WEIGHTS:
+            (cotangent,) = cotangents
+            assert cotangent is not None
+            weight = WEIGHTS[op.name](self.m, op)
+            arriving = [scaled(self.m, spread(self.m, cotangent, op), weight, adjoint=True, masked=masked)]
         else:
             raise no_rule(op)
         for operand, what in zip(op.operands, arriving, strict=True):
             self.contribute(operand, what, masked)
-
-    def product(self, cotangent: Value, factor: Factor, masked: bool) -> Value | None:
-        """The cotangent times the conjugate of a factor; zero where the cotangent is, if it may be ``masked``."""
-        if factor is None:
-            return None
-        if isinstance(factor, int):
-            return cotangent if factor == 1 else self.m("negative", cotangent)
-        if dtype_of(factor).is_complex:
-            factor = self.m("conjugate", factor)
-        found = self.m("multiply", cotangent, factor)
-        if not masked:
-            return found
-        arrives = self.m("not_equal", cotangent, 0)
-        if rank(found) and not rank(arrives):
-            arrives = self.m("broadcast", arrives, dims=dims_of(found.type), axes=())
-        return self.m("select", arrives, found, self.m.number(0, dtype_of(found)))
 
     # -- storage
 

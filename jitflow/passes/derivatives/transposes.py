@@ -1,31 +1,22 @@
 """The reverse rules of ops that are not elementwise, or whose operands are treated each in its own way.
 
-A rule takes the cotangents of an op's results, None where a result does not matter, and gives for each operand what
-arrives there: a cotangent, None, or a `Part`, which knows how to add itself to the cotangent of a larger array without
-making one as large.
+Views and products are here, the rest in rooms of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
+from jitflow.passes.derivatives import accumulations, complex_numbers
+from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.passes.derivatives.reductions import spread
+from jitflow.passes.derivatives.rules import Arriving, Change, Part, Transpose, given
 
-__all__ = ["LINEAR", "TRANSPOSES", "Arriving", "Part", "Transpose"]
+__all__ = ["LINEAR", "TRANSPOSES"]
 
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """What arrives at some elements of an operand: ``add_to(m, place)`` adds it to storage of the operand's type."""
-
-    add_to: Callable[[Notation, Value], None]
-
-
-Arriving = Value | Part | None
-Transpose = Callable[[Notation, Op, Sequence[Value | None]], Sequence[Arriving]]
 
 LINEAR = frozenset(
     "reshape transpose slice broadcast diagonal concatenate reduce_add accumulate_add cast copy conjugate real imag "
@@ -34,29 +25,23 @@ LINEAR = frozenset(
 """Ops whose tangent is the same op of the tangents of their operands (of the first, for ``gather``)."""
 
 
-def _given(cotangents: Sequence[Value | None]) -> Value:
-    (cotangent,) = cotangents
-    assert cotangent is not None
-    return cotangent
-
-
-def _reshape(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
+def _reshape(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     dims = dims_of(op.operands[0].type)
-    return (m("reshape", _given(cotangents), dims=dims, **_assumed(op)),)
+    return (m("reshape", given(cotangents), dims=dims, **_assumed(op)),)
 
 
 def _assumed(op: Op) -> dict[str, bool]:
     return {"assumed": True} if op.attributes.get("assumed") else {}
 
 
-def _transpose(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
+def _transpose(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     axes = op.attributes["axes"]
-    return (m("transpose", _given(cotangents), axes=tuple(axes.index(axis) for axis in range(len(axes)))),)
+    return (m("transpose", given(cotangents), axes=tuple(axes.index(axis) for axis in range(len(axes)))),)
 
 
-def _broadcast(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
+def _broadcast(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     source, dims, axes = dims_of(op.operands[0].type), op.attributes["dims"], op.attributes["axes"]
-    cotangent = _given(cotangents)
+    cotangent = given(cotangents)
     kept = {axis for axis, dim in zip(axes, source, strict=True) if dim == dims[axis] or dim != 1}
     repeated = tuple(axis for axis in range(len(dims)) if axis not in kept)
     if repeated:
@@ -66,9 +51,9 @@ def _broadcast(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Seque
     return (m.named(cotangent, source),)
 
 
-def _part(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
+def _part(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     """Views that show a part of the elements: `slice`, `diagonal`."""
-    cotangent = _given(cotangents)
+    cotangent = given(cotangents)
 
     def add_to(m: Notation, place: Value) -> None:
         m.increase(m(op.name, place, **dict(op.attributes)), cotangent)
@@ -76,8 +61,8 @@ def _part(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[A
     return (Part(add_to),)
 
 
-def _gather(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
-    cotangent, (_, *indices) = _given(cotangents), op.operands
+def _gather(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    cotangent, (_, *indices) = given(cotangents), op.operands
 
     def add_to(m: Notation, place: Value) -> None:
         m.add("scatter", place, *indices, cotangent, axis=op.attributes["axis"], combine="add")
@@ -85,8 +70,8 @@ def _gather(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence
     return (Part(add_to), *(None for _ in indices))
 
 
-def _concatenate(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
-    cotangent, axis = _given(cotangents), op.attributes["axis"]
+def _concatenate(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    cotangent, axis = given(cotangents), op.attributes["axis"]
     parts: list[Arriving] = []
     start = 0 * dims_of(op.result.type)[axis]
     for operand in op.operands:
@@ -97,18 +82,12 @@ def _concatenate(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Seq
     return parts
 
 
-def _spread(m: Notation, cotangent: Value, op: Op) -> Value:
-    """A cotangent of a reduction's result, repeated along the axes that it folded."""
-    dims, axes = dims_of(op.operands[0].type), op.attributes["axes"]
-    return m("broadcast", cotangent, dims=dims, axes=tuple(axis for axis in range(len(dims)) if axis not in axes))
+def _reduce_add(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    return (spread(m, given(cotangents), op),)
 
 
-def _reduce_add(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
-    return (_spread(m, _given(cotangents), op),)
-
-
-def _matmul(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
-    (left, right), cotangent = op.operands, _given(cotangents)
+def _matmul(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    (left, right), cotangent = op.operands, given(cotangents)
     return m("matmul", cotangent, _adjoint(m, right)), m("matmul", _adjoint(m, left), cotangent)
 
 
@@ -119,16 +98,13 @@ def _adjoint(m: Notation, matrix: Value) -> Value:
     return m("conjugate", transposed) if dtype_of(matrix).is_complex else transposed
 
 
-def _cast(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
-    return (m.cast(_given(cotangents), dtype_of(op.operands[0])),)
+def _cast(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    return (m.cast(given(cotangents), dtype_of(op.operands[0])),)
 
 
-def _select(m: Notation, op: Op, cotangents: Sequence[Value | None]) -> Sequence[Arriving]:
-    condition, cotangent = op.operands[0], _given(cotangents)
-    if rank(condition) and not rank(cotangent):
-        cotangent = m("broadcast", cotangent, dims=dims_of(condition.type), axes=())
-    zero = m.number(0, dtype_of(cotangent))
-    return None, m("select", condition, cotangent, zero), m("select", condition, zero, cotangent)
+def _select(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    condition, cotangent = op.operands[0], given(cotangents)
+    return None, where(m, condition, cotangent, 0), where(m, condition, 0, cotangent)
 
 
 TRANSPOSES: dict[str, Transpose] = {
@@ -143,4 +119,6 @@ TRANSPOSES: dict[str, Transpose] = {
     "matmul": _matmul,
     "cast": _cast,
     "select": _select,
+    **accumulations.TRANSPOSES,
+    **complex_numbers.TRANSPOSES,
 }

@@ -1,0 +1,67 @@
+"""Numerical differentiation in extended precision, which derivative rules are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["close", "gradient", "weighted", "weights"]
+
+STEP = 1e-6
+
+
+def gradient(function: Callable[..., Any], arguments: tuple[Any, ...], position: int = 0) -> Any:
+    """The gradient of a real function by one argument: central differences in 80 bits, good to some 12 digits.
+
+    That by a complex number is ``df/dx + i df/dy``.
+    """
+    wide = [_wide(argument) for argument in arguments]
+    point = wide[position]
+    result = np.zeros_like(point)
+    directions = (1, 1j) if np.iscomplexobj(point) else (1,)
+    for place in np.ndindex(point.shape):
+        for direction in directions:
+            ends = []
+            for sign in (1, -1):
+                moved = point.copy()
+                moved[place] += sign * direction * STEP * max(1, abs(moved[place]))
+                with np.errstate(all="ignore"):
+                    ends.append(function(*(moved if number == position else item for number, item in enumerate(wide))))
+            length = 2 * STEP * max(1, abs(point[place]))
+            result[place] += direction * (ends[0] - ends[1]) / np.longdouble(length)
+    return result
+
+
+def _wide(argument: Any) -> Any:
+    array = np.asarray(argument)
+    if array.dtype.kind not in "fc":
+        return argument
+    return array.astype(np.clongdouble if array.dtype.kind == "c" else np.longdouble)
+
+
+def weights(result: Any) -> Any:
+    """Numbers of all sizes and signs to weigh results with, so that none of them cancels another."""
+    random = np.random.default_rng(7)
+    drawn = random.normal(size=np.shape(result))
+    return drawn + 1j * random.normal(size=np.shape(result)) if np.iscomplexobj(result) else drawn
+
+
+def weighted(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The real number that ``function`` becomes when its result is weighed: what gradients are taken of."""
+    with np.errstate(all="ignore"):
+        found = weights(function(*arguments)).conj()
+    if np.iscomplexobj(found):
+        return lambda *arguments: np.sum(np.real(function(*arguments) * found))
+    return lambda *arguments: np.sum(function(*arguments) * found)
+
+
+def close(found: Any, expected: Any, digits: int = 9) -> bool:
+    """Whether all numbers agree to so many digits of the largest one around, and are nan where the others are."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if found.shape != expected.shape:
+        return False
+    size = np.max(np.abs(expected), initial=1, where=np.isfinite(expected))
+    return bool(np.allclose(found, expected.astype(found.dtype), rtol=10.0**-digits, atol=size * 10.0**-digits,
+                            equal_nan=True))  # fmt: skip
