@@ -86,7 +86,7 @@ class _Hoisting:
     def movable(self, loop: Op, body: Region) -> list[Op]:
         """The ops of a loop's body that compute the same in every turn, and could do so before the first."""
         varying: set[Value] = set(body.parameters)
-        sizes = {name for parameter in body.parameters for name in named_sizes(parameter.type)}
+        sizes = {name for parameter in body.parameters for name in named_sizes(parameter.type)} - self.fixed
         found: list[Op] = []
         checked = any(map(self.fails, (op for region in loop.regions[:-1] for op in region.ops)))
         for op in body.body:

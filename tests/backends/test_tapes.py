@@ -15,6 +15,8 @@ from tests.backends.programs import INDEX, Allocator, Failed, Kit, host, kernel,
 
 NUMBER = Scalar(I64)
 OUT_OF_MEMORY, NOT_ON_TAPE = 2, 5
+ROOM = (SMALLEST_CHUNK - HEADER) // 8
+"""How many words fill the first chunk."""
 
 
 def script_program() -> Function:
@@ -75,7 +77,7 @@ def random_script(random: np.random.Generator, turns: int) -> tuple[list[int], n
             script.append(-words)
             found[turn] = pushed
         else:
-            words = int(random.choice([1, 3, 100, 448, 449, 600, 5000, 40_000]))
+            words = int(random.choice([1, 3, 100, ROOM - 48, ROOM, ROOM + 1, 5000, 40_000]))
             stack.append((words, turn))
             script.append(words)
     return script, found
@@ -174,7 +176,7 @@ def kernel_program() -> Function:
 
 def test_kernels_push_and_pop_numbers() -> None:
     executable = compile_program(kernel_program())
-    for turns in (0, 1, 500, 504, 505, 20_000):
+    for turns in (0, 1, ROOM, ROOM + 1, 20_000):
         out, allocator = np.zeros(turns, np.int64), Allocator()
         run(executable, [turns, turns, out], allocator=allocator)
         np.testing.assert_array_equal(out, np.arange(turns)[::-1])

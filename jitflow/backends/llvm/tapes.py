@@ -22,7 +22,8 @@ RECORD_WORDS = 4
 HEADER = 64
 """Bytes, which keep the data of a chunk as aligned as the pool's blocks are."""
 
-SMALLEST_CHUNK = 4096
+SMALLEST_CHUNK = 4096 - 64
+"""With what the pool adds to a block, this and all that are twice as large fill the blocks that it has."""
 
 
 @dataclass(frozen=True, slots=True)
