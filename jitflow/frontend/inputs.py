@@ -62,6 +62,7 @@ class Inputs:
         self.leaves: list[Leaf] = []
         self.slots = 0
         self._named_sizes: dict[str, Dim] = {}
+        self._variable_sizes: dict[int, Dim] = {}
         self.variables: list[int] = []
         """The parameters that are variables."""
         self._computed: list[tuple[np.ndarray[Any, Any], Value]] = []
@@ -100,7 +101,7 @@ class Inputs:
     def array(self, register: int, kind: ArrayClass) -> Any:
         """The tracer of an array that a register holds."""
         position = len(self.leaves)
-        value = self._array(register, kind)
+        value = self._array(register, kind, tuple(self._dim(size, kind.fixed) for size in kind.shape))
         self._extents[position] = kind.extent
         if self._overlap is not None:
             self.trace.storage.place(value)  # what others write shows in it
@@ -110,19 +111,23 @@ class Inputs:
         return wrap(value, owned=False)
 
     def variable(self, register: int, variable: Variable, read: Callable[[str], Any]) -> VariableTracer:
-        """The tracer of a variable that a register holds. Its memory overlaps no other."""
+        """The tracer of a variable that a register holds. Its memory overlaps no other.
+
+        Sizes that are equal among the variables of this call are one size, which the guard tests: parameters and what
+        an optimiser keeps for them then meet without checks.
+        """
         path = self.path(register)
         contents = self.register(Contents(register), path)
         self.variables.append(len(self.leaves))
-        value = self._array(contents, array_class(variable._array, path))
+        dims = tuple(self._size_of_variables(size) for size in variable.shape)
+        value = self._array(contents, array_class(variable._array, path), dims)
         self.trace.storage.outlive(value)
         self.trace.storage.show(value)
         return VariableTracer(value, self.trace, variable, read)
 
-    def _array(self, register: int, kind: ArrayClass) -> Value:
+    def _array(self, register: int, kind: ArrayClass, dims: tuple[Dim, ...]) -> Value:
         path = self.path(register)
         check_rank(kind.rank, path)
-        dims = tuple(self._dim(size, kind.fixed) for size in kind.shape)
         ones = tuple(dim == 1 for dim in dims)
         position = len(self.leaves)
         self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
@@ -211,6 +216,11 @@ class Inputs:
             return size
         count = len(trace.hints)
         return self._new_size(_SIZE_NAMES[count % len(_SIZE_NAMES)], size)
+
+    def _size_of_variables(self, size: int) -> Dim:
+        if size not in self._variable_sizes:
+            self._variable_sizes[size] = self._dim(size, fixed=False)
+        return self._variable_sizes[size]
 
     def _new_size(self, name: str, hint: int) -> Dim:
         dim = self.trace.size(name, hint, bound_by_call=True)

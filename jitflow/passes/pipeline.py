@@ -18,6 +18,7 @@ from jitflow.ir.printer import print_function
 from jitflow.ir.types import Place, Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.agree import agree
+from jitflow.passes.commit import commit
 from jitflow.passes.contract import contract
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
@@ -34,7 +35,7 @@ from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
 from jitflow.passes.split import split
 
-__all__ = ["FUSION_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "Step", "run_passes",
+__all__ = ["FUSION_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "Step", "run_passes",
            "tensor_pipeline"]  # fmt: skip
 
 PASSES: dict[str, Callable[[Function], Function]] = {
@@ -49,6 +50,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "hoist": hoist,
     "split": split,
     "forward": forward,
+    "commit": commit,
     "contract": contract,
     "snapshot": snapshot,
     "materialize": materialize,
@@ -63,18 +65,22 @@ TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split", "forward")
 """What those go through that have variables, loops or branches."""
 
+LASTING_PIPELINE = (*STORAGE_PIPELINE, "commit", "promote", "simplify", "cse", "dce")
+"""What those go through that write to variables which outlive them."""
+
 FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")
 """What groups a tensor function into kernels."""
 
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:
     """The passes for a tensor function as it was traced."""
+    passes = LASTING_PIPELINE if function.attributes.get("variables") else STORAGE_PIPELINE
     if any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
-        return ("differentiate", *STORAGE_PIPELINE)
+        return ("differentiate", *passes)
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
         op.regions or op.name == "variable" for op in function.region.ops
     )
-    return STORAGE_PIPELINE if stateful else TENSOR_PIPELINE
+    return passes if stateful else TENSOR_PIPELINE
 
 
 @dataclass(frozen=True, slots=True)

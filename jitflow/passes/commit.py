@@ -1,0 +1,120 @@
+"""A program that raises leaves every variable that outlives it as it was: updates wait for the last op that can fail.
+
+Where an op that may fail (a check, a call out, a loop that Ctrl-C ends) can come after a store to such a variable, the
+program writes to a local one up to the last op that may fail. Behind it the local one is stored to the variable, and
+from there on the program writes to that. Where nothing can fail after the first store, all stays as it is.
+
+    store %w, %0                            %1: f64[n] = load %w
+    check %ok                               %2: var f64[n] = variable %1
+    store %w, %3                     ->     store %2, %0
+                                            check %ok
+                                            %4: f64[n] = load %2
+                                            store %w, %4
+                                            store %w, %3
+
+`promote` makes values of local variables in straight code, so that a kernel still writes its result to the variable in
+place; what a loop writes to stays a copy. Allocations are none of this pass's business: lowering puts those of the
+program in front of what is written here. Relies on the attribute ``variables`` of the function, the positions of the
+parameters that outlive it, and on `jitflow.ir.effects`; results show no place of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
+from jitflow.ir.effects import ANYTHING, Effects, may_fail
+from jitflow.ir.types import Place, Variable
+
+__all__ = ["commit"]
+
+
+def commit(function: Function) -> Function:
+    """The function with its updates of lasting variables behind the last op that may fail."""
+    positions = function.attributes.get("variables", ())
+    lasting = [value for value in map(function.parameters.__getitem__, positions) if isinstance(value.type, Variable)]
+    if not lasting:
+        return function
+    effects = Effects(function)
+    search = _Search(effects, frozenset(lasting))
+    search.ops(function.region.ops, frozenset())
+    if not search.torn:
+        return function
+    torn = [value for value in lasting if value in search.torn]
+    ops = function.region.ops
+    last = len(ops) - 1  # the ``yield``
+    if not _flow(function.region, effects, search.torn):
+        last = 1 + max(number for number, op in enumerate(ops) if _may_end(op))
+    return replace(function, region=_committed(function.region, torn, last))
+
+
+def _may_end(op: Op) -> bool:
+    """Whether the program may end with an exception here: loops are interrupted as well."""
+    loops = any(inner.name in ("for", "while") for region in op.regions for inner in walk(region))
+    return op.name in ("for", "while") or loops or may_fail(op)
+
+
+class _Search:
+    """Goes over the ops in order and finds the variables that an op may fail behind a store to."""
+
+    def __init__(self, effects: Effects, lasting: frozenset[Value]) -> None:
+        self.effects = effects
+        self.lasting = lasting
+        self.torn: set[Value] = set()
+
+    def ops(self, ops: Iterable[Op], written: frozenset[Value]) -> frozenset[Value]:
+        """Go over ops that begin when ``written`` have been stored to; returns those that have been at the end."""
+        for op in ops:
+            if op.name in ("for", "while"):
+                self.torn |= written
+                inside = self.ops((inner for region in op.regions for inner in region.ops), written)
+                self.torn |= inside  # the next turn may fail, or be interrupted
+                written = inside
+            elif op.regions:
+                written = written.union(*(self.ops(region.ops, written) for region in op.regions))
+            else:
+                if may_fail(op):
+                    self.torn |= written
+                written |= self.stored_by(op)
+        return written
+
+    def stored_by(self, op: Op) -> frozenset[Value]:
+        """The lasting variables that an op writes to. One that may fail as well does that first."""
+        places = [access.places for access in self.effects.of(op) if access.kind == "writes"]
+        if any(ANYTHING in shown for shown in places):
+            return self.lasting
+        return self.lasting.intersection(*[frozenset().union(*places)]) if places else frozenset()
+
+
+def _flow(region: Region, effects: Effects, variables: set[Value]) -> bool:
+    """Whether a place of these variables flows into a region or out of one, where it may be another's as well."""
+    flowing = [value for op in walk(region) for inner in op.regions for value in inner.parameters]
+    flowing += [result for op in walk(region) if op.regions for result in op.results]
+    return any(
+        isinstance(value.type, Place | Variable) and not variables.isdisjoint(effects.places(value))
+        for value in flowing
+    )
+
+
+def _committed(region: Region, torn: Sequence[Value], last: int) -> Region:
+    """The region with local variables in the place of ``torn`` in its first ops, and stored to them behind these."""
+    builder = Builder()
+    local = {value: builder.make("variable", builder.make("load", value)) for value in torn}
+    for op in region.ops[:last]:
+        if "view" in op.definition.traits and op.operands[0] in local:
+            builder.ops.append(op)  # for those that come later
+            local[op.result] = Value(op.result.type, op.result.name)
+            op = replace(op, results=(local[op.result],))
+        builder.ops.append(_renamed(op, local))
+    builder.loc = region.ops[max(last - 1, 0)].loc
+    for value in torn:
+        builder.add("store", value, builder.make("load", local[value]))
+    return Region(region.parameters, (*builder.ops, *region.ops[last:]))
+
+
+def _renamed(op: Op, names: dict[Value, Value]) -> Op:
+    regions = tuple(
+        Region(region.parameters, tuple(_renamed(inner, names) for inner in region.ops)) for region in op.regions
+    )
+    return replace(op, operands=tuple(names.get(value, value) for value in op.operands), regions=regions)

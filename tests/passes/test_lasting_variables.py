@@ -1,0 +1,80 @@
+"""Random programs whose variables outlive them: what raises changes none of these, what does not keeps its meaning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from jitflow.ir.core import Function
+from jitflow.ir.interpreter import interpret
+from jitflow.ir.types import Variable
+from jitflow.ir.verifier import verify
+from jitflow.passes.pipeline import FUSION_PIPELINE, LASTING_PIPELINE, run_passes
+from tests.compare import assert_all_same, tolerance_of
+from tests.execute import Compiled
+from tests.passes.stateful_programs import stateful_program
+from tests.passes.test_stateful_programs import Run, in_memory
+from tests.special_numbers import arguments_for
+
+PIPELINES = {"commit": ("commit",), "optimized": LASTING_PIPELINE, "all": (*LASTING_PIPELINE, *FUSION_PIPELINE)}
+
+
+def lasting_program(seed: int) -> Function:
+    """A random program whose parameters outlive it where they are variables."""
+    function = stateful_program(seed)
+    positions = [place for place, value in enumerate(function.parameters) if isinstance(value.type, Variable)]
+    return replace(function, attributes=MappingProxyType({"variables": tuple(positions)}))
+
+
+def assert_all_or_nothing(function: Function, run: Run, seed: int) -> int:
+    """``run`` does what the function does, or raises as that does and changes nothing; returns how often it raised."""
+    random, raised = np.random.default_rng(seed), 0
+    for _ in range(3):
+        arguments = arguments_for(function, random, smallest=3, equal=("n", "k"))
+        before, copies = (
+            [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments] for _ in range(2)
+        )
+        try:
+            expected = interpret(function, *arguments)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=str(error)):
+                run(*copies)
+            assert_all_same(copies, before)
+            raised += 1
+        else:
+            assert_all_same(run(*copies), expected, tolerance_of(function))
+            assert_all_same(copies, arguments)
+    return raised
+
+
+@pytest.mark.parametrize("pipeline", PIPELINES)
+def test_all_or_nothing(pipeline: str) -> None:
+    raised = 0
+    for seed in range(60):
+        before = after = lasting_program(seed)
+        for name in PIPELINES[pipeline]:
+            after = run_passes(after, (name,))
+            verify(after, name)
+        memory = in_memory(after) if pipeline == "all" else after
+        raised += assert_all_or_nothing(before, partial(interpret, memory), seed)
+    assert raised > 10
+
+
+def test_compiled_programs() -> None:
+    for seed in range(40, 60):
+        function = lasting_program(seed)
+        assert_all_or_nothing(function, Compiled(run_passes(function, LASTING_PIPELINE)), seed)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("block", range(40))
+def test_many_programs(block: int) -> None:
+    for seed in range(1000 + 50 * block, 1050 + 50 * block):
+        function = lasting_program(seed)
+        optimized = run_passes(function, LASTING_PIPELINE)
+        assert_all_or_nothing(function, partial(interpret, optimized), seed)
+        assert_all_or_nothing(function, Compiled(optimized), seed)
