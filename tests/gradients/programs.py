@@ -151,6 +151,17 @@ def while_in_a_for(x: float) -> float:
     return total
 
 
+def more_turns_each_time(x: Array) -> float:
+    total = 0.0
+    for i in range(x.shape[0]):
+        y, k = x[i], 0
+        while k < i:
+            y = np.sin(y) * x[k] + y
+            k += 1
+        total += y
+    return total
+
+
 def running_product(x: Array) -> Any:
     y = np.empty_like(x)
     y[0] = x[0]
@@ -194,6 +205,7 @@ PROGRAMS: list[tuple[Callable[[Any], Any], Any]] = [
     (left_early, RANDOM.random(12)),
     (with_continue, RANDOM.random(12)),
     (while_in_a_for, 1.9),
+    (more_turns_each_time, RANDOM.random(6)),
     (running_product, RANDOM.random(7)),
     (backwards, RANDOM.random(7)),
     (shrinking, RANDOM.random(5)),

@@ -256,8 +256,9 @@ class Keeping:
         for op in region.ops:
             ops += self.before.get(op, ())
             ops += self.shadows.ahead_of(op)
-            ops.append(self.shadows.extended(op, self._rebuilt(op)))
-            for result in op.results:
+            changed = self._rebuilt(op)
+            ops.append(self.shadows.extended(op, changed))
+            for result in changed.results:
                 ops += self.shadows.making.get(result, ())
                 ops += self.after.get(result, ())
         return Region(region.parameters, tuple(ops))
