@@ -45,6 +45,7 @@ __all__ = [
     "map",
     "memory_stats",
     "nn",
+    "optim",
     "random",
     "restore",
     "save",
@@ -57,7 +58,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_PACKAGES = ("nn", "random")
+_PACKAGES = ("nn", "optim", "random")
 _LAZY = {
     "CheckpointManager": "jitflow.checkpoints",
     "CacheInfo": "jitflow.api",

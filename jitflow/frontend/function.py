@@ -128,7 +128,7 @@ def _trace(
 ) -> TracedFunction:
     inputs = Inputs(state, overlap)
     recorder = Recorder(inputs)
-    state.capture, state.adopt = inputs.computed, recorder.adopt_variable
+    state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
     recorded = recorder.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):

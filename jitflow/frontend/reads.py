@@ -53,7 +53,7 @@ from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, Outsid
 from jitflow.frontend.purity import Impure, Unusable, impure_builtins, is_foreign_impure, is_pure_module
 from jitflow.frontend.stores import refuse_stores
 from jitflow.frontend.syntax import CELL, rewritten
-from jitflow.frontend.tracers import NumberTracer, Tracer, located
+from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
 from jitflow.frontend.tracers.base import escaped
 from jitflow.runtime.plan import (
     Attribute,
@@ -168,6 +168,17 @@ class Recorder:
     def adopt_variable(self, variable: Variable) -> Any:
         """The tracer of a variable that the program got hold of in another way than by reading it."""
         return self.take(variable, Cell(CellType(variable)), variable.name or "variable")
+
+    def pin(self, thing: Any) -> Any:
+        """The very object outside that a proxy or the tracer of a variable stands for; calls with others do not fit."""
+        if type(thing) is VariableTracer:
+            register, found = self.origins[id(thing)], thing._variable
+        elif type(thing) is ObjectProxy:
+            register, found = thing._jitflow_register, thing._jitflow_object
+        else:
+            return thing
+        self.inputs.guard(IsObject(register, found))
+        return found
 
     def _adopt_object(self, thing: Any, register: int) -> Any:
         inputs, path = self.inputs, self.inputs.path(register)

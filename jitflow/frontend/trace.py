@@ -89,6 +89,8 @@ class Trace:
         """The tracer of each variable that is an input, by the identity of the object outside."""
         self.adopt: Callable[[Variable], Any] | None = None
         """Makes an input of a variable."""
+        self.pin: Callable[[Any], Any] | None = None
+        """Finds the object outside that something of the program stands for, and guards that it is this very one."""
         self._unbound: dict[str, Scope] = {}
         self._locator = Locator()
         self._bottom = bottom
@@ -382,8 +384,8 @@ def current_trace() -> Trace:
 
 
 @contextmanager
-def recording(trace: Trace) -> Iterator[Trace]:
-    """Make ``trace`` the current one of this thread."""
+def recording(trace: Trace | None) -> Iterator[Trace | None]:
+    """Make ``trace`` the current one of this thread, or none: what runs then is plain Python, once, while tracing."""
     outer, _STATE.trace = _STATE.trace, trace
     try:
         yield trace

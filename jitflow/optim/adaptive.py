@@ -1,0 +1,150 @@
+"""Steps whose size adapts to each element, by the squares of its gradients so far. Defaults are ``torch.optim``'s.
+
+``g`` is the gradient plus ``weight_decay * w``, ``rate`` the learning rate; all is elementwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from jitflow.optim.descent import decayed
+from jitflow.optim.optimiser import Optimiser
+
+__all__ = ["Adadelta", "Adagrad", "Adam", "AdamW", "RMSProp"]
+
+
+class Adagrad(Optimiser):
+    """``sum += g * g``, ``w -= rate * g / (sqrt(sum) + epsilon)``, where ``rate`` shrinks with ``decay``.
+
+    Each sum starts at ``first_sum``: 0.1, as in TensorFlow (PyTorch starts at 0). Duchi, Hazan and Singer, 2011.
+    """
+
+    slot_names = ("sum",)
+
+    def __init__(
+        self, learning_rate: Any = 1e-2, decay: float = 0.0, first_sum: float = 0.1, epsilon: float = 1e-10,
+        weight_decay: float = 0.0, **clipping: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, **clipping)
+        self.decay, self.first_sum, self.epsilon, self.weight_decay = decay, first_sum, epsilon, weight_decay
+
+    def first_value(self, slot: str) -> float:
+        return self.first_sum
+
+    def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
+        (total,) = slots
+        gradient = decayed(self, variable, gradient)
+        total[...] = total + gradient * gradient
+        shrunk = rate / (1 + (self.steps - 1) * self.decay).astype(variable.dtype)
+        variable -= shrunk * gradient / (np.sqrt(total) + self.epsilon)
+
+
+class Adadelta(Optimiser):
+    """Steps of the size of the last ones: ``w -= rate * d``.
+
+    ``d = sqrt(moved + epsilon) / sqrt(square + epsilon) * g``.
+    ``square`` and ``moved`` are running means of ``g * g`` and of ``d * d``, which keep ``rho`` of themselves.
+    Zeiler, ADADELTA, 2012.
+    """
+
+    slot_names = ("square", "moved")
+
+    def __init__(
+        self, learning_rate: Any = 1.0, rho: float = 0.9, epsilon: float = 1e-6, weight_decay: float = 0.0,
+        **clipping: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, **clipping)
+        self.rho, self.epsilon, self.weight_decay = rho, epsilon, weight_decay
+
+    def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
+        square, moved = slots
+        gradient = decayed(self, variable, gradient)
+        square[...] = self.rho * square + (1 - self.rho) * gradient * gradient
+        change = np.sqrt(moved + self.epsilon) / np.sqrt(square + self.epsilon) * gradient
+        moved[...] = self.rho * moved + (1 - self.rho) * change * change
+        variable -= rate * change
+
+
+class RMSProp(Optimiser):
+    """``w -= rate * g / (sqrt(square) + epsilon)``, where ``square`` is a running mean of ``g * g`` that keeps ``rho``.
+
+    With ``momentum``, that step goes into a velocity. With ``centred``, the variance takes the place of the square.
+    Tieleman and Hinton, 2012; Graves, 2013.
+    """
+
+    options = (*Optimiser.options, "centred")
+
+    def __init__(
+        self, learning_rate: Any = 1e-2, rho: float = 0.99, epsilon: float = 1e-8, weight_decay: float = 0.0,
+        momentum: float = 0.0, centred: bool = False, **clipping: Any,
+    ) -> None:  # fmt: skip
+        self.slot_names = ("square", *["mean"] * bool(centred), *["velocity"] * bool(momentum))
+        super().__init__(learning_rate, **clipping)
+        self.rho, self.epsilon, self.weight_decay = rho, epsilon, weight_decay
+        self.momentum: float | None = momentum
+        self.centred: bool | None = centred
+
+    def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
+        square, *others = slots
+        gradient = decayed(self, variable, gradient)
+        square[...] = self.rho * square + (1 - self.rho) * gradient * gradient
+        spread = square
+        if self.centred is not None:
+            mean = others[0]
+            mean[...] = self.rho * mean + (1 - self.rho) * gradient
+            spread = square - mean * mean
+        change = gradient / (np.sqrt(spread) + self.epsilon)
+        if self.momentum is not None:
+            velocity = others[-1]
+            velocity[...] = self.momentum * velocity + change
+            change = velocity
+        variable -= rate * change
+
+
+class Adam(Optimiser):
+    """``w -= rate * mean / (sqrt(square) + epsilon)``, with running means of ``g`` and ``g * g``.
+
+    They keep ``beta1`` and ``beta2`` of themselves, and are divided by what they would be of ones, because they start
+    at 0. Kingma and Ba, Adam, 2014.
+    """
+
+    slot_names = ("mean", "square")
+
+    def __init__(
+        self, learning_rate: Any = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+        weight_decay: float = 0.0, **clipping: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, **clipping)
+        self.beta1, self.beta2, self.epsilon, self.weight_decay = beta1, beta2, epsilon, weight_decay
+
+    def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
+        self.adapt(variable, decayed(self, variable, gradient), rate, *slots)
+
+    def adapt(self, variable: Any, gradient: Any, rate: Any, mean: Any, square: Any) -> None:
+        """The step, for a gradient that is final."""
+        dtype, steps = variable.dtype, self.steps[()]
+        mean[...] = self.beta1 * mean + (1 - self.beta1) * gradient
+        square[...] = self.beta2 * square + (1 - self.beta2) * gradient * gradient
+        size = rate / (1 - self.beta1**steps).astype(dtype)
+        root = np.sqrt(1 - self.beta2**steps).astype(dtype)
+        variable -= size * mean / (np.sqrt(square) / root + self.epsilon)
+
+
+class AdamW(Adam):
+    """`Adam`, and before it ``w -= rate * weight_decay * w``: the decay does not adapt.
+
+    Loshchilov and Hutter, Decoupled Weight Decay Regularization, 2017.
+    """
+
+    def __init__(
+        self, learning_rate: Any = 1e-3, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+        weight_decay: float = 1e-2, **clipping: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(learning_rate, beta1, beta2, epsilon, weight_decay, **clipping)
+
+    def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
+        if self.weight_decay is not None:
+            variable -= rate * self.weight_decay * variable
+        self.adapt(variable, gradient, rate, *slots)

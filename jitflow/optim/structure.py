@@ -1,0 +1,56 @@
+"""Gradients beside the variables that they are by, in one structure of dicts, lists and tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.runtime.variable import Variable
+
+__all__ = ["mapped", "pairs"]
+
+
+def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
+    """Each gradient with its variable, in the order of the structure of variables."""
+    if isinstance(variables, Variable):
+        if tuple(gradients.shape) != tuple(variables.shape):
+            raise UserValueError(
+                "a gradient has another shape than its variable",
+                found=f"shape {tuple(gradients.shape)} for a variable of shape {tuple(variables.shape)}",
+            )
+        yield gradients, variables
+    elif isinstance(variables, dict):
+        _require_same_size(gradients, variables, dict)
+        for key, variable in variables.items():
+            yield from pairs(gradients[key], variable)
+    elif isinstance(variables, list | tuple):
+        _require_same_size(gradients, variables, (list, tuple))
+        for gradient, variable in zip(gradients, variables, strict=True):
+            yield from pairs(gradient, variable)
+    else:
+        raise UserTypeError(
+            f"expected variables, or lists, tuples and dicts of them, got {type(variables).__name__}",
+            mend="collect those of a model with jitflow.variables(model)",
+        )
+
+
+def mapped(function: Any, thing: Any) -> Any:
+    """A structure of dicts, lists and tuples with ``function`` of each part in its place."""
+    if isinstance(thing, dict):
+        return {key: mapped(function, item) for key, item in thing.items()}
+    if isinstance(thing, list):
+        return [mapped(function, item) for item in thing]
+    if isinstance(thing, tuple):
+        items = [mapped(function, item) for item in thing]
+        return type(thing)(*items) if hasattr(thing, "_fields") else tuple(items)
+    return function(thing)
+
+
+def _require_same_size(gradients: Any, variables: Any, kind: Any) -> None:
+    if not isinstance(gradients, kind) or len(gradients) != len(variables):
+        found = f"{len(gradients)} parts" if isinstance(gradients, kind) else type(gradients).__name__
+        raise UserValueError(
+            "the gradients have another structure than the variables",
+            found=f"{found} for a {type(variables).__name__} of {len(variables)}",
+        )
