@@ -100,6 +100,8 @@ def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
     library = type(thing).__module__.split(".")[0]
     if library in ("numpy", "scipy") or (library in sys.stdlib_module_names and type(thing) is not SimpleNamespace):
         return
+    if getattr(type(thing), "__jitflow_compiled__", False):
+        return
     yield from getattr(thing, "__dict__", {}).items()
     for kind in reversed(type(thing).__mro__):
         slots = vars(kind).get("__slots__", ())

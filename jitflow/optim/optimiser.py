@@ -60,18 +60,18 @@ class Optimiser:
 
     # -- what users call ----------------------------------------------------------------------------------
 
-    def minimize(self, loss_fn: Callable[[], Any], variables: Any, has_aux: bool = False) -> Any:
-        """One step down the gradient of ``loss_fn()`` by ``variables``: its value before the step.
+    def minimize(self, loss_fn: Callable[..., Any], variables: Any, *args: Any, has_aux: bool = False) -> Any:
+        """One step down the gradient of ``loss_fn(*args)`` by ``variables``: its value before the step.
 
         ``variables`` are in any structure of dicts, lists and tuples. With ``has_aux`` the function returns a pair of
-        the loss and something else, and so does this. In a compiled function the step becomes a part of it; outside,
-        it is compiled by itself.
+        the loss and something else, and so does this. In a compiled function the step becomes a part of it. Outside, it
+        is compiled by itself: once, if ``loss_fn`` is one function, which gets what changes as ``args``.
         """
         if self._runs_outside():
-            return self._compiled_method("minimize")(loss_fn, variables, has_aux)
+            return self._compiled_method("minimize")(loss_fn, variables, args, has_aux)
         from jitflow.gradients import value_and_grad
 
-        value, gradients = value_and_grad(loss_fn, has_aux=has_aux, variables=variables)()
+        value, gradients = value_and_grad(loss_fn, has_aux=has_aux, variables=variables)(*args)
         self.apply(gradients, variables)
         return value
 
@@ -112,8 +112,8 @@ class Optimiser:
         if name not in self._compiled:
             from jitflow.api import function
 
-            def minimize(loss_fn: Any, variables: Any, has_aux: Any) -> Any:
-                return self.minimize(loss_fn, variables, has_aux)
+            def minimize(loss_fn: Any, variables: Any, args: Any, has_aux: Any) -> Any:
+                return self.minimize(loss_fn, variables, *args, has_aux=has_aux)
 
             def apply(gradients: Any, variables: Any) -> None:
                 self.apply(gradients, variables)

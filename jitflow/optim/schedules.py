@@ -48,7 +48,7 @@ class PiecewiseConstant:
         self.boundaries, self.rates = tuple(boundaries), tuple(map(float, rates))
 
     def __call__(self, step: Any) -> Any:
-        rate = np.float64(self.rates[0])
+        rate: Any = self.rates[0]
         for boundary, after in zip(self.boundaries, self.rates[1:], strict=True):
             rate = np.where(step >= boundary, after, rate)
         return rate
