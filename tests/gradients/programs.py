@@ -84,6 +84,7 @@ def branch_in_a_loop(x: Array) -> float:
     for i in range(x.shape[0]):
         if x[i] > 0.5:
             s = s + x[i] * s
+            s *= 0.9
         else:
             s = s * 0.5 + x[i]
     return s

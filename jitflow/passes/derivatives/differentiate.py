@@ -29,6 +29,7 @@ from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.reverse import Reversal, Sweep, zeros_where_none
 from jitflow.passes.derivatives.shadows import Shadows
+from jitflow.passes.derivatives.sink import sink_loads
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
 from jitflow.passes.promote import promote
 from jitflow.passes.simplify import simplify
@@ -200,8 +201,3 @@ def _written(region: Region, effects: Effects) -> frozenset[Value]:
         if access.kind in ("writes", "external")
         for place in access.places
     )
-
-
-def sink_loads(region: Region, effects: Effects) -> Region:
-    """The region with views of loaded arrays as loads of views, so that what arrives there need not be spread out."""
-    return region

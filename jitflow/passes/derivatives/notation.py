@@ -127,7 +127,10 @@ class Notation:
     # -- storage
 
     def increase(self, place: Value, value: Value) -> None:
-        """Add ``value`` to what ``place`` shows."""
+        """Add ``value`` to what ``place`` shows. One element is a number, which no kernel is needed for."""
+        dims = dims_of(place.type)
+        if dims and all(dim == 1 for dim in dims):
+            place, value = self("reshape", place, dims=()), self("reshape", value, dims=()) if rank(value) else value
         shown = self("load", place)
         self.add("store", place, self("add", shown, self.fitted(value, shown.type)))
 

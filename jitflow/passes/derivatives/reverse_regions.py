@@ -120,11 +120,12 @@ def _loop(
         assert isinstance(forward.type, Index)
         sizes[str(forward.type.dim)] = at(turn)
     region = _closed(inner, (back, *taken, *totals, *given.values()), yielded, sizes)
-    found = m.add(
-        "for", m.size(0), m.size(turns.count), m.size(1), *starts, *before, *shadows,
-        types=[*(_arriving(sweep, parameters[number]) for number in carried), *(value.type for value in (*totals, *given.values()))],
-        regions=(region,),
-    )  # fmt: skip
+    types = [
+        *(_arriving(sweep, parameters[number]) for number in carried),
+        *(value.type for value in (*totals, *given.values())),
+    ]
+    bounds = m.size(0), m.size(turns.count), m.size(1)
+    found = m.add("for", *bounds, *starts, *before, *shadows, types=types, regions=(region,))
     for value, total in zip(numbers, found[len(carried) :], strict=False):
         sweep.cotangents[value] = total
     for number, cotangent in zip(carried, found, strict=False):
