@@ -19,11 +19,13 @@ from collections.abc import Callable, Sequence
 from jitflow.ir.core import Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, maximum, symbol, symbols
 from jitflow.ir.dtypes import I64
+from jitflow.ir.effects import is_removable
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of, map_dims
 from jitflow.passes.derivatives.notation import dtype_of
 from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.reverse import CHOOSING, Sweep, active_outside, zeros_where_none
 from jitflow.passes.derivatives.shadows import handed_on, sources
+from jitflow.passes.order import reads_of
 
 __all__ = ["REGIONS"]
 
@@ -135,11 +137,22 @@ def _loop(
 def _closed(sweep: Sweep, parameters: Sequence[Value], yielded: Sequence[Value], sizes: dict[str, Dim]) -> Region:
     """The reverse region, with what it mentions of the forward one in front; ``sizes`` are those that become others."""
     sweep.m.add("yield", *yielded)
-    ops = sweep.m.builder.ops
+    ops = _needed(sweep.m.builder.ops)
     recalled, values, renamed = sweep.reversal.keeping.recall(sweep.level, ops, sweep.reversal.fresh)
     inside = [clone_op(op, values) for op in ops]
     own: dict[Value, Value] = {}
     return Region(tuple(parameters), tuple(clone_op(op, own, {**renamed, **sizes}) for op in (*recalled, *inside)))
+
+
+def _needed(ops: Sequence[Op]) -> list[Op]:
+    """The ops without those that only compute what nobody needs, such as the factors of constants."""
+    kept: list[Op] = []
+    used: set[Value] = set()
+    for op in reversed(ops):
+        if op.name == "yield" or not used.isdisjoint(op.results) or "binds" in op.attributes or not is_removable(op):
+            used.update(reads_of(op))
+            kept.append(op)
+    return kept[::-1]
 
 
 def _dim_of(sweep: Sweep, loop: Op, bound: Value) -> Dim:
