@@ -33,6 +33,10 @@ def _infer_variable(operands: Sequence[Type], attributes: Attributes) -> tuple[T
     return (Variable(value.dtype, dims_of(value)),)
 
 
+def _infer_empty(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Tensor(attributes["dtype"], attributes["dims"]),)
+
+
 def _infer_load(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     place = _storage("load", operands[0])
     return (Tensor(place.dtype, place.dims),)
@@ -98,6 +102,11 @@ STATE_OPS = [
     OpDef(
         "variable", "new storage that starts as the operand", "tensor", 1, _infer_variable,
         lambda operands, attributes, types: np.array(operands[0]), (Effect("allocates"),),
+    ),
+    OpDef(
+        "empty", "an array whose elements nobody may read before something is stored there", "tensor", 0, _infer_empty,
+        lambda operands, attributes, types: np.zeros(attributes["dims"], attributes["dtype"].numpy),
+        (Effect("allocates"),), frozenset(), ("dtype", "dims"),
     ),
     OpDef(
         "load", "what a place shows now", "tensor", 1, _infer_load,

@@ -210,8 +210,7 @@ class Keeping:
         if any(turn.number is None for turn in turns) or any(name in inside for dim in dims for name in symbols(dim)):
             (tape,) = m.add("tape", dtype=kind.dtype)
             return _Slot(tape, None)
-        zero = m.number(0, kind.dtype)
-        memory = m("variable", m("broadcast", zero, dims=dims, axes=()))
+        memory = m("variable", m("empty", dtype=kind.dtype, dims=dims))
         return _Slot(memory, tuple(turn.number for turn in turns if turn.number is not None))
 
     def _bound_inside(self, op: Op, outer: Level | None) -> frozenset[str]:

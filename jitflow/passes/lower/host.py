@@ -147,6 +147,8 @@ class HostLowering(OwningProgram):
             lower_accumulation(self, op)
         elif op.name == "constant" and isinstance(op.result.type, Tensor):
             self._constant(op)
+        elif op.name == "empty":
+            self.give(op.result, self.allocate(op.attributes["dtype"], op.attributes["dims"]))
         elif op.name == "size":
             self.set_number(op.result, self.dim(op.attributes["dim"]))
         elif op.name == "broadcast_dims":
