@@ -107,7 +107,8 @@ class _Differentiation:
         memory = [root for variable in variables for root in self.effects.places(variable)]
         activity = Activity(region, self.effects, (*region.parameters, *memory), region.yielded[:outputs])
         shadows = Shadows(region, activity, self.producers)
-        keeping = Keeping(self.effects, _written(region, self.effects), shadows)
+        hints = dict(self.function.attributes.get("hints", ()))
+        keeping = Keeping(self.effects, _written(region, self.effects), shadows, hints)
         sweep = Sweep(Reversal(activity, keeping, shadows, self.producers, self.fresh), outer)
         m = sweep.m
         m.builder.loc = op.loc

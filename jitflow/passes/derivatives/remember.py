@@ -17,14 +17,17 @@ by the turn, if the sizes are known before the outermost loop begins; else on a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
-from jitflow.ir.dims import Dim, symbol, symbols
+from jitflow.ir.dims import Dim, evaluate, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects, is_pure
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
+from jitflow.passes.derivatives.mincut import minimum_cut
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
@@ -34,9 +37,13 @@ __all__ = ["Keeping", "Level", "Turns"]
 _EXPENSIVE = frozenset(
     """
     power sqrt cbrt exp exp2 expm1 log log1p log2 log10 logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2
-    hypot sinh cosh tanh arcsinh arccosh arctanh erf erfc divide
+    hypot sinh cosh tanh arcsinh arccosh arctanh erf erfc
     """.split()
 )
+
+
+_SOME = 100
+"""How large a size is taken to be of which nothing is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,16 +114,16 @@ class _Slot:
 class Keeping:
     """What is kept of a forward sweep, and the ops that do it."""
 
-    def __init__(self, effects: Effects, written: frozenset[Value], shadows: Shadows) -> None:
+    def __init__(self, effects: Effects, written: frozenset[Value], shadows: Shadows, hints: Mapping[str, int]) -> None:
         self.effects = effects
         self.shadows = shadows
+        self.sizes: Mapping[str, int] = defaultdict(lambda: _SOME, hints)
         self.written = written
         self.before: dict[Op, list[Op]] = {}
         self.after: dict[Value, list[Op]] = {}
         self._counted: dict[Op, tuple[Value, Value]] = {}
         self._slots: dict[Value, _Slot] = {}
         self._sizes: dict[str, _Slot] = {}
-        self._cheap: dict[Value, bool] = {}
         self._bound: dict[Op, frozenset[str]] = {}
 
     def count_turns(self, loop: Op, level: Level) -> Value:
@@ -144,40 +151,42 @@ class Keeping:
         self, level: Level, ops: Sequence[Op], fresh: Callable[[str], str]
     ) -> tuple[list[Op], dict[Value, Value], dict[str, Dim]]:
         """The ops that give what ``ops`` mention of a level, the values that stand for its values, and the sizes."""
-        recalling = _Recalling(self, level, fresh)
+        operands = [operand for op in _all(ops) for operand in op.operands]
+        kept = minimum_cut(
+            [operand for operand in dict.fromkeys(operands) if operand in level.defined],
+            lambda value: self.sources(level, value),
+            self.weight,
+        )
+        recalling = _Recalling(self, level, fresh, kept)
+        for operand in operands:
+            recalling.value(operand)
         for op in _all(ops):
-            for operand in op.operands:
-                recalling.value(operand)
-            for name in sizes_of(op):
+            for name in (*sizes_of(op), *(name for result in op.results for name in _named(result.type))):
                 recalling.size(name)
-            for result in op.results:
-                for name in _named(result.type):
-                    recalling.size(name)
         return recalling.m.builder.ops, recalling.values, recalling.sizes
 
-    def is_cheap(self, level: Level, value: Value) -> bool:
-        """Whether a value of a level is computed again rather than kept."""
-        known = self._cheap.get(value)
-        if known is None:
-            known = self._cheap[value] = self._find_cheap(level, value)
-        return known
-
-    def _find_cheap(self, level: Level, value: Value) -> bool:
-        if value not in level.defined:
-            return True
+    def sources(self, level: Level, value: Value) -> Sequence[Value] | None:
+        """The values of a level that one of its values can be computed again of, None if it cannot be or should not."""
         op = level.defined[value]
-        if op is None:  # a parameter
-            return isinstance(value.type, Index) and value.type.dim is not None
         if isinstance(value.type, Index) and value.type.dim is not None:
-            return True
+            return ()
+        if op is None or op.regions or op.name in _EXPENSIVE:
+            return None
         if op.name == "load":
-            readable = self.written.isdisjoint(self.effects.places(op.operands[0]))
-            return readable and self.is_cheap(level, op.operands[0])
-        traits = op.definition.traits
-        allowed = "view" in traits or "creation" in traits or "elementwise" in traits or op.name == "to_index"
-        if not allowed or op.regions or not is_pure(op) or op.name in _EXPENSIVE:
-            return False
-        return all(self.is_cheap(level, operand) for operand in op.operands)
+            if not self.written.isdisjoint(self.effects.places(op.operands[0])):
+                return None
+        elif (not op.definition.traits & {"view", "creation", "elementwise"} and op.name != "to_index") or not is_pure(
+            op
+        ):
+            return None
+        return [operand for operand in op.operands if operand in level.defined]
+
+    def weight(self, value: Value) -> float:
+        """The bytes that a value takes, or about so many."""
+        kind = value.type
+        if not isinstance(kind, Tensor | Scalar):
+            return 8 if isinstance(kind, Index) else float("inf")
+        return kind.dtype.itemsize * math.prod(evaluate(dim, self.sizes) for dim in dims_of(kind))
 
     # -- the forward side
 
@@ -302,8 +311,8 @@ def place_of(m: Notation, slot: _Slot, dims: tuple[Dim, ...]) -> Value:
 class _Recalling:
     """Gives a reverse region what it mentions of the forward one."""
 
-    def __init__(self, keeping: Keeping, level: Level, fresh: Callable[[str], str]) -> None:
-        self.keeping, self.level, self.fresh = keeping, level, fresh
+    def __init__(self, keeping: Keeping, level: Level, fresh: Callable[[str], str], kept: set[Value]) -> None:
+        self.keeping, self.level, self.fresh, self.kept = keeping, level, fresh, kept
         self.m = Notation()
         self.values: dict[Value, Value] = {}
         self.sizes: dict[str, Dim] = {}
@@ -323,7 +332,7 @@ class _Recalling:
             for name in _named(kind):
                 self.size(name)
             return self.m.size(kind.dim)
-        if op is not None and self.keeping.is_cheap(self.level, value):
+        if op is not None and value not in self.kept:
             if "binds" in op.attributes:
                 self.size(op.attributes["binds"])
                 return self.values[value]
