@@ -9,6 +9,7 @@ which points where the function grows (as in TensorFlow and PyTorch; JAX gives t
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -59,14 +60,42 @@ def _transformed(fun: Function, transform: Function) -> Function:
 
     fun = getattr(fun, "__wrapped__", fun) if getattr(type(fun), "__jitflow_compiled__", False) else fun
 
-    def transformed(*args: Any, **kwargs: Any) -> Any:
-        return transform(fun, args, kwargs)
-
     if active_trace() is not None:
-        return transformed
+        return lambda *args, **kwargs: transform(fun, args, kwargs)
+    return function(_with_parameters_of(fun, transform))  # type: ignore[no-any-return]
+
+
+def _with_parameters_of(fun: Function, transform: Function) -> Function:
+    """``transform(fun, args, kwargs)`` as a function with the parameters of ``fun``, which calls bind natively."""
+    defaults: dict[str, Any] = {}
+    parameters, positional, named = [], [], []
+    kinds = inspect.Parameter
+    for parameter in inspect.signature(fun).parameters.values():
+        text = parameter.name
+        if parameter.default is not kinds.empty:
+            defaults[f"default_{parameter.name}"] = parameter.default
+            text += f"=default_{parameter.name}"
+        if parameter.kind is kinds.KEYWORD_ONLY:
+            if not any(one.startswith("*") for one in parameters):
+                parameters.append("*")
+            named.append(f"{parameter.name!r}: {parameter.name}")
+        elif parameter.kind is kinds.VAR_POSITIONAL:
+            text = f"*{text}"
+            positional.append(text)
+        elif parameter.kind is kinds.VAR_KEYWORD:
+            text = f"**{text}"
+            named.append(text)
+        else:
+            positional.append(text.split("=")[0])
+        parameters.append(text)
+    body = f"transform(fun, ({''.join(f'{one}, ' for one in positional)}), {{{', '.join(named)}}})"
+    source = f"def outer(transform, fun):\n    def transformed({', '.join(parameters)}):\n        return {body}\n"
+    names = {"__name__": __name__, **defaults}
+    exec(source + "    return transformed\n", names)
+    transformed: Function = names["outer"](transform, fun)
     for name in ("__name__", "__qualname__", "__doc__"):
         setattr(transformed, name, getattr(fun, name, None) or getattr(transformed, name))
-    return function(transformed)  # type: ignore[no-any-return]
+    return transformed
 
 
 def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value: bool) -> Function:

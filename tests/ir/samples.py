@@ -99,7 +99,10 @@ _TENSOR_BODIES = {
       %1: f32[n, 3] = pop %0
       %2: f32[n, 3] = negative %1
       yield %2""",
-    "empty": "%0: f32[n, 3] = empty {dtype=f32, dims=[n, 3]}\n %1: var f32[n, 3] = variable %0\n store %1, %x\n yield %x",
+    "empty": """%0: f32[n, 3] = empty {dtype=f32, dims=[n, 3]}
+      %1: var f32[n, 3] = variable %0
+      store %1, %x
+      yield %x""",
     "vjp": """%one: f32 = constant {value=1.0, type=<f32>}
       %0: f32, %1: f32[n, 3] = vjp %x, %one {inputs=1, outputs=1} (%q: f32[n, 3]) {
         %2: f32 = reduce_add %q {axes=[0, 1]}

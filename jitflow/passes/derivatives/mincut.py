@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import pairwise
 
 from jitflow.ir.core import Value
 
@@ -65,7 +66,7 @@ def _saturate(capacity: dict[Node, dict[Node, float]]) -> set[Node]:
         path: list[Node] = [_SINK]
         while path[-1] != _SOURCE:
             path.append(before[path[-1]])
-        edges = [(start, end) for end, start in zip(path, path[1:], strict=False)]
+        edges = [(start, end) for end, start in pairwise(path)]
         flow = min(capacity[start][end] for start, end in edges)
         for start, end in edges:
             capacity[start][end] -= flow

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, evaluate, symbol, symbols
 from jitflow.ir.dtypes import I64
-from jitflow.ir.effects import Effects, is_pure
+from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
 from jitflow.passes.derivatives.mincut import minimum_cut
 from jitflow.passes.derivatives.notation import Notation
@@ -175,9 +175,7 @@ class Keeping:
         if op.name == "load":
             if not self.written.isdisjoint(self.effects.places(op.operands[0])):
                 return None
-        elif (not op.definition.traits & {"view", "creation", "elementwise"} and op.name != "to_index") or not is_pure(
-            op
-        ):
+        elif not op.definition.traits & {"view", "creation", "elementwise"} and op.name != "to_index":
             return None
         return [operand for operand in op.operands if operand in level.defined]
 
@@ -340,7 +338,7 @@ class _Recalling:
                 self.value(operand)
             for name in sizes_of(op):
                 self.size(name)
-            self.m.builder.ops.append(clone_op(op, self.values))
+            self.m.builder.ops.append(clone_op(_unchecked(op), self.values))
             return self.values[value]
         for name in _named(kind):
             self.size(name)
@@ -361,6 +359,13 @@ class _Recalling:
         else:
             slot = self.keeping.slot_of_size(self.level, name, source)
             self.m("to_index", self.keeping.restored(self.m, slot, Scalar(I64)), binds=renamed)
+
+
+def _unchecked(op: Op) -> Op:
+    """An op of the forward sweep that did not fail, and will not when it is computed again."""
+    if not op.attributes.get("checked"):
+        return op
+    return replace(op, attributes={name: value for name, value in op.attributes.items() if name != "checked"})
 
 
 def _named(kind: Type) -> Iterator[str]:
