@@ -199,10 +199,10 @@ class Emitter:
         return list(self.here("if", self.emit("less", start, stop), types=types, regions=(taken, skipped)))
 
     @contextmanager
-    def step(self, loop: Loop, position: int) -> Iterator[None]:
-        """One step of a loop that is written out rather than run: the position is a number."""
+    def step(self, loop: Loop, position: int | Value) -> Iterator[None]:
+        """One step of a loop that is written out rather than run, at a position that may be computed outside of it."""
         depth = len(self.scopes)
-        index = self.size(position)
+        index = self.size(position) if isinstance(position, int) else position
         self.scopes.append(Scope(self.scope.builder, depth, loop, index, step=True))
         known = set(self.depth_of)
         yield

@@ -28,17 +28,14 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
+from jitflow.passes.lower.bands import Bands, pays_in_bands
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.nest import Loop, Nest
-from jitflow.passes.lower.reductions import Reduction, reduction_for
+from jitflow.passes.lower.reductions import BLOCK, Reduction, reduction_for
 from jitflow.passes.lower.schedule import is_short
 from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
-
-BLOCK = 1024
-"""Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
-
 
 AHEAD, AHEAD_OF_BLOCKS = BLOCK // 2, 2 * BLOCK
 """How many elements in advance of a blocked reduction memory is asked for: where blocks are read once, and where they
@@ -76,23 +73,24 @@ def lower_nest(
     name: str,
     keep_order: bool = False,
     into: Mapping[int, Layout] | None = None,
+    hints: Mapping[str, int] = MappingProxyType({}),
 ) -> Kernel:
     """Lower the ``fusion`` op; ``layouts`` are its tensor operands' (None for scalars).
 
     ``keep_order`` asks for results in C order whatever the operands' order; ``into`` says how results (by position) lie
-    that go into a part of memory that exists.
+    that go into a part of memory that exists. ``hints`` are sizes at the first call.
     """
     (region,) = op.regions
     by_parameter = {
         parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
     }
-    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}).run(name)
+    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}).run(name, hints)
 
 
 class KernelLowering(Elements):
     """The loops around the elements."""
 
-    def run(self, name: str) -> Kernel:
+    def run(self, name: str, hints: Mapping[str, int]) -> Kernel:
         for parameter in self.region.parameters:
             if isinstance(parameter.type, Tensor):
                 self.buffer_for(parameter, parameter.type.dtype)
@@ -102,7 +100,11 @@ class KernelLowering(Elements):
         for value in self.region.yielded:
             self.declare_output(value)
         self.place_saved()
-        self._outer_loops(list(self.outer))
+        if pays_in_bands(self, hints):
+            self._store_results(set())
+            Bands(self, self._store_row).run()
+        else:
+            self._outer_loops(list(self.outer))
         return self._finish(name)
 
     # Loops
@@ -169,6 +171,10 @@ class KernelLowering(Elements):
         for number in range(self.schedule.sweeps):
             self.sweep = number
             self._run_sweep(number)
+        self._store_row()
+
+    def _store_row(self) -> None:
+        """Store what is known behind all sweeps."""
         self.sweep = self.schedule.sweeps
         self._store_results(set(self.outer))
 

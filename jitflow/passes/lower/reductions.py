@@ -21,7 +21,10 @@ from jitflow.ir.types import Tensor, Vector
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements
 
-__all__ = ["Reduction", "reduction_for"]
+__all__ = ["BLOCK", "Reduction", "SumReduction", "reduction_for"]
+
+BLOCK = 1024
+"""Elements of a row (or rows, in a vertical reduction) that are summed before compensated addition takes over."""
 
 
 def _lowest(dtype: DType) -> object:

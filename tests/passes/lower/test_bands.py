@@ -1,0 +1,59 @@
+"""Reductions down the rows of large matrices: in bands they have the bits that they have in tiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.passes.lower import bands
+from tests.compare import EXACT, assert_same
+
+random = np.random.default_rng(5)
+
+PROGRAMS = {
+    "product": lambda a, y: y @ a,
+    "sums": lambda a, y: (a.sum(0), (a * a).sum(0)),
+    "what follows": lambda a, y: np.sqrt(np.abs(a.mean(0))) * 2 + a.max(0),
+    "long body": lambda a, y: (np.exp(a) * y[:, np.newaxis]).sum(0),
+    "other kinds": lambda a, y: (a.min(0), (a > 0.5).any(0), (a > 0.5).all(0), (a > 0.5).sum(0)),
+    "position": lambda a, y: (a * np.arange(len(a))[:, np.newaxis] + np.arange(a.shape[1])).sum(0),
+    "columns of columns": lambda a, y: a.T.sum(1),
+    "in place": lambda a, y: np.add(a.sum(0), 1, out=np.zeros(a.shape[1], a.dtype)),
+}
+SIZES = [(5, 9), (1, 1), (4, 64), (7, 65), (1024, 16), (1029, 17), (2051, 3), (3, 4096), (6, 8209), (0, 5), (5, 0)]
+
+
+def compiled(program: Any, large: int, monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
+    """The program compiled at a first call that finds matrices of this many bytes large."""
+    monkeypatch.setattr(bands, "LARGE", large)
+    monkeypatch.setattr(bands, "FEWEST_COLUMNS", 1)
+    monkeypatch.setattr(bands, "FEWEST_ROWS", 1)
+    function = jitflow.function(program)
+    function(*arguments)
+    return function
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i4"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_bits_are_those_of_tiles(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch):
+    if dtype == "c16" and name == "other kinds":
+        pytest.skip("complex numbers have another order")
+    program, first = PROGRAMS[name], (np.ones((6, 7), dtype), np.ones(6, dtype))
+    in_bands, in_tiles = (compiled(program, large, monkeypatch, *first) for large in (1, 1 << 60))
+    for rows, columns in SIZES:
+        if not rows and name in ("what follows", "other kinds"):
+            continue
+        arguments = ((8 * random.normal(size=(rows, columns))).astype(dtype), random.normal(size=rows).astype(dtype))
+        assert_same(in_bands(*arguments), in_tiles(*arguments), EXACT)
+
+
+def test_small_matrices_go_in_tiles(monkeypatch: pytest.MonkeyPatch):
+    def kernels(rows: int, columns: int) -> str:
+        return jitflow.function(PROGRAMS["product"]).ir(np.ones((rows, columns)), np.ones(rows), stage="kernels")
+
+    assert "%sums: buffer f64" in kernels(600, 600)
+    assert "%sums: buffer f64" not in kernels(100, 100)
+    assert "%sums: buffer f64" not in kernels(10, 100_000)
