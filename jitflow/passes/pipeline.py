@@ -18,6 +18,7 @@ from jitflow.ir.printer import print_function
 from jitflow.ir.types import Place, Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.agree import agree
+from jitflow.passes.chain import chain
 from jitflow.passes.commit import commit
 from jitflow.passes.contract import contract
 from jitflow.passes.cse import cse
@@ -50,6 +51,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "hoist": hoist,
     "split": split,
     "forward": forward,
+    "chain": chain,
     "commit": commit,
     "contract": contract,
     "snapshot": snapshot,
@@ -62,7 +64,19 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-STORAGE_PIPELINE = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split", "forward")
+STORAGE_PIPELINE = (
+    "agree",
+    "simplify",
+    "cse",
+    "promote",
+    "simplify",
+    "cse",
+    "dce",
+    "hoist",
+    "split",
+    "forward",
+    "chain",
+)
 """What those go through that have variables, loops or branches."""
 
 LASTING_PIPELINE = (*STORAGE_PIPELINE, "commit", "promote", "simplify", "cse", "dce")

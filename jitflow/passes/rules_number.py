@@ -200,6 +200,19 @@ def _checked_for_nothing(op: Op, rewriter: Rewriter) -> Replacement:
     return rewriter.make(op.name, *op.operands, **{key: v for key, v in op.attributes.items() if key != "checked"})
 
 
+def _smaller_or_larger(op: Op, rewriter: Rewriter) -> Replacement:
+    """The smaller or larger of two integers, which are all ordered, as Python's min and max compute it."""
+    condition, *options = op.operands
+    compare = rewriter.producer(condition, "less", "less_equal", "greater", "greater_equal")
+    if compare is None or not all(map(is_integer, options)) or isinstance(options[0].type, Index):
+        return None
+    if tuple(options) not in (compare.operands, compare.operands[::-1]):
+        return None
+    straight = options[0] is compare.operands[0]
+    name = "minimum" if straight == compare.name.startswith("less") else "maximum"
+    return rewriter.make(name, *compare.operands)
+
+
 def _index_and_back(op: Op, rewriter: Rewriter) -> Replacement:
     inner = rewriter.producer(op.operands[0], "cast")
     if inner is None or "binds" in op.attributes or not isinstance(inner.operands[0].type, Index):
@@ -226,6 +239,7 @@ NUMBER_RULES = (
     divide_by_constant("divide_by_power_of_two", exact=True),
     Rule("size_arithmetic", _INDEX_ARITHMETIC, "size(a) + size(b) -> size(a + b)", _size_arithmetic),
     Rule("integer_comparison", COMPARISONS, "a < b -> True or False if known", _integer_comparison),
+    Rule("smaller_or_larger", ("select",), "select(a < b, a, b) -> minimum(a, b) of integers", _smaller_or_larger),
     Rule("checked_for_nothing", _CHECKED, "a + b, checked -> a + b if it fits", _checked_for_nothing),
     Rule("store_number", ("store",), "store(p, broadcast(a)) -> store(p, a)", _store_number),
     Rule("index_and_back", ("to_index",), "to_index(cast(i)) -> i", _index_and_back),

@@ -26,6 +26,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
+        self.integers = of_integers(seed)
         self.lines: list[str] = []
         self.depth = 1
         self.positions: list[str] = []
@@ -40,7 +41,7 @@ class Writer:
         for _ in range(self.random.randint(1, 2)):
             self.loop()
         lines = "\n".join(self.lines)
-        head = "def program(A, x, y, k, c):\n    n = len(x)\n    m = A.shape[1]\n    s = 0.5\n    p, q = x, y\n"
+        head = f"def program(A, x, y, k, c):\n    n = len(x)\n    m = A.shape[1]\n    s = {1 if self.integers else 0.5}\n    p, q = x, y\n"
         return f"{head}{lines}\n    return s, p[n // 2]\n"
 
     def loop(self) -> None:
@@ -78,7 +79,9 @@ class Writer:
     def value(self) -> str:
         first, second = self.element(), self.any(self.element(), self.element(), "s", "c")
         form = self.any("{} + {}", "{} * 0.5 - {}", "max({}, {})", "min({}, {}) + 1.0")
-        return form.format(first, second)
+        if self.integers:
+            form = self.any("{} + {}", "{} * 2 - {}", "max({}, {}, {} + 1)", "min({}, {} + 1, {})", "min({}, {}) + 1")
+        return form.format(first, second, self.element())
 
     def statement(self) -> None:
         kind = self.random.random()
@@ -103,12 +106,18 @@ class Writer:
                 self.depth -= 1
 
 
-def arguments(seed: int, layout: str) -> tuple[Any, ...]:
+def of_integers(seed: int) -> bool:
+    return seed % 3 == 0
+
+
+def arguments(seed: int, layout: str, *, integers: bool) -> tuple[Any, ...]:
     """Arguments, always the same for a seed; numbers that stay exact for a while."""
     chosen = np.random.default_rng(seed)
     n, m = (int(size) for size in chosen.integers(0 if seed % 4 == 0 else 3, 8, 2))
-    memory = chosen.integers(-8, 9, 400) / 4.0
-    k, c = int(chosen.integers(-1, 3)), float(chosen.integers(-4, 5))
+    memory = chosen.integers(-8, 9, 400)
+    k, c = int(chosen.integers(-1, 3)), int(chosen.integers(-4, 5))
+    if not integers:
+        memory, c = memory / 4.0, float(c)
     A, x, y = memory[: n * m].reshape(n, m), memory[200 : 200 + n], memory[300 : 300 + n]
     if layout == "F":
         A = memory[: n * m].reshape(m, n).T
@@ -125,9 +134,9 @@ def arguments(seed: int, layout: str) -> tuple[Any, ...]:
     return memory, (A, x, y, k, c)
 
 
-def outcome(function: Any, seed: int, layout: str) -> tuple[Any, Any, Any]:
+def outcome(function: Any, seed: int, layout: str, integers: bool) -> tuple[Any, Any, Any]:
     """The result, the class of the exception, and the memory afterwards."""
-    memory, given = arguments(seed, layout)
+    memory, given = arguments(seed, layout, integers=integers)
     with np.errstate(all="ignore"):
         try:
             return function(*given), None, memory
@@ -142,8 +151,8 @@ def problem_of(seed: int) -> str | None:
     for number in range(3):
         layout = LAYOUTS[(seed + number * 5) % len(LAYOUTS)] if number else "C"
         call = seed + number
-        wanted, error, before = outcome(plain, call, layout)
-        got, raised, after = outcome(compiled, call, layout)
+        wanted, error, before = outcome(plain, call, layout, of_integers(seed))
+        got, raised, after = outcome(compiled, call, layout, of_integers(seed))
         if isinstance(raised, jitflow.CompilerBug) or (isinstance(raised, Exception) and error is None):
             if isinstance(raised, jitflow.UserError):
                 return None
