@@ -128,6 +128,10 @@ class Rewriter:
         assert results is not None
         return results
 
+    def current(self, value: Value) -> Value:
+        """What stands for a value of the function as it was given."""
+        return self._values.get(value, value)
+
     def number(self, number: Any, kind: Type) -> Value:
         """``number`` as a value of a type, in every element."""
         if isinstance(kind, Index):

@@ -2,8 +2,8 @@
 
 Two tables. `ALGEBRA` holds the laws that are true of NumPy's numbers, bit for bit: each says for which kinds of dtype
 it holds, since ``x - x`` is not 0 for a nan and ``x + 0`` is not ``x`` for -0.0. `STRUCTURE` holds what needs a look at
-shapes, dtypes or attributes (`rules_shape`, `rules_number`, `rules_control`). Constants are folded in the same sweep
-(`fold`), because each makes room for the other.
+shapes, dtypes or attributes (`rules_shape`, `rules_number`, `rules_control`, `rules_branch`). Constants are folded in
+the same sweep (`fold`), because each makes room for the other.
 
     %0: f32[n] = multiply %x, %one              %y: f32[n] = sqrt %x
     %1: f32[n] = power %0, %half        ->      yield %y
@@ -19,6 +19,7 @@ from __future__ import annotations
 from jitflow.ir.core import Function
 from jitflow.passes.fold import FOLDING
 from jitflow.passes.rewrite import algebraic, rewrite, rule_table
+from jitflow.passes.rules_branch import BRANCH_RULES
 from jitflow.passes.rules_control import CONTROL_RULES
 from jitflow.passes.rules_number import NUMBER_RULES
 from jitflow.passes.rules_shape import SHAPE_RULES
@@ -112,7 +113,7 @@ ALGEBRA = (
     algebraic("select_not", "select(logical_not(c), x, y) -> select(c, y, x)"),
 )  # fmt: skip
 
-STRUCTURE = (*NUMBER_RULES, *SHAPE_RULES, *CONTROL_RULES)
+STRUCTURE = (*NUMBER_RULES, *SHAPE_RULES, *CONTROL_RULES, *BRANCH_RULES)
 
 SIMPLIFICATION = (*FOLDING, *ALGEBRA, *STRUCTURE)
 """All rules of this pass. The table is exact: `tests/passes` runs each rule on random numbers, nan and limits."""
