@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["gelu", "log_softmax", "relu", "sigmoid", "silu", "softmax"]
+from jitflow.gradients import stop_gradient
+
+__all__ = ["below_zero", "gelu", "log_softmax", "relu", "sigmoid", "silu", "softmax"]
 
 
 def relu(x: Any) -> Any:
@@ -46,16 +48,19 @@ def gelu(x: Any, approximate: bool = False) -> Any:
 
 def softmax(x: Any, axis: int | None = -1) -> Any:
     """``exp(x)``, divided by its sum along an axis; None means over all elements. The shape is that of ``x``."""
-    powers = np.exp(_below_zero(x, axis))
+    powers = np.exp(below_zero(x, axis))
     return powers / powers.sum(axis=axis, keepdims=True)
 
 
 def log_softmax(x: Any, axis: int | None = -1) -> Any:
     """The logarithm of `softmax`, finite for all finite ``x``: nothing overflows, and no logarithm of 0 is taken."""
-    shifted = _below_zero(x, axis)
+    shifted = below_zero(x, axis)
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
 
 
-def _below_zero(x: Any, axis: int | None) -> Any:
-    """``x`` less its largest element along an axis: that changes no ratio of powers, and the largest power is 1."""
-    return x - x.max(axis=axis, keepdims=True)
+def below_zero(x: Any, axis: int | None) -> Any:
+    """``x`` less its largest element along an axis: that changes no ratio of powers, and the largest power is 1.
+
+    Since it changes nothing, what is subtracted is a constant to derivatives.
+    """
+    return x - stop_gradient(x.max(axis=axis, keepdims=True))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.nn.activations import log_softmax
+from jitflow.nn.activations import below_zero, log_softmax
 from jitflow.random.machine import machine
 
 __all__ = ["cross_entropy"]
@@ -35,11 +35,10 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
         )
     for given, size in zip(labels.shape, wanted, strict=True):  # a lone label would broadcast
         m.require(given == size, "the labels of a cross entropy do not fit its logits")
-    logarithms = log_softmax(logits)
     if labels.dtype.kind == "f":
-        return -(labels * np.where(labels == 0, 0, logarithms)).sum(axis=-1).mean()
-    classes = logits.shape[-1]
+        return -(labels * np.where(labels == 0, 0, log_softmax(logits))).sum(axis=-1).mean()
     # Written so that it also holds of no labels at all, which have no smallest one.
-    m.require(np.all((labels >= 0) & (labels < classes)), "a label is none of the classes")
-    right = labels[..., None] == m.positions(logits.shape, -1)
-    return -np.where(right, logarithms, 0).sum(axis=-1).mean()
+    m.require(np.all((labels >= 0) & (labels < logits.shape[-1])), "a label is none of the classes")
+    shifted = below_zero(logits, -1)
+    right = np.where(labels[..., None] == m.positions(logits.shape, -1), shifted, 0).sum(axis=-1)
+    return (np.log(np.exp(shifted).sum(axis=-1)) - right).mean()

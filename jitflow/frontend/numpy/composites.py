@@ -225,8 +225,11 @@ def ndtr(x: Value) -> Value:
 
 @through_f32
 def expit(x: Value) -> Value:
-    one = constant_like(1.0, x)
-    return emit("divide", one, emit("add", one, emit("exp", emit("negative", x))))
+    """1 / (1 + exp(-x)); where the power would overflow 0, whose derivative is a number as well."""
+    zero, one = constant_like(0.0, x), constant_like(1.0, x)
+    lowest = constant_like(-float(np.log(np.finfo(dtype_of_value(x).numpy).max)), x)
+    power = emit("exp", emit("negative", emit("maximum", x, lowest)))
+    return select(emit("less", x, lowest), zero, emit("divide", one, emit("add", one, power)))
 
 
 @through_f32
