@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STAGES", "Compilation", "check_stage", "compile_traced", "generate", "stage_text"]
 
-STAGES = ("traced", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
+STAGES = ("traced", "gradient", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
 
 
 @dataclass
@@ -87,6 +87,15 @@ def compile_traced(compilation: Compilation) -> Specialisation:
 
 
 # -- the stages ------------------------------------------------------------------------------------
+
+
+def differentiated(compilation: Compilation) -> Function:
+    """What was traced, with its derivatives written out; the tensor passes run on."""
+    from jitflow.passes.pipeline import run_passes
+
+    traced = with_layouts(compilation.traced)
+    with compilation.stage("differentiate"):
+        return run_passes(traced, ("differentiate",), observe=_observer())
 
 
 def optimize(compilation: Compilation) -> Function:
@@ -159,6 +168,7 @@ def stage_text(compilation: Compilation, stage: str) -> str:
     """The program at a stage, as text."""
     readers: Mapping[str, Callable[[], str]] = {
         "traced": lambda: str(with_layouts(compilation.traced)),
+        "gradient": lambda: str(_without_decisions(differentiated(compilation))),
         "optimized": lambda: str(optimize(compilation)),
         "fused": lambda: str(_without_decisions(fuse(compilation))),
         "kernels": lambda: str(lower(compilation)),

@@ -159,12 +159,23 @@ def test_static_arguments() -> None:
         reduced(X, ["sum"])
 
 
-@pytest.mark.parametrize("stage", ["traced", "optimized", "fused", "kernels", "llvm", "asm"])
+@pytest.mark.parametrize("stage", ["traced", "gradient", "optimized", "fused", "kernels", "llvm", "asm"])
 def test_every_stage_can_be_read(stage: str) -> None:
     text = scaled.ir(jitflow.Spec("f32", ("n", "m")), jitflow.Spec("float"), stage=stage)
     assert "scaled" in text or "run" in text
     with pytest.raises(ValueError, match="expected a stage"):
         scaled.ir(X, stage="nothing")
+
+
+def test_the_gradient_stage_has_both_sweeps_and_no_derivative_to_write_out() -> None:
+    @jitflow.function
+    def slope(x):
+        return jitflow.grad(lambda x: np.sin(x).sum())(x)
+
+    traced, written_out = (slope.ir(X[0], stage=stage) for stage in ("traced", "gradient"))
+    assert "= vjp " in traced
+    assert "vjp" not in written_out
+    assert "= cos %x" in written_out
 
 
 def test_explain_says_what_the_code_rests_on() -> None:
