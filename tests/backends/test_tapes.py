@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jitflow.backends.llvm import compile_program
-from jitflow.backends.llvm.tapes import HEADER, SMALLEST_CHUNK
+from jitflow.backends.llvm.tapes import FIRST_CHUNK, HEADER, SMALLEST_CHUNK
 from jitflow.ir.core import Function, Region, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Buffer, Scalar, Tape
@@ -15,8 +15,8 @@ from tests.backends.programs import INDEX, Allocator, Failed, Kit, host, kernel,
 
 NUMBER = Scalar(I64)
 OUT_OF_MEMORY, NOT_ON_TAPE = 2, 5
-ROOM = (SMALLEST_CHUNK - HEADER) // 8
-"""How many words fill the first chunk."""
+FIRST, ROOM = (FIRST_CHUNK - HEADER) // 8, (SMALLEST_CHUNK - HEADER) // 8
+"""How many words fill the first chunk, and the second."""
 
 
 def script_program() -> Function:
@@ -77,7 +77,7 @@ def random_script(random: np.random.Generator, turns: int) -> tuple[list[int], n
             script.append(-words)
             found[turn] = pushed
         else:
-            words = int(random.choice([1, 3, 100, ROOM - 48, ROOM, ROOM + 1, 5000, 40_000]))
+            words = int(random.choice([1, 3, FIRST, FIRST + 1, 100, ROOM, ROOM + 1, 5000, 40_000]))
             stack.append((words, turn))
             script.append(words)
     return script, found
@@ -105,6 +105,9 @@ def test_chunks_double_and_are_used_again() -> None:
     allocator = Allocator()
     run(EXECUTABLE, [large, 4, found], allocator=allocator)
     assert allocator.count == 1, "a block that needs more than the smallest chunk gets one that holds it"
+    allocator = Allocator()
+    run(EXECUTABLE, [np.array([FIRST, -FIRST] * 50), 100, found], allocator=allocator)
+    assert allocator.count == 0, "the first chunk is there already"
 
 
 def test_whoever_pops_too_much_is_told() -> None:
@@ -176,7 +179,7 @@ def kernel_program() -> Function:
 
 def test_kernels_push_and_pop_numbers() -> None:
     executable = compile_program(kernel_program())
-    for turns in (0, 1, ROOM, ROOM + 1, 20_000):
+    for turns in (0, 1, FIRST, FIRST + 1, FIRST + ROOM, FIRST + ROOM + 1, 20_000):
         out, allocator = np.zeros(turns, np.int64), Allocator()
         run(executable, [turns, turns, out], allocator=allocator)
         np.testing.assert_array_equal(out, np.arange(turns)[::-1])

@@ -1,9 +1,10 @@
 """Tapes in memory: a chain of chunks, each at least twice as large as the one before, and a record that knows its end.
 
-The record lies in the frame of the host program. It holds where the end of the tape is (``top``), the span of the chunk
-that it is in (``begin``, ``end``), and the first chunk. A chunk starts with a header: the chunk before, the chunk
-behind, its bytes, and where its last value ended when the tape went on to the next one. Nothing moves when a tape
-grows, so an array may stay on its tape as long as nothing is pushed over it.
+The record lies in the frame of the host program. It holds where the end of the tape is (``top``), and the span of the
+chunk that it is in (``begin``, ``end``). Behind it lies the first chunk, so that a loop of few turns takes no memory
+from the pool. A chunk starts with a header: the chunk before, the chunk behind, its bytes, and where its last value
+ended when the tape went on to the next one. Nothing moves when a tape grows, so an array may stay on its tape as long
+as nothing is pushed over it.
 
 A kernel has the three addresses in its own frame, where LLVM makes registers of them. It leaves ``top`` behind in the
 record when it ends; ``begin`` and ``end`` change in the record first.
@@ -18,12 +19,14 @@ from jitflow.ir.types import Tape
 
 __all__ = ["TapeEnd", "call_back", "call_clear", "call_grow", "close_tapes", "new_tape", "open_tapes", "release_tapes"]
 
-RECORD_WORDS = 4
 HEADER = 64
 """Bytes, which keep the data of a chunk as aligned as the pool's blocks are."""
 
+FIRST_CHUNK = 512
 SMALLEST_CHUNK = 4096 - 64
-"""With what the pool adds to a block, this and all that are twice as large fill the blocks that it has."""
+"""From the pool. With what that adds to a block, this and all that are twice as large fill the blocks that it has."""
+
+_RECORD = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +44,26 @@ class TapeEnd:
 
 
 def new_tape(out: Emitter) -> TapeEnd:
-    """The record of an empty tape, in the frame of the host program."""
-    record = out.stack("ptr", RECORD_WORDS)
-    words = [record]
-    for word in range(1, RECORD_WORDS):
-        words.append(f"{record}.{word}")
-        out.entry.append(f"  {words[word]} = getelementptr i8, ptr {record}, i64 {8 * word}")
-    out.entry += [f"  store ptr null, ptr {word}, align 8" for word in words]
-    return TapeEnd(*words[:1], *words[:3])
+    """The record of an empty tape, and its first chunk, in the frame of the host program."""
+    record = out.stack("i8", _RECORD + FIRST_CHUNK)
+    begin, end, chunk, data, limit, behind, size = (f"{record}.{name}" for name in _PARTS)
+    out.entry += [
+        *(f"  {record}.{name} = getelementptr i8, ptr {record}, i64 {place}" for name, place in _PARTS.items()),
+        f"  store ptr {data}, ptr {record}, align 8",
+        f"  store ptr {data}, ptr {begin}, align 8",
+        f"  store ptr {limit}, ptr {end}, align 8",
+        f"  store ptr null, ptr {chunk}, align 8",
+        f"  store ptr null, ptr {behind}, align 8",
+        f"  store i64 {FIRST_CHUNK}, ptr {size}, align 8",
+    ]
+    return TapeEnd(record, record, begin, end)
+
+
+_PARTS = {
+    "begin": 8, "end": 16, "chunk": _RECORD, "data": _RECORD + HEADER, "limit": _RECORD + FIRST_CHUNK,
+    "behind": _RECORD + 8, "size": _RECORD + 16,
+}  # fmt: skip
+"""Where what the program needs of a record and the first chunk lies."""
 
 
 def open_tapes(out: Emitter) -> None:
@@ -96,12 +111,11 @@ def call_back(out: Emitter, tape: TapeEnd, top: str, nbytes: str) -> str:
 
 
 def call_clear(out: Emitter, tape: TapeEnd) -> None:
-    """Give all chunks back."""
+    """Give all chunks back but the first."""
     out.module.define("jitflow.tape.clear", _CLEAR)
-    out.do(f"call void @jitflow.tape.clear(ptr %context, ptr {tape.record})")
+    top = out.let(f"call ptr @jitflow.tape.clear(ptr %context, ptr {tape.record})")
     _follow(out, tape)
-    if not tape.is_in_record:
-        out.do(f"store ptr null, ptr {tape.top}, align 8")
+    out.do(f"store ptr {top}, ptr {tape.top}, align 8")
 
 
 def _follow(out: Emitter, tape: TapeEnd) -> None:
@@ -120,31 +134,26 @@ _GROW = """define internal ptr
 start:
   %begin.place = getelementptr i8, ptr %tape, i64 8
   %end.place = getelementptr i8, ptr %tape, i64 16
-  %first.place = getelementptr i8, ptr %tape, i64 24
   %begin = load ptr, ptr %begin.place, align 8
   %needed = add i64 %nbytes, HEADER
-  %empty = icmp eq ptr %begin, null
-  br i1 %empty, label %allocate, label %leave
-leave:
   %chunk = getelementptr i8, ptr %begin, i64 -HEADER
   %top.place = getelementptr i8, ptr %chunk, i64 24
   store ptr %top, ptr %top.place, align 8
-  %following.place = getelementptr i8, ptr %chunk, i64 8
-  %following = load ptr, ptr %following.place, align 8
-  %size.place = getelementptr i8, ptr %chunk, i64 16
-  %size = load i64, ptr %size.place, align 8
-  %twice = shl i64 %size, 1
-  %last = icmp eq ptr %following, null
+  %behind.place = getelementptr i8, ptr %chunk, i64 8
+  %behind = load ptr, ptr %behind.place, align 8
+  %last = icmp eq ptr %behind, null
   br i1 %last, label %allocate, label %again
 again:
-  %again.size.place = getelementptr i8, ptr %following, i64 16
+  %again.size.place = getelementptr i8, ptr %behind, i64 16
   %again.size = load i64, ptr %again.size.place, align 8
   %fits = icmp uge i64 %again.size, %needed
   br i1 %fits, label %enter, label %allocate
 allocate:
-  %before = phi ptr [ null, %start ], [ %chunk, %leave ], [ %chunk, %again ]
-  %behind = phi ptr [ null, %start ], [ null, %leave ], [ %following, %again ]
-  %usual = phi i64 [ SMALLEST, %start ], [ %twice, %leave ], [ %twice, %again ]
+  %size.place = getelementptr i8, ptr %chunk, i64 16
+  %size = load i64, ptr %size.place, align 8
+  %twice = shl i64 %size, 1
+  %few = icmp ult i64 %twice, SMALLEST
+  %usual = select i1 %few, i64 SMALLEST, i64 %twice
   %large = icmp ugt i64 %needed, %usual
   %fresh.size = select i1 %large, i64 %needed, i64 %usual
   %function = load ptr, ptr %context, align 8
@@ -156,21 +165,18 @@ full:
   store i64 %fresh.size, ptr %reported, align 8
   ret ptr null
 link:
-  store ptr %before, ptr %fresh, align 8
-  %behind.place = getelementptr i8, ptr %fresh, i64 8
-  store ptr %behind, ptr %behind.place, align 8
+  store ptr %chunk, ptr %fresh, align 8
+  %fresh.behind.place = getelementptr i8, ptr %fresh, i64 8
+  store ptr %behind, ptr %fresh.behind.place, align 8
   %fresh.size.place = getelementptr i8, ptr %fresh, i64 16
   store i64 %fresh.size, ptr %fresh.size.place, align 8
-  %link.place = getelementptr i8, ptr %before, i64 8
-  %from = select i1 %empty, ptr %first.place, ptr %link.place
-  store ptr %fresh, ptr %from, align 8
-  %alone = icmp eq ptr %behind, null
-  br i1 %alone, label %enter, label %link.behind
+  store ptr %fresh, ptr %behind.place, align 8
+  br i1 %last, label %enter, label %link.behind
 link.behind:
   store ptr %fresh, ptr %behind, align 8
   br label %enter
 enter:
-  %entered = phi ptr [ %following, %again ], [ %fresh, %link ], [ %fresh, %link.behind ]
+  %entered = phi ptr [ %behind, %again ], [ %fresh, %link ], [ %fresh, %link.behind ]
   %entered.size = phi i64 [ %again.size, %again ], [ %fresh.size, %link ], [ %fresh.size, %link.behind ]
   %data = getelementptr i8, ptr %entered, i64 HEADER
   %end = getelementptr i8, ptr %entered, i64 %entered.size
@@ -195,9 +201,7 @@ look:
   br i1 %here, label %found, label %look.before
 look.before:
   %all = icmp eq i64 %held, 0
-  %some = icmp ne ptr %begin, null
-  %may = and i1 %all, %some
-  br i1 %may, label %open, label %missing
+  br i1 %all, label %open, label %missing
 open:
   %chunk = getelementptr i8, ptr %begin, i64 -HEADER
   %previous = load ptr, ptr %chunk, align 8
@@ -222,15 +226,20 @@ missing:
   ret ptr null
 }""".replace("HEADER", str(HEADER))
 
-_CLEAR = """define internal void @jitflow.tape.clear(ptr %context, ptr %tape) noinline cold #0 {
+_CLEAR = """define internal ptr @jitflow.tape.clear(ptr %context, ptr %tape) #0 {
 start:
-  %free.slot = getelementptr i8, ptr %context, i64 8
-  %free = load ptr, ptr %free.slot, align 8
-  %first.place = getelementptr i8, ptr %tape, i64 24
-  %first = load ptr, ptr %first.place, align 8
+  %behind.place = getelementptr i8, ptr %tape, i64 BEHIND
+  %data = getelementptr i8, ptr %tape, i64 DATA
+  %end = getelementptr i8, ptr %tape, i64 LIMIT
+  %begin.place = getelementptr i8, ptr %tape, i64 8
+  %end.place = getelementptr i8, ptr %tape, i64 16
+  store ptr %data, ptr %begin.place, align 8
+  store ptr %end, ptr %end.place, align 8
+  %behind = load ptr, ptr %behind.place, align 8
+  store ptr null, ptr %behind.place, align 8
   br label %look
 look:
-  %chunk = phi ptr [ %first, %start ], [ %following, %give.back ]
+  %chunk = phi ptr [ %behind, %start ], [ %following, %give.back ]
   %none = icmp eq ptr %chunk, null
   br i1 %none, label %done, label %give.back
 give.back:
@@ -238,14 +247,12 @@ give.back:
   %following = load ptr, ptr %following.place, align 8
   %size.place = getelementptr i8, ptr %chunk, i64 16
   %size = load i64, ptr %size.place, align 8
+  %free.slot = getelementptr i8, ptr %context, i64 8
+  %free = load ptr, ptr %free.slot, align 8
   call void %free(ptr %chunk, i64 %size)
   br label %look
 done:
-  store ptr null, ptr %tape, align 8
-  %begin.place = getelementptr i8, ptr %tape, i64 8
-  store ptr null, ptr %begin.place, align 8
-  %end.place = getelementptr i8, ptr %tape, i64 16
-  store ptr null, ptr %end.place, align 8
-  store ptr null, ptr %first.place, align 8
-  ret void
+  ret ptr %data
 }"""
+for _part in ("behind", "data", "limit"):
+    _CLEAR = _CLEAR.replace(_part.upper(), str(_PARTS[_part]))
