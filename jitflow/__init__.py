@@ -23,7 +23,17 @@ if TYPE_CHECKING:
     from jitflow.frontend.arguments import Spec
     from jitflow.frontend.callbacks import callback
     from jitflow.frontend.control.explicit import cond, fori_loop, map, scan, while_loop
-    from jitflow.gradients import grad, stop_gradient, value_and_grad
+    from jitflow.gradients import (
+        checkpoint,
+        custom_gradient,
+        grad,
+        hessian,
+        hvp,
+        jacobian,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import set_num_threads
     from jitflow.runtime.variable import Variable
@@ -38,10 +48,15 @@ __all__ = [
     "Variable",
     "breakpoint",
     "callback",
+    "checkpoint",
     "cond",
+    "custom_gradient",
     "fori_loop",
     "function",
     "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
     "map",
     "memory_stats",
     "nn",
@@ -53,6 +68,7 @@ __all__ = [
     "set_num_threads",
     "stop_gradient",
     "value_and_grad",
+    "vjp",
     "while_loop",
 ]
 
@@ -70,6 +86,12 @@ _LAZY = {
     "fori_loop": "jitflow.frontend.control.explicit",
     "function": "jitflow.api",
     "grad": "jitflow.gradients",
+    "vjp": "jitflow.gradients",
+    "jacobian": "jitflow.gradients",
+    "hvp": "jitflow.gradients",
+    "hessian": "jitflow.gradients",
+    "custom_gradient": "jitflow.gradients",
+    "checkpoint": "jitflow.gradients",
     "map": "jitflow.frontend.control.explicit",
     "memory_stats": "jitflow.runtime.pool",
     "restore": "jitflow.checkpoints",

@@ -9,11 +9,13 @@ which points where the function grows (as in TensorFlow and PyTorch; JAX gives t
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["grad", "stop_gradient", "value_and_grad"]
+__all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "stop_gradient", "value_and_grad",
+           "vjp"]  # fmt: skip
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int]
@@ -45,6 +47,129 @@ def grad(fun: Function, argnums: Argnums | None = None, has_aux: bool = False, v
     return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=False))
 
 
+def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
+    """``fun(*primals)``, and a function from cotangents of that to cotangents of each of the ``primals``, as a tuple.
+
+    A cotangent has the structure, shapes and dtypes of what it belongs to. The function of the cotangents runs ``fun``
+    once more, and backwards; what it shares with the first run is computed once if both are in one compiled function.
+    """
+    from jitflow.frontend.trace import active_trace
+
+    if active_trace() is not None:
+        return fun(*primals), lambda cotangents: _pull(fun, cotangents, *primals)
+    pull = _compiled(fun, _pull)
+    return _compiled(fun, _call)(*primals), lambda cotangents: pull(cotangents, *primals)
+
+
+def _call(fun: Function, *primals: Any) -> Any:
+    return fun(*primals)
+
+
+def _pull(fun: Function, cotangents: Any, *primals: Any) -> tuple[Any, ...]:
+    from jitflow.frontend import derivatives
+
+    chosen = derivatives.chosen_arguments(primals, range(len(primals)))
+    return tuple(derivatives.pullback(fun, chosen, {}, cotangents))
+
+
+def jacobian(fun: Function, argnums: Argnums = 0) -> Function:
+    """A function that gives the derivatives of the elements of what ``fun`` returns by the elements of an argument.
+
+    For a result of shape ``s`` and an argument of shape ``t`` it has shape ``s + t``; by several arguments it is a
+    tuple. ``fun`` returns one real array or number. It takes a reverse sweep for each element of the result.
+    """
+
+    def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        from jitflow.frontend import derivatives
+
+        found = derivatives.jacobian(fun, derivatives.chosen_arguments(args, argnums), kwargs)
+        return found[0] if isinstance(argnums, int) else tuple(found)
+
+    return _transformed(fun, run)
+
+
+def hessian(fun: Function, argnum: int = 0) -> Function:
+    """A function that gives the second derivatives of ``fun``, which returns one real number, by one argument.
+
+    For an argument of shape ``t`` they have shape ``t + t``. It takes a reverse sweep of the gradient for each element.
+    """
+    first = _reverse(argnum, has_aux=False, variables=None, with_value=False)
+
+    def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        from jitflow.frontend import derivatives
+
+        def gradient(*args: Any, **kwargs: Any) -> Any:
+            return first(fun, args, kwargs)
+
+        return derivatives.jacobian(gradient, derivatives.chosen_arguments(args, argnum), kwargs)[0]
+
+    return _transformed(fun, run)
+
+
+def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of ``fun`` at ``primals`` times ``tangents``, without the Hessian: a tuple like ``primals``.
+
+    ``fun`` takes the ``primals`` and returns one real number. It takes a few times as long as the gradient (Pearlmutter
+    1994).
+    """
+    from jitflow.frontend.trace import active_trace
+
+    if active_trace() is not None:
+        return _second(fun, tuple(primals), tuple(tangents))
+    return _compiled(fun, _second)(tuple(primals), tuple(tangents))
+
+
+def _second(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    numbers = tuple(range(len(primals)))
+    first = _reverse(numbers, has_aux=False, variables=None, with_value=False)
+    return _pull(lambda *args: first(fun, args, {}), tuple(tangents), *primals)
+
+
+def custom_gradient(fun: Function) -> Function:
+    """Give a function a gradient of its own (a decorator).
+
+    ``fun`` returns a pair: its result, and a function that takes the cotangent of that (one for each item, if it is a
+    tuple) and returns the cotangents of its arguments: one, or a tuple, with None where nothing arrives.
+
+    >>> @jitflow.custom_gradient
+    ... def clipped(x):
+    ...     return np.clip(x, -1, 1), lambda dy: dy
+    """
+
+    @functools.wraps(fun)
+    def with_gradient(*args: Any, **kwargs: Any) -> Any:
+        return _custom(fun, args, kwargs)
+
+    return with_gradient
+
+
+def _custom(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    from jitflow.frontend import derivatives
+    from jitflow.frontend.trace import active_trace
+
+    return fun(*args, **kwargs)[0] if active_trace() is None else derivatives.custom(fun, args, kwargs)
+
+
+def checkpoint(fun: Function) -> Function:
+    """A function of which a reverse sweep keeps the arguments only, and computes the rest again (a decorator).
+
+    It trades time for memory (Griewank 1992; Chen et al. 2016): wrap the body of a long loop, or a layer.
+    """
+
+    @functools.wraps(fun)
+    def recomputed(*args: Any, **kwargs: Any) -> Any:
+        return _recomputed(fun, args, kwargs)
+
+    return recomputed
+
+
+def _recomputed(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    from jitflow.frontend import derivatives
+    from jitflow.frontend.trace import active_trace
+
+    return fun(*args, **kwargs) if active_trace() is None else derivatives.recomputed(fun, args, kwargs)
+
+
 def stop_gradient(x: Any) -> Any:
     """``x``, a number, an array or a structure of them, which counts as a constant for derivatives."""
     from jitflow.frontend.derivatives import stop
@@ -65,10 +190,20 @@ def _transformed(fun: Function, transform: Function) -> Function:
     return function(_with_parameters_of(fun, transform))  # type: ignore[no-any-return]
 
 
+@functools.lru_cache(maxsize=256)
+def _compiled(fun: Function, transform: Function) -> Function:
+    """``transform(fun, first, rest)`` as a compiled function, the same one at the next call."""
+    from jitflow.api import function
+
+    return function(lambda first, *rest: transform(fun, first, *rest))  # type: ignore[no-any-return]
+
+
 def _with_parameters_of(fun: Function, transform: Function) -> Function:
     """``transform(fun, args, kwargs)`` as a function with the parameters of ``fun``, which calls bind natively."""
     defaults: dict[str, Any] = {}
-    parameters, positional, named = [], [], []
+    parameters: list[str] = []
+    positional: list[str] = []
+    named: list[str] = []
     kinds = inspect.Parameter
     for parameter in inspect.signature(fun).parameters.values():
         text = parameter.name
@@ -103,19 +238,13 @@ def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value:
     by_arguments = variables is None or argnums is not None
     chosen: Argnums = 0 if argnums is None else argnums if isinstance(argnums, int) else tuple(argnums)
 
-    def split(result: Any) -> tuple[Any, Any]:
-        if not has_aux:
-            return result, None
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(f"with has_aux=True the function must return a pair, got {type(result).__name__}")
-        return result
-
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         from jitflow.frontend import derivatives
 
-        numbers = derivatives.check_argnums(chosen, len(args)) if by_arguments else ()
+        split = derivatives.pair if has_aux else derivatives.alone
+        places = derivatives.chosen_arguments(args, chosen if by_arguments else ())
         held = derivatives.variables_in([] if variables is None else variables)
-        traced = derivatives.trace_function(fun, args, kwargs, numbers, split, held.items)
+        traced = derivatives.trace_function(fun, places, kwargs, split, held.items)
         (value, aux), found, by_variables = derivatives.reverse(traced, [derivatives.one_like(traced)])
         gradients = derivatives.in_structure(traced, found)
         gradient: Any = gradients[0] if by_arguments and isinstance(chosen, int) else tuple(gradients)

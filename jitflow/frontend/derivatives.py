@@ -10,34 +10,81 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.control.branch import outside_type
-from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.control.explicit import map as map_items
+from jitflow.frontend.control.kinds import converted, kind_of
 from jitflow.frontend.control.merge import Leaves, flatten
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.numpy import values
 from jitflow.frontend.proxies import OutsideDict, OutsideList
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.base import located, numpy_functions
 from jitflow.ir.core import Region, Value
 from jitflow.ir.types import Place, Scalar, Tensor, Variable
 from jitflow.runtime import variable as outside
 
-__all__ = [
-    "Traced",
-    "check_argnums",
-    "forward",
-    "in_structure",
-    "one_like",
-    "reverse",
-    "stop",
-    "trace_function",
-    "variables_in",
-]
+__all__ = ["Chosen", "Traced", "alone", "chosen_arguments", "cotangents_of", "custom", "forward", "in_structure", "jacobian",
+           "one_like", "pair", "pullback", "recomputed", "reverse", "stop", "trace_function", "traced_floats",
+           "variables_in"]  # fmt: skip
 
 Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """The numbers and arrays in the arguments of a call that are differentiated by."""
+
+    args: tuple[Any, ...]
+    leaves: Mapping[int, Leaves]
+    """The structure of each argument that has some."""
+    places: tuple[tuple[int, int], ...]
+    """Argument, and number of the leaf in it, of each."""
+
+    def inputs(self) -> list[Value]:
+        """Their values."""
+        return [_input(self.leaves[number].items[leaf]) for number, leaf in self.places]
+
+    def with_items(self, items: Sequence[Any]) -> list[Any]:
+        """The arguments with other numbers and arrays in these places."""
+        own = {number: list(leaves.items) for number, leaves in self.leaves.items()}
+        for (number, leaf), item in zip(self.places, items, strict=True):
+            own[number][leaf] = item
+        return [
+            self.leaves[number].rebuild(own[number]) if number in own else arg for number, arg in enumerate(self.args)
+        ]
+
+
+def chosen_arguments(args: Sequence[Any], argnums: int | Sequence[int]) -> Chosen:
+    """All that the arguments ``argnums`` hold. Raises ValueError for one that there is not."""
+    leaves: dict[int, Leaves] = {}
+    for number in (argnums,) if isinstance(argnums, int) else argnums:
+        if not -len(args) <= number < len(args):
+            raise located(
+                UserValueError(
+                    f"argnums names argument {number}, and the function is called with {len(args)}",
+                    mend="pass what is differentiated by as a positional argument",
+                )
+            )
+        leaves[number % len(args)] = flatten(_own_containers(args[number]))
+    places = tuple((number, leaf) for number, found in leaves.items() for leaf in range(len(found.items)))
+    return Chosen(tuple(args), leaves, places)
+
+
+def traced_floats(args: Sequence[Any]) -> Chosen:
+    """The floats and complex numbers in the arguments that only the running program knows."""
+    leaves = {number: flatten(_own_containers(arg)) for number, arg in enumerate(args)}
+    places = tuple(
+        (number, leaf)
+        for number, found in leaves.items()
+        for leaf, item in enumerate(found.items)
+        if isinstance(item, tracers.Tracer) and (kind := kind_of(item)) is not None and kind.dtype.kind in "fc"
+    )
+    return Chosen(tuple(args), {number: leaves[number] for number, _ in places}, places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +92,8 @@ class Traced:
     """A function that was traced into a region: its differentiated inputs, and its result."""
 
     region: Region
+    chosen: Chosen
     inputs: tuple[Value, ...]
-    chosen: tuple[Leaves, ...]
-    """The structure of each argument that is differentiated by."""
     result: Leaves
     positions: tuple[int | None, ...]
     """For each leaf of the result the value that the region yields; None for what is no number or array."""
@@ -57,42 +103,23 @@ class Traced:
     """The memory of the variables that are differentiated by."""
 
 
-def check_argnums(argnums: int | Sequence[int], count: int) -> tuple[int, ...]:
-    """The positions of the arguments to differentiate by. Raises ValueError for one that there is not."""
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for number in numbers:
-        if not -count <= number < count:
-            raise located(
-                UserValueError(
-                    f"argnums names argument {number}, and the function is called with {count}",
-                    mend="pass what is differentiated by as a positional argument",
-                )
-            )
-    return tuple(number % count for number in numbers)
-
-
 def trace_function(
-    fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any], numbers: Sequence[int],
-    split: Callable[[Any], tuple[Any, Any]], variables: Sequence[Any] = (),
+    fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], split: Callable[[Any], tuple[Any, Any]],
+    variables: Sequence[Any] = (),
 ) -> Traced:  # fmt: skip
-    """Trace ``fn`` with the arguments ``numbers`` as inputs of its own.
+    """Trace ``fn`` with what is chosen of its arguments as inputs of its own.
 
     ``split`` gives what of its result is differentiated, and the rest.
     """
     trace = current_trace()
-    chosen = tuple(flatten(_own_containers(args[number])) for number in numbers)
-    inputs = [_input(item) for leaves in chosen for item in leaves.items]
+    inputs = chosen.inputs()
     parameters = [Value(value.type, value.name) for value in inputs]
     # From now on the variables are memory, and the region reads them from there: what was read before is a constant.
     memory = [trace.storage.place(_variable(variable)._value) for variable in variables]
     yielded: list[Value] = []
     with trace.region() as scope:
-        own = iter([_own(parameter) for parameter in parameters])
-        given = list(args)
-        for number, leaves in zip(numbers, chosen, strict=True):
-            given[number] = leaves.rebuild([next(own) for _ in leaves.items])
         try:
-            found = split(fn(*given, **kwargs))
+            found = split(fn(*chosen.with_items([*map(_own, parameters)]), **kwargs))
         except EndOfPath:
             _inline(scope, parameters, inputs)
             raise
@@ -108,7 +135,25 @@ def trace_function(
             positions.append(len(yielded))
             yielded.append(tracers.lift(item))
     region = scope.close(parameters, yielded)
-    return Traced(region, tuple(inputs), chosen, result, tuple(positions), outputs, tuple(memory))
+    return Traced(region, chosen, tuple(inputs), result, tuple(positions), outputs, tuple(memory))
+
+
+def alone(result: Any) -> tuple[Any, None]:
+    """The result of a function that gives only what is differentiated."""
+    return result, None
+
+
+def pair(result: Any) -> tuple[Any, Any]:
+    """The result of a function that gives something else as well. Raises TypeError for what is no pair."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise located(
+            UserTypeError(
+                "with has_aux=True a function must return a pair",
+                found=type(result).__name__,
+                expected="what is differentiated, and the rest",
+            )
+        )
+    return result
 
 
 def reverse(traced: Traced, cotangents: Sequence[Value]) -> tuple[Any, list[Any], list[Any]]:
@@ -141,6 +186,124 @@ def forward(traced: Traced, tangents: Sequence[Value]) -> tuple[Any, list[Any]]:
     )  # fmt: skip
     made = [_made(value) for value in found]
     return _result(traced, made), made[len(types) :]
+
+
+def cotangents_of(traced: Traced, given: Any) -> list[Value]:
+    """The cotangents of a function's results, in the structure of these. Raises TypeError for another structure."""
+    result, found = traced.result, flatten(_own_containers(given))
+    expected = len(traced.region.yielded[: traced.outputs])
+    if len(found.items) != expected:
+        raise located(
+            UserTypeError(
+                "the cotangents have another structure than the results",
+                found=f"{len(found.items)} numbers or arrays",
+                expected=f"{expected}, like the results: {result.shape!r}" if expected > 1 else "one, like the result",
+            )
+        )
+    return [_as_cotangent(item, value) for item, value in zip(found.items, traced.region.yielded, strict=False)]
+
+
+def _as_cotangent(item: Any, value: Value) -> Value:
+    kind = value.type
+    if kind_of(item) is None:
+        raise located(UserTypeError("a cotangent that is no number or array", found=type(item).__name__))
+    assert isinstance(kind, Scalar | Tensor)
+    if isinstance(kind, Tensor) and kind.dims:
+        item = numpy_functions().apply_function(np.broadcast_to, (item, tuple(map(tracers.size_of, kind.dims))), {})
+    return converted(item, kind)
+
+
+def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents: Any) -> list[Any]:
+    """The gradients of a function's results, weighted by ``cotangents``, by each chosen argument."""
+    traced = trace_function(fn, chosen, kwargs, alone)
+    return in_structure(traced, reverse(traced, cotangents_of(traced, cotangents))[1])
+
+
+def custom(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What ``fn`` computes, whose gradient is what the second of the pair that it returns says."""
+    trace, chosen = current_trace(), traced_floats(args)
+    traced = trace_function(fn, chosen, kwargs, _value_and_rule)
+    types = [outside_type(result.type) for result in traced.region.yielded]
+    cotangents = [Value(result.type) for result in traced.region.yielded]
+    parameters = [Value(operand.type, operand.name) for operand in traced.inputs]
+    with trace.region() as scope:
+        _, rule = fn(*chosen.with_items([*map(_own, parameters)]), **kwargs)
+        outputs = _result(traced, [*map(_own, cotangents)])[0]
+        arrived = rule(*outputs) if isinstance(outputs, tuple) else rule(outputs)
+        arrived = arrived if isinstance(arrived, tuple) and len(args) > 1 else (arrived,)
+        yielded = [_from_rule(arrived, place, own) for place, own in zip(chosen.places, parameters, strict=True)]
+    backward = scope.close([*parameters, *cotangents], yielded)
+    found = trace.add("custom_vjp", *traced.inputs, types=types, regions=(traced.region, backward))
+    return _result(traced, [*map(_made, found)])[0]
+
+
+def _value_and_rule(result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
+        raise located(
+            UserTypeError(
+                "a function with a gradient of its own must return a pair",
+                found=type(result).__name__,
+                expected="its result, and a function that takes the cotangent of that",
+            )
+        )
+    return result[0], None
+
+
+def _from_rule(arrived: Sequence[Any], place: tuple[int, int], parameter: Value) -> Value:
+    """What a rule says of one operand: None is nothing."""
+    number, leaf = place
+    if number >= len(arrived):
+        raise located(
+            UserTypeError(
+                "a gradient of its own must say what arrives at each argument",
+                found=f"{len(arrived)} cotangents",
+                expected="a tuple with one for each argument, None where nothing arrives",
+            )
+        )
+    found = flatten(_own_containers(arrived[number]))
+    item = None if arrived[number] is None else found.items[leaf]
+    return _as_cotangent(0.0 if item is None else item, parameter)
+
+
+def recomputed(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What ``fn`` computes, of which a reverse sweep keeps nothing but the arguments."""
+    traced = trace_function(fn, traced_floats(args), kwargs, alone)
+    types = [outside_type(result.type) for result in traced.region.yielded]
+    found = current_trace().add("recompute", *traced.inputs, types=types, regions=(traced.region,))
+    return _result(traced, [*map(_made, found)])[0]
+
+
+def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[Any]:
+    """The derivatives of each element of a function's result by each chosen argument: one reverse sweep an element."""
+    apply = numpy_functions().apply_function
+    value = fn(*chosen.with_items([leaves.items[leaf] for leaves, leaf in _leaves(chosen)]), **kwargs)
+    kind = kind_of(value)
+    if kind is None or kind.dtype.kind != "f":
+        raise located(
+            UserTypeError(
+                "the Jacobian of something that is no real number or array",
+                found=type(value).__name__ if kind is None else str(kind),
+                mend="return one array of floats",
+            )
+        )
+    if isinstance(kind, Scalar) or not kind.dims:
+        return pullback(fn, chosen, kwargs, 1.0)
+    shape = value.shape
+    positions = apply(np.arange, (value.size,), {})
+
+    def row(position: Any) -> Any:
+        return pullback(fn, chosen, kwargs, (positions == position).astype(value.dtype).reshape(shape))
+
+    rows = map_items(row, positions)
+    stacked = []
+    for leaves in rows:
+        found = flatten(leaves)
+        stacked.append(found.rebuild([item.reshape((*shape, *item.shape[1:])) for item in found.items]))
+    return stacked
+
+
+def _leaves(chosen: Chosen) -> list[tuple[Leaves, int]]:
+    return [(chosen.leaves[number], leaf) for number, leaf in chosen.places]
 
 
 def stop(thing: Any) -> Any:
@@ -252,4 +415,4 @@ def one_like(traced: Traced) -> Value:
 def in_structure(traced: Traced, gradients: Sequence[Any]) -> list[Any]:
     """The gradients by each chosen argument, in its structure."""
     rest = iter(gradients)
-    return [leaves.rebuild([next(rest) for _ in leaves.items]) for leaves in traced.chosen]
+    return [leaves.rebuild([next(rest) for _ in leaves.items]) for leaves in traced.chosen.leaves.values()]

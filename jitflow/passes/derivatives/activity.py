@@ -46,6 +46,11 @@ class Activity:
                 yield from ((root, op.result) for root in self.roots(op.operands[0]))
             elif op.name in ("store", "scatter"):
                 yield from ((op.operands[-1], root) for root in self.roots(op.operands[0]))
+            elif op.name == "recompute":
+                yield from zip(op.operands, op.regions[0].parameters, strict=True)
+                yield from zip(op.regions[0].yielded, op.results, strict=True)
+            elif op.name == "custom_vjp":  # what its region uses beside its operands is constant
+                yield from ((operand, result) for operand in op.operands for result in op.results)
             elif op.regions:
                 yield from _flow(op)
             elif not _is_place(op):

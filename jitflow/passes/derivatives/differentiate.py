@@ -62,6 +62,8 @@ class _Differentiation:
         )
         self.taken.update(name for parameter in function.parameters for name in named_sizes(parameter.type))
         self.producers = {result: op for op in walk(function.region) for result in op.results}
+        self.written = _ASKING if any(op.name in _ASKING for op in walk(function.region)) else DERIVATIVE_NAMES
+        """The ops that are written out: those that only say how to derive something, when nobody asks any more."""
 
     def run(self) -> Function:
         known = frozenset(name for parameter in self.function.parameters for name in named_sizes(parameter.type))
@@ -74,7 +76,7 @@ class _Differentiation:
         for op in region.ops:
             if any(operand in values for operand in op.operands):
                 op = replace(op, operands=tuple(values.get(operand, operand) for operand in op.operands))
-            if op.name in _WRITERS and not _has_derivatives(op):
+            if op.name in self.written and not _asks_inside(op):
                 if any(value in values for inner in op.regions for value in _operands(inner)):
                     op = replace(op, regions=tuple(_with_values(inner, values) for inner in op.regions))
                 ops += _WRITERS[op.name](self, op, known, values)
@@ -144,15 +146,26 @@ class _Differentiation:
             known |= set(named_sizes(old.type))
         return [*written, *m.builder.ops]
 
+    def plain(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
+        """Outside of every derivative, a function with a rule of its own is that function."""
+        first = op.regions[0]
+        region = _Differentiation.region(self, first, known, values)
+        return self.inlined(op, region.body, region.yielded, op.operands, known, values)
+
     def stop_gradient(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
         """Outside of every derivative it is its operand."""
         values[op.result] = op.operands[0]
         return []
 
 
+_ASKING = frozenset(("vjp", "jvp"))
+"""The ops that ask for a derivative; the others say what it is."""
+
 _WRITERS: dict[str, Callable[[_Differentiation, Op, frozenset[str], dict[Value, Value]], list[Op]]] = {
     "vjp": _Differentiation.vjp,
     "stop_gradient": _Differentiation.stop_gradient,
+    "custom_vjp": _Differentiation.plain,
+    "recompute": _Differentiation.plain,
 }
 
 
@@ -169,9 +182,8 @@ def _renamed(m: Notation, value: Value, kind: Type, known: frozenset[str]) -> Va
     return m("broadcast", value, dims=dims_of(kind), axes=tuple(range(len(dims_of(kind)))), assumed=True)
 
 
-def _has_derivatives(op: Op) -> bool:
-    inside = (inner for region in op.regions for inner in walk(region))
-    return any(inner.name in DERIVATIVE_NAMES and inner.name != "stop_gradient" for inner in inside)
+def _asks_inside(op: Op) -> bool:
+    return any(inner.name in _ASKING for region in op.regions for inner in walk(region))
 
 
 def _operands(region: Region) -> Iterator[Value]:

@@ -15,14 +15,17 @@ results (of a branch) or as something else that is carried (round a loop); array
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
+from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, maximum, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import is_removable
-from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of, map_dims
+from jitflow.ir.types import Index, Scalar, Tensor, Type, Variable, dims_of, map_dims
 from jitflow.passes.derivatives.notation import dtype_of
 from jitflow.passes.derivatives.remember import Level, Turns
+from jitflow.passes.derivatives.renew import renewed
 from jitflow.passes.derivatives.reverse import CHOOSING, Sweep, active_outside, zeros_where_none
 from jitflow.passes.derivatives.shadows import handed_on, sources
 from jitflow.passes.order import reads_of
@@ -192,4 +195,73 @@ def _arriving(sweep: Sweep, value: Value) -> Type:
     return map_dims(kind, outside)
 
 
-REGIONS: dict[str, Callable[[Sweep, Op], None]] = {"if": _branch, "for": _for, "while": _while}
+def _custom(sweep: Sweep, op: Op) -> None:
+    """A function whose reverse is given: the ops of that, on the same operands."""
+    cotangents = _cotangents(sweep, op)
+    if cotangents is None:
+        return
+    rule = op.regions[1]
+    ops, yielded = renewed(rule, (*op.operands, *cotangents), sweep.reversal.fresh)
+    sweep.m.builder.ops += ops
+    for operand, cotangent in zip(op.operands, yielded, strict=True):
+        sweep.contribute(operand, cotangent)
+
+
+def _recompute(sweep: Sweep, op: Op) -> None:
+    """A function of which nothing is kept: its derivative is asked for anew, with a forward sweep of its own."""
+    cotangents = _cotangents(sweep, op)
+    if cotangents is None:
+        return
+    if any(access.kind in ("writes", "external") for access in sweep.reversal.activity.effects.of(op)):
+        raise _with_effects(op)
+    arrays, numbers = active_outside(sweep, op)
+    stored = [value for value in arrays if isinstance(value.type, Variable)]
+    operands = (*op.operands, *(value for value in (*arrays, *numbers) if value not in stored))
+    parameters = tuple(Value(value.type) for value in operands)
+    first = op.regions[0]
+    captured = dict(zip(operands[len(op.operands) :], parameters[len(op.operands) :], strict=True))
+    ops, yielded = renewed(first, parameters[: len(op.operands)], sweep.reversal.fresh, captured)
+    closing = replace(first.ops[-1], operands=yielded)
+    found = sweep.m.add(
+        "vjp", *operands, *cotangents, *stored, regions=(Region(parameters, (*ops, closing)),),
+        inputs=len(operands), outputs=len(op.results), variables=len(stored),
+        types=[*(value.type for value in op.results), *map(_contents, (*operands, *stored))],
+    )  # fmt: skip
+    arrived = found[len(op.results) :]
+    for operand, cotangent in zip(operands, arrived, strict=False):
+        sweep.contribute(operand, cotangent)
+    for variable, cotangent in zip(stored, arrived[len(operands) :], strict=True):
+        sweep.m.increase(sweep.shadow(variable), cotangent)
+
+
+def _contents(value: Value) -> Type:
+    kind = value.type
+    return Tensor(kind.dtype, kind.dims) if isinstance(kind, Variable) else kind
+
+
+def _with_effects(op: Op) -> UserNotImplementedError:
+    error = UserNotImplementedError(
+        "a checkpointed function that writes to arrays or variables from outside, which would happen twice",
+        mend="return what is written, and write it outside of the function",
+    )
+    return error.at(op.loc)
+
+
+def _cotangents(sweep: Sweep, op: Op) -> list[Value] | None:
+    """What has arrived at the results of an op, as their types say; None if nothing has."""
+    found = [sweep.cotangent(result) if sweep.is_active(result) else None for result in op.results]
+    if all(cotangent is None for cotangent in found):
+        return None
+    return [
+        sweep.m.converted(zeros_where_none(sweep.m, cotangent, result.type), result.type)
+        for cotangent, result in zip(found, op.results, strict=True)
+    ]
+
+
+REGIONS: dict[str, Callable[[Sweep, Op], None]] = {
+    "if": _branch,
+    "for": _for,
+    "while": _while,
+    "custom_vjp": _custom,
+    "recompute": _recompute,
+}
