@@ -13,8 +13,8 @@ from there on the program writes to that. Where nothing can fail after the first
                                             store %w, %3
 
 `promote` makes values of local variables in straight code, so that a kernel still writes its result to the variable in
-place; what a loop writes to stays a copy. Allocations are none of this pass's business: lowering puts those of the
-program in front of what is written here. Relies on the attribute ``variables`` of the function, the positions of the
+place; what a loop writes to stays a copy. Allocations are none of this pass's business: `lower.settle` puts them in
+front of what is written here. Relies on the attribute ``variables`` of the function, the positions of the
 parameters that outlive it, and on `jitflow.ir.effects`; results show no place of these.
 """
 
@@ -22,9 +22,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
-from jitflow.ir.effects import ANYTHING, Effects, may_fail
+from jitflow.ir.effects import ANYTHING, Effects, is_pure, may_fail
 from jitflow.ir.types import Place, Variable
 
 __all__ = ["commit"]
@@ -36,6 +37,8 @@ def commit(function: Function) -> Function:
     lasting = [value for value in map(function.parameters.__getitem__, positions) if isinstance(value.type, Variable)]
     if not lasting:
         return function
+    function = replace(function, region=_with_failing_calls(function.region))
+    function = replace(function, region=_with_early_checks(function, frozenset(lasting)))
     effects = Effects(function)
     search = _Search(effects, frozenset(lasting))
     search.ops(function.region.ops, frozenset())
@@ -47,6 +50,49 @@ def commit(function: Function) -> Function:
     if not _flow(function.region, effects, search.torn):
         last = 1 + max(number for number, op in enumerate(ops) if _may_end(op))
     return replace(function, region=_committed(function.region, torn, last))
+
+
+def _with_failing_calls(region: Region) -> Region:
+    """The region with calls of Python that may fail: if by nothing else, then by Ctrl-C or for want of memory."""
+    ops = []
+    for op in region.ops:
+        attributes = op.attributes
+        if op.name == "host_call" and attributes["effect"] == "none":
+            attributes = MappingProxyType({**attributes, "effect": "check"})
+        ops.append(replace(op, attributes=attributes, regions=tuple(map(_with_failing_calls, op.regions))))
+    return Region(region.parameters, tuple(ops))
+
+
+def _with_early_checks(function: Function, lasting: frozenset[Value]) -> Region:
+    """The checks of the function that need nothing but arithmetic come before its first store to a lasting variable.
+
+    Nobody sees that store if a check behind it fails. What else may fail keeps its place among the checks.
+    """
+    search, ops = _Search(Effects(function), lasting), function.region.ops
+    first = next((number for number, op in enumerate(ops) if search.ops([op], frozenset())), len(ops))
+    early: list[Op] = []
+    for place in range(first, len(ops)):
+        if ops[place].name == "check":
+            needed = needed_for(ops, first, place)
+            if not needed:
+                break
+            early += [op for op in needed if op not in early]
+        elif _may_end(ops[place]):
+            break
+    rest = (op for op in ops[first:] if op not in early)
+    return Region(function.region.parameters, (*ops[:first], *early, *rest))
+
+
+def needed_for(ops: Sequence[Op], first: int, place: int) -> list[Op]:
+    """The op at ``place`` with the pure ones from ``first`` on that it needs; nothing if it needs another one."""
+    wanted, needed = set(ops[place].operands), [ops[place]]
+    for op in reversed(ops[first:place]):
+        if not wanted.isdisjoint(op.results):
+            if op.regions or not is_pure(op):
+                return []
+            needed.append(op)
+            wanted |= set(op.operands)
+    return needed[::-1]
 
 
 def _may_end(op: Op) -> bool:

@@ -64,23 +64,14 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-STORAGE_PIPELINE = (
-    "agree",
-    "simplify",
-    "cse",
-    "promote",
-    "simplify",
-    "cse",
-    "dce",
-    "hoist",
-    "split",
-    "forward",
-    "chain",
-)
+_VALUES = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split")
+_ELEMENTS = ("forward", "chain")
+
+STORAGE_PIPELINE = (*_VALUES, *_ELEMENTS)
 """What those go through that have variables, loops or branches."""
 
-LASTING_PIPELINE = (*STORAGE_PIPELINE, "commit", "promote", "simplify", "cse", "dce")
-"""What those go through that write to variables which outlive them."""
+LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_ELEMENTS)
+"""What those go through that have variables which outlive them."""
 
 FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")
 """What groups a tensor function into kernels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.pipeline import FUSION_PIPELINE, LASTING_PIPELINE, run_passes
+from jitflow.runtime.pool import pool
 from tests.compare import assert_all_same, tolerance_of
 from tests.execute import Compiled
 from tests.passes.stateful_programs import stateful_program
@@ -78,3 +80,41 @@ def test_many_programs(block: int) -> None:
         optimized = run_passes(function, LASTING_PIPELINE)
         assert_all_or_nothing(function, partial(interpret, optimized), seed)
         assert_all_or_nothing(function, Compiled(optimized), seed)
+
+
+class FailingMemory:
+    """Stands between a compiled program and the pool: the allocation with the number ``fails`` gives nothing."""
+
+    def __init__(self, code: Compiled) -> None:
+        self.calls, self.fails = 0, -1
+        prototype = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int64)
+        real = prototype(pool().allocate_address)
+
+        def allocate(size: int) -> int | None:
+            self.calls += 1
+            return None if self.calls - 1 == self.fails else real(size)
+
+        self.function = prototype(allocate)
+        code.specialisation.context[0] = ctypes.cast(self.function, ctypes.c_void_p).value
+
+
+def test_for_want_of_memory() -> None:
+    failed = 0
+    for seed in range(60, 90):
+        function = lasting_program(seed)
+        code = Compiled(run_passes(function, LASTING_PIPELINE))
+        memory = FailingMemory(code)
+        arguments = arguments_for(function, np.random.default_rng(seed), smallest=3, equal=("n", "k"))
+        while True:
+            memory.calls, memory.fails = 0, memory.fails + 1
+            copies = [np.array(value) if isinstance(value, np.ndarray) else value for value in arguments]
+            try:
+                code(*copies)
+            except MemoryError:
+                failed += 1
+                assert_all_same(copies, arguments)
+            except ValueError:
+                break
+            if memory.calls <= memory.fails:
+                break
+    assert failed > 30

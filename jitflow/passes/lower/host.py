@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.layout import view_layout
-from jitflow.ir.types import Index, Scalar, Tensor, dims_of
+from jitflow.ir.types import Index, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.axes import is_axis_view
 from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
@@ -29,6 +29,7 @@ from jitflow.passes.lower.results import ResultPlace, give_results
 from jitflow.passes.lower.scan import lower_accumulation
 from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
+from jitflow.passes.lower.settle import settle
 from jitflow.passes.lower.short import short_sizes, with_sizes
 from jitflow.passes.lower.storing import lower_store, lower_variable
 from jitflow.passes.lower.tapes import early_pushes, lower_pop, lower_push, lower_tape
@@ -81,7 +82,13 @@ class HostLowering(OwningProgram):
         )  # fmt: skip
         if not self.target.distributed:
             host = poll(count(outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))))
+            host = settle(host, self._lasting())
         return Lowered(host, places, slots)
+
+    def _lasting(self) -> set[Value]:
+        """The memory of the variables that outlive the program and are written to."""
+        parameters = map(self.function.parameters.__getitem__, self.function.attributes.get("variables", ()))
+        return {self.storage[value].buffer for value in parameters if isinstance(value.type, Variable)}
 
     def _body(self) -> tuple[tuple[ResultPlace, ...], int]:
         """Everything between the arguments and the end."""

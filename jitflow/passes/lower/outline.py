@@ -23,7 +23,7 @@ from types import MappingProxyType
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses, walk
 from jitflow.ir.types import Buffer
 
-__all__ = ["outline"]
+__all__ = ["edges", "outline"]
 
 _LAYERS = ("any", "loop")
 _EXTERNAL = frozenset({"print", "send", "receive", "call"})
@@ -91,7 +91,7 @@ class _Outlining:
         """Find the allocations and arguments that each buffer may be a part of; whether anything new was learnt."""
         changed = False
         for op in region.ops:
-            for target, sources in _edges(op):
+            for target, sources in edges(op):
                 if isinstance(target.type, Buffer):
                     known = self.bases.get(target, frozenset())
                     found = known.union(*(self.bases.get(source, frozenset()) for source in sources))
@@ -121,7 +121,7 @@ class _Outlining:
         )
 
 
-def _edges(op: Op) -> list[tuple[Value, list[Value]]]:
+def edges(op: Op) -> list[tuple[Value, list[Value]]]:
     """For each buffer that an op defines, here or in its regions, those that it may be."""
     if op.name == "offset":
         return [(op.result, [op.operands[0]])]
