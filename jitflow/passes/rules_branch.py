@@ -6,10 +6,17 @@ if the element is known to be there whichever way the branch goes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 from jitflow.ir.core import Attributes, Builder, Op, Region, Value
+from jitflow.ir.dtypes import I64
+from jitflow.ir.location import Loc
+from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.types import Index, Place, Scalar, Tensor, dims_of
+from jitflow.passes.integers import is_integer
 from jitflow.passes.rewrite import Replacement, Rewriter, Rule
 
 __all__ = ["BRANCH_RULES"]
@@ -21,6 +28,7 @@ _CHEAP = frozenset(
     right_shift select cast constant size
     """.split()
 )
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 _FEW = 5
 """Ops that cost less than a branch, beside reading elements."""
 _FEW_READS = 3
@@ -33,19 +41,104 @@ def _if_cheap(op: Op, rewriter: Rewriter) -> Replacement:
         return None
     if any([value.type for value in region.yielded] != kinds for region in op.regions):
         return None
-    inside = [inner for region in op.regions for inner in _needed(region)]
-    reading = [inner for inner in inside if _is_of_elements(inner)]
-    if len(inside) - len(reading) > _FEW or not all(inner in reading or _is_cheap(inner) for inner in inside):
+    arms = [_Arm(region, rewriter) for region in op.regions]
+    if sum(arm.cost for arm in arms) > _FEW or sum(arm.reads for arm in arms) > _FEW_READS:
         return None
-    slices = [inner for inner in reading if inner.name == "slice"]
-    if len(slices) > _FEW_READS or not all(_lies_inside(inner, rewriter) for inner in slices):
-        return None
-    yes, no = (rewriter.inline(region, ()) for region in op.regions)
+    yes, no = (rewriter.inline(arm.unchecked(), ()) for arm in arms)
     condition = op.operands[0]
+    for arm, taken in zip(arms, (True, False), strict=True):
+        arm.check(condition if not taken else rewriter.make("logical_not", condition))
     chosen = []
     for one, other in zip(yes, no, strict=True):
         chosen.append(one if one is other else rewriter.make("select", condition, one, other))
     return tuple(chosen)
+
+
+class _Arm:
+    """One way of a branch: what it would cost to compute it always."""
+
+    def __init__(self, region: Region, rewriter: Rewriter) -> None:
+        self._region = region
+        self._rewriter = rewriter
+        self._constants = {op.result: op.attributes["value"] for op in region.body if op.name == "constant"}
+        self._sums: dict[Value, tuple[Value, int, int]] = {}
+        """Checked arithmetic as a number, how often it is taken, and what is added."""
+        self._limits: dict[Value, tuple[int, int, Loc]] = {}
+        """Between what a number must be so that none of that overflows."""
+        self.cost = self.reads = 0
+        for op in _needed(region):
+            self._look_at(op)
+
+    def _look_at(self, op: Op) -> None:
+        if op.name in ("constant", "size"):
+            return
+        if _is_of_elements(op):
+            self.reads += op.name == "slice"
+            inside = op.name != "slice" or _lies_inside(op, self._rewriter)
+        else:
+            self.cost += 1
+            inside = _is_cheap(op) or self._is_halving(op) or self._is_limited(op)
+        if not inside:
+            self.cost = _FEW + 1
+
+    def _constant(self, value: Value) -> int | None:
+        number = self._constants.get(value, self._rewriter.constant(self._rewriter.current(value)))
+        return number if isinstance(number, int) else None
+
+    def _is_halving(self, op: Op) -> bool:
+        """Whether an op divides an integer by a power of two."""
+        if op.name not in ("floor_divide", "remainder") or op.own_effects or not is_integer(op.operands[0]):
+            return False
+        divisor = self._constant(op.operands[1])
+        return divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0
+
+    def _is_limited(self, op: Op) -> bool:
+        """Whether an op is a sum or a product with a constant, so that a comparison says whether it overflows."""
+        if op.name not in ("add", "subtract", "multiply") or op.result.type != Scalar(I64, True):
+            return False
+        left, right = map(self._constant, op.operands)
+        if (left is None) == (right is None):
+            return False
+        number, known = (op.operands[1], left) if right is None else (op.operands[0], right)
+        assert known is not None
+        root, factor, rest = self._sums.get(number, (number, 1, 0))
+        if op.name == "multiply":
+            factor, rest = factor * known, rest * known
+        elif op.name == "add":
+            rest += known
+        elif right is None:
+            factor, rest = -factor, known - rest
+        else:
+            rest -= known
+        if not factor:
+            return False
+        self._sums[op.result] = root, factor, rest
+        ends = sorted((end - rest) / Fraction(factor) for end in (_SMALLEST, _LARGEST))
+        lowest, highest, _ = self._limits.get(root, (_SMALLEST, _LARGEST, op.loc))
+        self._limits[root] = max(lowest, math.ceil(ends[0])), min(highest, math.floor(ends[1])), op.loc
+        return True
+
+    def unchecked(self) -> Region:
+        """The region, whose sums and products wrap around where its way is not taken."""
+        ops = [
+            replace(op, attributes={key: value for key, value in op.attributes.items() if key != "checked"})
+            if op.results and op.results[0] in self._sums
+            else op
+            for op in self._region.ops
+        ]
+        return Region(self._region.parameters, tuple(ops))
+
+    def check(self, elsewhere: Value) -> None:
+        """Raise what the sums and products of the region would have raised, unless the branch goes ``elsewhere``."""
+        make, outer = self._rewriter.make, self._rewriter.builder.loc
+        for root, (lowest, highest, loc) in self._limits.items():
+            self._rewriter.builder.loc = loc
+            value = self._rewriter.current(root)
+            above = make("greater_equal", value, self._rewriter.number(lowest, value.type))
+            below = make("less_equal", value, self._rewriter.number(highest, value.type))
+            fits = make("logical_or", elsewhere, make("logical_and", above, below))
+            self._rewriter.add("check", fits, error="OverflowError", message=INT_OVERFLOW)
+        self._rewriter.builder.loc = outer
 
 
 def _needed(region: Region) -> list[Op]:
@@ -57,7 +150,7 @@ def _needed(region: Region) -> list[Op]:
         if not idle or "binds" in op.attributes or not used.isdisjoint(op.results):
             used.update(op.operands)
             found.append(op)
-    return found
+    return found[::-1]
 
 
 def _is_cheap(op: Op) -> bool:

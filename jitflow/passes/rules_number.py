@@ -200,6 +200,21 @@ def _checked_for_nothing(op: Op, rewriter: Rewriter) -> Replacement:
     return rewriter.make(op.name, *op.operands, **{key: v for key, v in op.attributes.items() if key != "checked"})
 
 
+def _by_power_of_two(op: Op, rewriter: Rewriter) -> Replacement:
+    """Division of integers rounds down, as a shift does, and what remains are the lower bits."""
+    divisor, kind = rewriter.constant(op.operands[1]), op.operands[0].type
+    integers = (
+        not isinstance(kind, Index) and (dtype := dtype_of_value(op.operands[0])) is not None and dtype.is_integer
+    )
+    if not integers or op.own_effects or not isinstance(divisor, int) or divisor < 2 or divisor & (divisor - 1):
+        return None
+    if op.name == "floor_divide":
+        return rewriter.make(
+            "right_shift", op.operands[0], rewriter.number(divisor.bit_length() - 1, op.operands[1].type)
+        )
+    return rewriter.make("bitwise_and", op.operands[0], rewriter.number(divisor - 1, op.operands[1].type))
+
+
 def _smaller_or_larger(op: Op, rewriter: Rewriter) -> Replacement:
     """The smaller or larger of two integers, which are all ordered, as Python's min and max compute it."""
     condition, *options = op.operands
@@ -239,6 +254,8 @@ NUMBER_RULES = (
     divide_by_constant("divide_by_power_of_two", exact=True),
     Rule("size_arithmetic", _INDEX_ARITHMETIC, "size(a) + size(b) -> size(a + b)", _size_arithmetic),
     Rule("integer_comparison", COMPARISONS, "a < b -> True or False if known", _integer_comparison),
+    Rule("by_power_of_two", ("floor_divide", "remainder"), "x // 2**k -> x >> k, x % 2**k -> x & (2**k - 1)",
+         _by_power_of_two),
     Rule("smaller_or_larger", ("select",), "select(a < b, a, b) -> minimum(a, b) of integers", _smaller_or_larger),
     Rule("checked_for_nothing", _CHECKED, "a + b, checked -> a + b if it fits", _checked_for_nothing),
     Rule("store_number", ("store",), "store(p, broadcast(a)) -> store(p, a)", _store_number),

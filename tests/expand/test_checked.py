@@ -125,3 +125,22 @@ def test_powers_that_are_known(dtype: str, exponent: float) -> None:
     for number in INTS if dtype == "i64" else NUMBERS:
         expected = outcome(CHECKED_ARITHMETIC["power"], number, exponent)
         assert outcome(lambda x: type(x)(interpret(function, x)[0]), number) == expected, number
+
+
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply"])
+@pytest.mark.parametrize("number", INTS)
+def test_ints_beside_a_constant(name: str, number: int) -> None:
+    """One comparison or two say whether it overflows."""
+    for first in (False, True):
+        x = Value(Scalar(DTYPES["i64"], weak=True))
+        builder = Builder()
+        known = builder.make("constant", value=number, type=x.type)
+        builder.add("yield", builder.make(name, *((known, x) if first else (x, known)), checked=True))
+        function = expand(Function(name, Region((x,), tuple(builder.ops)), layer="loop"))
+        verify(function)
+        assert "multiply_high" not in {op.name for op in walk(function.region)}
+        for other in [*INTS, *(limit // number + step for limit in (LIMIT, -LIMIT) if number for step in (-1, 0, 1))]:
+            if not -LIMIT <= other < LIMIT:
+                continue
+            expected = outcome(CHECKED_ARITHMETIC[name], *((number, other) if first else (other, number)))
+            assert outcome(lambda a: int(interpret(function, a)[0]), other) == expected, other

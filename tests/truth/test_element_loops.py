@@ -41,7 +41,8 @@ class Writer:
         for _ in range(self.random.randint(1, 2)):
             self.loop()
         lines = "\n".join(self.lines)
-        head = f"def program(A, x, y, k, c):\n    n = len(x)\n    m = A.shape[1]\n    s = {1 if self.integers else 0.5}\n    p, q = x, y\n"
+        head = "def program(A, x, y, k, c):\n    n = len(x)\n    m = A.shape[1]\n    p, q = x, y\n"
+        head += f"    s = {1 if self.integers else 0.5}\n"
         return f"{head}{lines}\n    return s, p[n // 2]\n"
 
     def loop(self) -> None:

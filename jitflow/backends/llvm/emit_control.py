@@ -10,9 +10,9 @@ a fifth of code generation for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
 from jitflow.backends.llvm.slots import ERROR_SLOTS, to_slots
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
@@ -68,8 +68,24 @@ def _check(out: Emitter, op: Op) -> Sequence[str]:
         report(out, CHECK_FAILED, op, values)
         out.leave(str(CHECK_FAILED))
 
-    out.fail_unless(out.operand(condition), fail)
+    either = out.producers.get(condition)
+    if either is not None and either.name == "logical_or":
+        excuse, expected = map(out.operand, either.operands)
+        _fail_unless_either(out, expected, excuse, fail)
+    else:
+        out.fail_unless(out.operand(condition), fail)
     return ()
+
+
+def _fail_unless_either(out: Emitter, expected: str, excuse: str, fail: Callable[[], None]) -> None:
+    """Look for an excuse only where it does not hold what is expected: then the usual way is one comparison."""
+    proceed, doubt, failed = out.label("ok"), out.label("doubt"), out.label("failed")
+    out.branch(expected, proceed, doubt, UNLIKELY)
+    with out.cold(doubt):
+        out.branch(excuse, proceed, failed)
+        with out.cold(failed):
+            fail()
+    out.begin(proceed)
 
 
 def _broadcast_dims(out: Emitter, op: Op) -> Sequence[str]:

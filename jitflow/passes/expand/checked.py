@@ -13,6 +13,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
@@ -22,7 +23,7 @@ from jitflow.passes.expand.term import select
 
 __all__ = ["expand_checked", "python_words"]
 
-_SMALLEST = -(1 << 63)
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 
 
 def expand_checked(name: str, operands: tuple[Number, ...], known: Sequence[Any]) -> Number:
@@ -33,6 +34,10 @@ def expand_checked(name: str, operands: tuple[Number, ...], known: Sequence[Any]
     kind = "float" if dtype_class(operands[0].dtype) in ("float", "half") else "integer"
     if name == "power" and (kind, known[1]) in _SHORT_POWERS:
         return _SHORT_POWERS[kind, known[1]](operands[0])
+    if kind == "integer" and name in _LIMITED:
+        limited = _with_constant(name, operands, known)
+        if limited is not None:
+            return limited
     rule = _RULES.get((name, kind))
     return rule(*operands) if rule else apply(name, *operands)
 
@@ -58,6 +63,32 @@ def _check_overflow(failing: Number) -> None:
 
 
 # -- ints ------------------------------------------------------------------------------------------
+
+
+_LIMITED = ("add", "subtract", "multiply")
+
+
+def _with_constant(name: str, operands: tuple[Number, ...], known: Sequence[Any]) -> Number | None:
+    """A sum, difference or product with a constant: between which numbers the other operand must lie is known."""
+    left, right = known
+    if (left is None) == (right is None):
+        return None
+    x, number = (operands[1], left) if right is None else (operands[0], right)
+    if name == "multiply":
+        if number == 0:
+            return apply(name, *operands)
+        ends = sorted((_SMALLEST / Fraction(number), _LARGEST / Fraction(number)))
+    elif name == "subtract" and right is None:
+        ends = [Fraction(number - _LARGEST), Fraction(number - _SMALLEST)]
+    else:
+        shift = number if name == "add" else -number
+        ends = [Fraction(_SMALLEST - shift), Fraction(_LARGEST - shift)]
+    lowest, highest = math.ceil(ends[0]), math.floor(ends[1])
+    if lowest > _SMALLEST:
+        _check_overflow(x < lowest)
+    if highest < _LARGEST:
+        _check_overflow(x > highest)
+    return apply(name, *operands)
 
 
 def _add(a: Number, b: Number) -> Number:
