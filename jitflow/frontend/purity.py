@@ -105,7 +105,7 @@ ADVICE = "do it outside the compiled function and pass the result as an argument
 def is_pure_module(name: str) -> bool:
     """Whether functions of this module may be called while tracing."""
     parts = name.split(".")
-    if parts[:2] == ["jitflow", "benchmarks"]:  # programs that are packed with jitflow, but are as a user's
+    if parts[:2] == ["jitflow", "benchmarks"] or name == "jitflow.optim.lbfgs":  # programs as a user's are
         return False
     if parts[0] == "numpy" and len(parts) > 1 and parts[1] in _IMPURE_NUMPY:
         return False

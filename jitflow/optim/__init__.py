@@ -5,6 +5,7 @@ from __future__ import annotations
 from jitflow.optim.adaptive import Adadelta, Adagrad, Adam, AdamW, RMSProp
 from jitflow.optim.clipping import clip_by_global_norm, clip_by_value, global_norm
 from jitflow.optim.descent import SGD, Momentum
+from jitflow.optim.lbfgs import LBFGS
 from jitflow.optim.optimiser import Optimiser
 from jitflow.optim.schedules import (
     CosineDecay,
@@ -16,6 +17,7 @@ from jitflow.optim.schedules import (
 )
 
 __all__ = [
+    "LBFGS",
     "SGD",
     "Adadelta",
     "Adagrad",

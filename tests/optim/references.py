@@ -92,3 +92,46 @@ def trajectory(reference: Iterator[Array], gradient: Any, steps: int) -> list[Ar
         w = reference.send(gradient(w, step))  # type: ignore[attr-defined]
         found.append(w)
     return found
+
+
+def lbfgs(
+    evaluate: Any, w: Array, calls: int, rate: float = 1.0, iterations: int = 20, history: int = 100
+) -> Iterator[tuple[float, Array]]:
+    """What each of several calls of `torch.optim.LBFGS.step` gives without a line search: the loss, and ``w``."""
+    moves: list[Array] = []
+    changes: list[Array] = []
+    scale, steps, size = 1.0, 0, 0.0
+    direction = last = np.zeros_like(w)
+    for _ in range(calls):
+        first, g = evaluate(w)
+        loss = first
+        for turn in range(1, iterations + 1):
+            if abs(g).max() <= 1e-7:
+                break
+            steps += 1
+            if steps == 1:
+                direction = -g
+            else:
+                change, move = g - last, size * direction
+                if change @ move > 1e-10:
+                    changes, moves = [*changes, change][-history:], [*moves, move][-history:]
+                    scale = change @ move / (change @ change)
+                direction, weights = -g, []
+                for y, s in zip(changes[::-1], moves[::-1], strict=True):
+                    weights.append(s @ direction / (y @ s))
+                    direction = direction - weights[-1] * y
+                direction = direction * scale
+                for y, s, weight in zip(changes, moves, weights[::-1], strict=True):
+                    direction = direction + s * (weight - y @ direction / (y @ s))
+            size = min(1.0, 1 / abs(g).sum()) * rate if steps == 1 else rate
+            if g @ direction > -1e-9:
+                break
+            last = g
+            w = w + size * direction
+            if turn == iterations:
+                break
+            before = loss
+            loss, g = evaluate(w)
+            if abs(size * direction).max() <= 1e-9 or abs(loss - before) < 1e-9:
+                break
+        yield first, w

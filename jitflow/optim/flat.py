@@ -1,0 +1,65 @@
+"""All variables as one vector, for optimisers that need products of gradients: what these share."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.optim.optimiser import Optimiser
+from jitflow.optim.outside import inside, object_outside, plainly
+from jitflow.optim.structure import pairs
+
+__all__ = ["FlatOptimiser", "flat", "move"]
+
+
+def flat(gradients: Any, variables: Any) -> Any:
+    """The gradients by some variables as one vector."""
+    return np.concatenate([gradient.reshape(-1) for gradient, _ in pairs(gradients, variables)])
+
+
+def move(variables: Any, by: Any) -> None:
+    """Add the parts of a vector to the variables that they belong to, in place."""
+    start = 0
+    for variable, _ in pairs(variables, variables):
+        variable += by[start : start + variable.size].reshape(variable.shape)
+        start = start + variable.size
+
+
+class FlatOptimiser(Optimiser):
+    """An optimiser of one set of variables, of one dtype. Its slots have shapes of their own."""
+
+    def slot_shapes(self, length: int) -> dict[str, tuple[int, ...]]:
+        """The shape of each slot, for variables of ``length`` elements together."""
+        raise NotImplementedError
+
+    def memory_of(self, variables: Any) -> dict[str, Any]:
+        """The slots, as the program sees them, by name."""
+        owner = object_outside(self)
+        outside = [object_outside(variable) for variable, _ in pairs(variables, variables)]
+        plainly(lambda: owner._prepare(outside))
+        slots = {name: inside(owner.slots[name][0]) for name in owner.slot_names}
+        wanted = owner.slot_shapes(sum(variable.size for variable, _ in pairs(variables, variables)))
+        for name, slot in slots.items():
+            assert slot.shape == wanted[name]  # a fact
+        return slots
+
+    def _prepare(self, variables: list[Any]) -> None:
+        dtype = variables[0].dtype
+        if dtype.kind not in "fV" or any(variable.dtype != dtype for variable in variables):
+            found = ", ".join(sorted({str(variable.dtype) for variable in variables}))
+            raise UserTypeError(f"{type(self).__name__} needs variables of one dtype of floats", found=found)
+        with self._lock:
+            shapes = self.slot_shapes(sum(variable.size for variable in variables))
+            if not self._owners:
+                self._make_slots({name: (dtype, shape) for name, shape in shapes.items()})
+            known = [id(owner()) for owner in self._owners if owner() is not None]
+            fits = all(self.slots[name][0].shape == shape for name, shape in shapes.items())
+            if not fits or (known and known != [id(variable) for variable in variables]):
+                raise UserValueError(
+                    f"{type(self).__name__} is called with other variables than before",
+                    mend="use an optimiser for each set of variables",
+                )
+            self._owners[:] = [weakref.ref(variable) for variable in variables]
