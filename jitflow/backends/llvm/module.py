@@ -7,7 +7,8 @@ its operands by value, an address for each number that it gives, and a pointer t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,7 +19,7 @@ from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, walk
+from jitflow.ir.core import Function, Op, Region, walk
 from jitflow.ir.types import Buffer, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
@@ -30,9 +31,9 @@ _SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #
 Work = Literal["calls", "turns", "vectors", "loops"]
 """What a module is, which decides what LLVM should do with it.
 
-``calls`` are straight lines of calls and stores, which run as fast without any optimisation; ``turns`` are loops of
-such lines, where registers pay and passes do not; ``vectors`` are explicit vector code, which wants good code
-generation and no passes; ``loops`` are scalar loops, for which LLVM has its passes.
+``calls`` are lines of calls and stores, in loops too, which run as fast without any optimisation; ``turns`` are loops
+that compute between their calls, where registers pay and passes do not; ``vectors`` are explicit vector code, which
+wants good code generation and no passes; ``loops`` are scalar loops, for which LLVM has its passes.
 """
 
 
@@ -87,12 +88,32 @@ def emit_program(
     for function in program.functions:
         if function not in program.kernels:
             module.define(function.name, _called(module, function))
-    if any(op.name in ("for", "while") for op in walk(program.region)):
+    if _computes_in_turns(program.region):
         add("turns", [_host(module, program)])
         add("calls", [extra_text])
     else:
         add("calls", [_host(module, program), extra_text])
     return ProgramText(tuple(parts), module)
+
+
+_LAUNCHES = ("launch", "library", "invoke")
+_MOST_BESIDE = 8
+"""Other ops for each launch up to which a loop mostly launches. Registers would save a few percent of its time, and
+take five times as long to compile."""
+
+
+def _computes_in_turns(region: Region) -> bool:
+    """Whether the loops of a host program do much beside launching."""
+    inside = Counter(op.name for op in _in_loops(region))
+    launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
+    beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
+    return beside > _MOST_BESIDE * launches
+
+
+def _in_loops(region: Region) -> Iterator[Op]:
+    for op in region.ops:
+        for inner in op.regions:
+            yield from walk(inner) if op.name in ("for", "while") else _in_loops(inner)
 
 
 def _assemble(
