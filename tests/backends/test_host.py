@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from jitflow.backends.llvm import compile_program
+from jitflow.backends.llvm.engine import ENGINE
+from jitflow.backends.llvm.module import emit_program
 from jitflow.backends.llvm.symbols import LIBRARY
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import C64, C128, DTYPES, F32, F64, I32, I64
@@ -30,6 +32,27 @@ def test_scalars_go_through_slots(dtype):
         assert slots[1:].tobytes()[: dtype.itemsize] == value.tobytes()
         if dtype.is_integer:
             assert slots[1] == value.astype(np.int64)
+
+
+@pytest.mark.parametrize(("beside", "works"), [(0, ["vectors", "calls"]), (20, ["vectors", "turns"])])
+def test_loops_that_compute_between_launches_get_registers(beside, works):
+    """A loop that does little but launch is compiled as straight lines of calls are."""
+    inner = kernel([INDEX], lambda kit, size: ())
+
+    def build(kit):
+        def body(position, total):
+            kit.add("launch", position, types=(), kernel=inner.name)
+            for _ in range(beside):
+                total = kit.make("add", total, position)
+            return [total]
+
+        (total,) = kit.loop(kit.constant(0), kit.constant(9), kit.constant(1), body, kit.constant(0))
+        kit.add("result", total, slot=0)
+
+    program = emit_program(host(build, inner), ENGINE.header, ENGINE.attributes, fast_math=False, extra_text="",
+                           extra_symbols=())  # fmt: skip
+    assert [module.work for module in program.modules if "define" in module.text] == works
+    assert run(compile_program(host(build, inner)), [], 1).tolist() == [36 * beside]
 
 
 def test_sizes_and_offsets():
