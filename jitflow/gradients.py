@@ -14,8 +14,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "stop_gradient", "value_and_grad",
-           "vjp"]  # fmt: skip
+__all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "jvp", "stop_gradient",
+           "value_and_grad", "vjp"]  # fmt: skip
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int]
@@ -70,6 +70,41 @@ def _pull(fun: Function, cotangents: Any, *primals: Any) -> tuple[Any, ...]:
 
     chosen = derivatives.chosen_arguments(primals, range(len(primals)))
     return tuple(derivatives.pullback(fun, chosen, {}, cotangents))
+
+
+def jvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """``fun(*primals)``, and how it changes when the arguments change by ``tangents``, as a pair.
+
+    Both are sequences with one item for each argument, of the same structure and shapes. The change has the structure
+    of the value. With ``has_aux`` the function returns a pair of a value and anything else, and the result is a triple.
+
+    Forward mode: the changes are computed along with the values, in a small multiple of the function's own time, and
+    nothing is kept of loops.
+
+    Raises TypeError where the two have not the same structure, ValueError where they have not the same shapes, and
+    TypeError where an argument has parts that are no floats.
+    """
+    from jitflow.frontend.trace import active_trace
+
+    if len(primals) != len(tangents):
+        raise TypeError(f"expected a tangent for each of {len(primals)} arguments, got {len(tangents)}")
+    push = _push_pair if has_aux else _push
+    if active_trace() is not None:
+        return push(fun, tuple(primals), tuple(tangents))
+    return _compiled(fun, push)(tuple(primals), tuple(tangents))
+
+
+def _push(fun: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    from jitflow.frontend import derivatives
+
+    chosen = derivatives.chosen_arguments(primals, range(len(primals)))
+    traced = derivatives.trace_function(fun, chosen, {}, derivatives.pair if has_aux else derivatives.alone)
+    (value, aux), change = derivatives.forward(traced, derivatives.tangents_of(traced, tangents))
+    return (value, change, aux) if has_aux else (value, change)
+
+
+def _push_pair(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    return _push(fun, primals, tangents, has_aux=True)
 
 
 def jacobian(fun: Function, argnums: Argnums = 0) -> Function:

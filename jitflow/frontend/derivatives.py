@@ -19,7 +19,7 @@ from jitflow.frontend.control.explicit import map as map_items
 from jitflow.frontend.control.kinds import converted, kind_of
 from jitflow.frontend.control.merge import Leaves, flatten
 from jitflow.frontend.control.raising import EndOfPath
-from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.proxies import OutsideDict, OutsideList
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
@@ -28,9 +28,9 @@ from jitflow.ir.core import Region, Value
 from jitflow.ir.types import Place, Scalar, Tensor, Variable
 from jitflow.runtime import variable as outside
 
-__all__ = ["Chosen", "Traced", "alone", "chosen_arguments", "cotangents_of", "custom", "forward", "in_structure", "jacobian",
-           "one_like", "pair", "pullback", "recomputed", "reverse", "stop", "trace_function", "traced_floats",
-           "variables_in"]  # fmt: skip
+__all__ = ["Chosen", "Traced", "alone", "chosen_arguments", "cotangents_of", "custom", "forward", "in_structure",
+           "jacobian", "one_like", "pair", "pullback", "recomputed", "reverse", "stop", "tangents_of", "trace_function",
+           "traced_floats", "variables_in"]  # fmt: skip
 
 Function = Callable[..., Any]
 
@@ -177,15 +177,50 @@ def _contents(memory: Value) -> Tensor:
     return Tensor(memory.type.dtype, memory.type.dims)
 
 
-def forward(traced: Traced, tangents: Sequence[Value]) -> tuple[Any, list[Any]]:
-    """The function's result, as `trace_function` split it, and the tangents of what is differentiated of it."""
+def forward(traced: Traced, tangents: Sequence[Value]) -> tuple[Any, Any]:
+    """The function's result, as `trace_function` split it, and the tangent of what is differentiated of it."""
     types = [outside_type(value.type) for value in traced.region.yielded]
     found = current_trace().add(
         "jvp", *traced.inputs, *tangents, types=[*types, *types[: traced.outputs]], regions=(traced.region,),
         inputs=len(traced.inputs), outputs=traced.outputs,
     )  # fmt: skip
     made = [_made(value) for value in found]
-    return _result(traced, made), made[len(types) :]
+    change, _ = traced.result.rebuild([*made[len(types) :], *traced.result.items[traced.outputs :]])
+    return _result(traced, made), change
+
+
+def tangents_of(traced: Traced, tangents: Sequence[Any]) -> list[Value]:
+    """The tangent of each input, from structures like those of the arguments. Raises TypeError for others."""
+    items: list[Any] = []
+    for number, tangent in enumerate(tangents):
+        argument, found = traced.chosen.leaves[number], flatten(_own_containers(tangent))
+        if argument.shape != found.shape or len(argument.items) != len(found.items):
+            raise located(
+                UserTypeError(
+                    "a tangent that has another structure than its argument",
+                    mend="pass a number or array for each number or array of the argument",
+                )
+            )
+        items += found.items
+    return [_tangent(item, value) for item, value in zip(items, traced.inputs, strict=True)]
+
+
+def _tangent(item: Any, value: Value) -> Value:
+    kind = kind_of(item)
+    dtype, dims = values.dtype_of_value(value), values.dims(value)
+    if kind is None or (kind.dtype.is_complex and not dtype.is_complex):
+        found = type(item).__name__ if kind is None else str(kind)
+        expected = str(value.type)
+        raise located(UserTypeError("a tangent that its argument cannot change by", found=found, expected=expected))
+    tangent = values.cast(tracers.lift(item), dtype)
+    own = values.dims(tangent)
+    message = "expected a tangent of the shape of its argument, got the shapes {shapes}"
+    if len(own) != len(dims):
+        shapes = " ".join(broadcasting.shape_text(shape) for shape in (own, dims))
+        raise located(UserValueError(message.replace("{shapes}", shapes)))
+    for ours, theirs in zip(dims, own, strict=True):
+        broadcasting.require_equal(ours, theirs, message, (own, dims))
+    return broadcasting.broadcast_to(tangent, dims) if dims else tangent
 
 
 def cotangents_of(traced: Traced, given: Any) -> list[Value]:

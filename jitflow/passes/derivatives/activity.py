@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Effects
-from jitflow.ir.types import Place, Variable
+from jitflow.ir.types import Place, Tape, Variable
 from jitflow.passes.derivatives.notation import is_differentiable
 from jitflow.passes.derivatives.partials import is_constant
 
@@ -24,7 +24,7 @@ class Activity:
 
     def __init__(self, region: Region, effects: Effects, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
         self.effects = effects
-        edges = [edge for edge in self._edges(region) if all(is_differentiable(end.type) for end in edge)]
+        edges = [edge for edge in self._edges(region) if all(map(_can_vary, edge))]
         varied = _reached(inputs, edges)
         self.active = varied & _reached(outputs, [(target, source) for source, target in edges])
 
@@ -44,7 +44,7 @@ class Activity:
                 continue
             if op.name == "load":
                 yield from ((root, op.result) for root in self.roots(op.operands[0]))
-            elif op.name in ("store", "scatter"):
+            elif op.name in ("store", "scatter", "push"):
                 yield from ((op.operands[-1], root) for root in self.roots(op.operands[0]))
             elif op.name == "recompute":
                 yield from zip(op.operands, op.regions[0].parameters, strict=True)
@@ -59,6 +59,11 @@ class Activity:
     def unknown(self, place: Value) -> bool:
         """Whether nobody knows what a place shows."""
         return ANYTHING in self.roots(place)
+
+
+def _can_vary(value: Value) -> bool:
+    kind = value.type
+    return kind.dtype.kind in "fc" if isinstance(kind, Tape) else is_differentiable(kind)
 
 
 def _is_place(op: Op) -> bool:

@@ -25,6 +25,7 @@ from jitflow.passes.agree import agree
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
 from jitflow.passes.derivatives.activity import Activity
+from jitflow.passes.derivatives.forward import Forward
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.reverse import Reversal, Sweep, zeros_where_none
@@ -133,6 +134,23 @@ class _Differentiation:
         ops = [*shadows.outside(), *forward.body, *m.builder.ops]
         return self.inlined(op, ops, (*forward.yielded, *gradients), inputs, known, values)
 
+    # -- forward mode
+
+    def jvp(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
+        """The region with its tangents."""
+        (region,) = op.regions
+        count, outputs = op.attributes["inputs"], op.attributes["outputs"]
+        inputs, tangents = op.operands[:count], op.operands[count:]
+        activity = Activity(region, self.effects, region.parameters, region.yielded[:outputs])
+        forward = Forward(activity, self.producers, self.fresh)
+        ops, found = forward.run(region, tangents, outputs)
+        m = Notation(Builder(loc=op.loc))
+        found = [
+            m.converted(tangent, kind.type)
+            for tangent, kind in zip(found, op.results[len(region.yielded) :], strict=True)
+        ]
+        return self.inlined(op, [*ops, *m.builder.ops], (*region.yielded, *found), inputs, known, values)
+
     def inlined(
         self, op: Op, ops: Sequence[Op], results: Sequence[Value], inputs: Sequence[Value], known: frozenset[str],
         values: dict[Value, Value],
@@ -163,6 +181,7 @@ _ASKING = frozenset(("vjp", "jvp"))
 
 _WRITERS: dict[str, Callable[[_Differentiation, Op, frozenset[str], dict[Value, Value]], list[Op]]] = {
     "vjp": _Differentiation.vjp,
+    "jvp": _Differentiation.jvp,
     "stop_gradient": _Differentiation.stop_gradient,
     "custom_vjp": _Differentiation.plain,
     "recompute": _Differentiation.plain,

@@ -4,7 +4,8 @@
 None            the change does not arrive
 1, -1           it arrives as it is, or negated
 a value         it is multiplied by the value
-`Over`          it is divided by a value: one rounding less than the product with a reciprocal, and no overflow of that
+`Over`          it is divided by a value: one rounding less than the product with a reciprocal, and no overflow of that.
+                Where the value is 0, the slope is infinite, and a change of 0 is still none
 `Share`         it arrives where the operand was chosen, half of it where another one was equal
 ==============  =====================================================================================================
 
@@ -24,9 +25,10 @@ __all__ = ["Factor", "Over", "Share", "scaled", "where"]
 
 @dataclass(frozen=True, eq=False)
 class Over:
-    """The factor ``1 / value``."""
+    """The factor ``1 / value``. ``regular``: nobody expects the value to be 0."""
 
     value: Value
+    regular: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +58,8 @@ def scaled(m: Notation, change: Value, factor: Factor, *, adjoint: bool = False,
     if adjoint and dtype_of(value).is_complex:
         value = m("conjugate", value)
     found = m("divide" if isinstance(factor, Over) else "multiply", change, value)
-    return where(m, m("not_equal", change, 0), found, 0) if masked else found
+    singular = isinstance(factor, Over) and not factor.regular
+    return where(m, m("not_equal", change, 0), found, 0) if masked or singular else found
 
 
 def where(m: Notation, condition: Value, yes: Value | complex, no: Value | complex) -> Value:

@@ -53,7 +53,7 @@ def _fma(m: Notation, op: Op) -> tuple[Factor, ...]:
 
 def _divide(m: Notation, op: Op) -> tuple[Factor, ...]:
     b = op.operands[1]
-    return Over(b), m("negative", m("divide", op.result, b))
+    return Over(b, regular=True), m("negative", m("divide", op.result, b))
 
 
 def _remainder(m: Notation, op: Op) -> tuple[Factor, ...]:
@@ -79,8 +79,8 @@ def _logaddexp(exponential: str) -> Partials:
         a, b = op.operands
         ahead = where(m, m("equal", a, b), 0, m("subtract", a, b))
         return (
-            Over(m("add", 1, m(exponential, m("negative", ahead)))),
-            Over(m("add", 1, m(exponential, ahead))),
+            Over(m("add", 1, m(exponential, m("negative", ahead))), regular=True),
+            Over(m("add", 1, m(exponential, ahead)), regular=True),
         )
 
     return partials
@@ -136,13 +136,13 @@ def _arccos(m: Notation, x: Value) -> Factor:
 def _arctan(m: Notation, x: Value) -> Factor:
     if dtype_of(x).is_complex:
         return Over(m("multiply", _shifted(m, x, 1, 1, turned=True), _shifted(m, x, 1, -1, turned=True)))
-    return Over(m("add", 1, m("multiply", x, x)))
+    return Over(m("add", 1, m("multiply", x, x)), regular=True)
 
 
 def _arcsinh(m: Notation, x: Value) -> Factor:
     if dtype_of(x).is_complex:
         return Over(_roots(m, _shifted(m, x, 1, 1, turned=True), _shifted(m, x, 1, -1, turned=True)))
-    return Over(m("hypot", x, 1))
+    return Over(m("hypot", x, 1), regular=True)
 
 
 def _arccosh(m: Notation, x: Value) -> Factor:

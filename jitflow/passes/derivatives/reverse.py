@@ -23,6 +23,7 @@ from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.types import Type, Variable, dims_of
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.factors import scaled
+from jitflow.passes.derivatives.indexing import scattered
 from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS, spread
@@ -185,12 +186,12 @@ class Sweep:
         place, *indices, value = op.operands
         if not self.is_active(place):
             return
-        shadow, axis = self.shadow(place), op.attributes["axis"]
-        if op.attributes.get("combine") == "add":
-            shown = self.m("load", shadow)
-            self.contribute(value, self.m("gather", shown, *indices, axis=axis) if self.is_active(value) else None)
-            return
-        raise no_rule(op)
+        shadow = self.shadow(place)
+        arriving = scattered(self.m, shadow, op) if self.is_active(value) else None
+        if op.attributes.get("combine") != "add":
+            zero = self.m.number(0, dtype_of(shadow))
+            self.m.add("scatter", shadow, *indices, zero, axis=op.attributes["axis"], combine="set")
+        self.contribute(value, arriving)
 
     def variable(self, op: Op) -> None:
         shadow = self.accumulator(op.result)

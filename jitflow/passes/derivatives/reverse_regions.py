@@ -91,7 +91,11 @@ def _loop(
     """Append the reverse of a loop, which carries ``parameters`` from ``initial``."""
     m = sweep.m
     arrays, numbers = active_outside(sweep, op)
-    carried = [number for number, value in enumerate(parameters) if sweep.is_active(value) and _is_value(value)]
+    carried = [
+        number
+        for number, values in enumerate(zip(parameters, op.results, strict=True))
+        if any(map(sweep.is_active, values)) and _is_value(values[0])
+    ]
     starts = [
         zeros_where_none(m, sweep.cotangent(op.results[number]), _plain(op.results[number])) for number in carried
     ]

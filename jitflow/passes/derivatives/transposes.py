@@ -1,4 +1,4 @@
-"""The reverse rules of ops that are not elementwise, or whose operands are treated each in its own way.
+"""The rules of ops that are not elementwise, or whose operands are treated each in its own way, for both modes.
 
 Views and products are here, the rest in rooms of their own.
 """
@@ -9,14 +9,13 @@ from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
-from jitflow.passes.derivatives import accumulations, complex_numbers
+from jitflow.passes.derivatives import accumulations, complex_numbers, indexing
 from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.derivatives.reductions import spread
-from jitflow.passes.derivatives.rules import Arriving, Change, Part, Transpose, given
+from jitflow.passes.derivatives.rules import Arriving, Change, Part, Tangent, Transpose, given, total
 
-__all__ = ["LINEAR", "TRANSPOSES"]
-
+__all__ = ["LINEAR", "TANGENTS", "TRANSPOSES"]
 
 LINEAR = frozenset(
     "reshape transpose slice broadcast diagonal concatenate reduce_add accumulate_add cast copy conjugate real imag "
@@ -61,15 +60,6 @@ def _part(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arrivin
     return (Part(add_to),)
 
 
-def _gather(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
-    cotangent, (_, *indices) = given(cotangents), op.operands
-
-    def add_to(m: Notation, place: Value) -> None:
-        m.add("scatter", place, *indices, cotangent, axis=op.attributes["axis"], combine="add")
-
-    return (Part(add_to), *(None for _ in indices))
-
-
 def _concatenate(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     cotangent, axis = given(cotangents), op.attributes["axis"]
     parts: list[Arriving] = []
@@ -91,6 +81,12 @@ def _matmul(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriv
     return m("matmul", cotangent, _adjoint(m, right)), m("matmul", _adjoint(m, left), cotangent)
 
 
+def _matmul_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
+    (left, right), (first, second) = op.operands, tangents
+    parts = (first and m("matmul", first, right), second and m("matmul", left, second))
+    return (total(m, parts),)
+
+
 def _adjoint(m: Notation, matrix: Value) -> Value:
     """The conjugate transpose of the last two axes."""
     axes = (*range(rank(matrix) - 2), rank(matrix) - 1, rank(matrix) - 2)
@@ -107,13 +103,18 @@ def _select(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriv
     return None, where(m, condition, cotangent, 0), where(m, condition, 0, cotangent)
 
 
+def _select_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
+    _, yes, no = tangents
+    return (where(m, op.operands[0], 0 if yes is None else yes, 0 if no is None else no),)
+
+
 TRANSPOSES: dict[str, Transpose] = {
     "reshape": _reshape,
     "transpose": _transpose,
     "broadcast": _broadcast,
     "slice": _part,
     "diagonal": _part,
-    "gather": _gather,
+    "gather": indexing.gather,
     "concatenate": _concatenate,
     "reduce_add": _reduce_add,
     "matmul": _matmul,
@@ -121,4 +122,11 @@ TRANSPOSES: dict[str, Transpose] = {
     "select": _select,
     **accumulations.TRANSPOSES,
     **complex_numbers.TRANSPOSES,
+}
+
+TANGENTS: dict[str, Tangent] = {
+    "matmul": _matmul_tangent,
+    "select": _select_tangent,
+    **accumulations.TANGENTS,
+    **complex_numbers.TANGENTS,
 }

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["close", "gradient", "weighted", "weights"]
+import jitflow
+
+__all__ = ["check_rules", "close", "gradient", "weighted", "weights"]
 
 STEP = 1e-6
 
@@ -65,3 +67,31 @@ def close(found: Any, expected: Any, digits: int = 9) -> bool:
     size = np.max(np.abs(expected), initial=1, where=np.isfinite(expected))
     return bool(np.allclose(found, expected.astype(found.dtype), rtol=10.0**-digits, atol=size * 10.0**-digits,
                             equal_nan=True))  # fmt: skip
+
+
+def check_rules(function: Callable[..., Any], *arguments: Any, digits: int = 9) -> None:
+    """Compare the gradient of a weighted result with numerical differentiation, and the tangent with the gradient.
+
+    The dot product test: ``<weights, J t>`` of forward mode is ``<J' weights, t>`` of reverse mode.
+    """
+    loss = weighted(function, *arguments)
+    found = jitflow.grad(loss, argnums=tuple(range(len(arguments))))(*arguments)
+    for position, (mine, argument) in enumerate(zip(found, arguments, strict=True)):
+        assert np.asarray(mine).dtype == np.asarray(argument).dtype
+        expected = gradient(loss, arguments, position)
+        assert close(mine, expected, digits), (position, mine, expected)
+    random = np.random.default_rng(5)
+    tangents = tuple(_direction(random, np.asarray(argument)) for argument in arguments)
+    value, change = jitflow.jvp(function, arguments, tangents)
+    weight = weights(value)
+    one = np.sum(np.real(np.conj(weight) * change))
+    other = sum(np.sum(np.real(np.conj(slope) * tangent)) for slope, tangent in zip(found, tangents, strict=True))
+    size = sum(np.sum(np.abs(slope * tangent)) for slope, tangent in zip(found, tangents, strict=True))
+    assert abs(one - other) <= 10.0**-digits * max(1.0, size), (one, other)
+
+
+def _direction(random: np.random.Generator, argument: Any) -> Any:
+    drawn = random.normal(size=argument.shape)
+    if argument.dtype.kind == "c":
+        drawn = drawn + 1j * random.normal(size=argument.shape)
+    return drawn.astype(argument.dtype)
