@@ -17,7 +17,15 @@ from pathlib import Path
 import numpy as np
 from llvmlite import binding
 
-__all__ = ["KEEP_MEMORY", "ONE_THREAD", "copy_bandwidth", "describe_machine", "pin_to_one_core", "versions"]
+__all__ = [
+    "ALL_THREADS",
+    "KEEP_MEMORY",
+    "ONE_THREAD",
+    "copy_bandwidth",
+    "describe_machine",
+    "pin_to_one_core",
+    "versions",
+]
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -30,8 +38,13 @@ ONE_THREAD = {
     "JAX_PLATFORMS": "cpu",
     "JAX_ENABLE_X64": "1",
     "TORCHINDUCTOR_COMPILE_THREADS": "1",
+    "TF_NUM_INTRAOP_THREADS": "1",
+    "TF_NUM_INTEROP_THREADS": "1",
 }
 """What the libraries read when they are imported. JAX gets 64-bit types; 32-bit work stays 32-bit all the same."""
+
+ALL_THREADS = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+"""The same where everybody may use all cores."""
 
 KEEP_MEMORY = {
     "MALLOC_MMAP_MAX_": "0",
@@ -40,7 +53,7 @@ KEEP_MEMORY = {
 }
 """Let glibc's malloc recycle what is freed, however large: then no peer pays for fresh pages at each call."""
 
-_PACKAGES = ("jitflow", "numpy", "scipy", "llvmlite", "numba", "jax", "jaxlib", "torch")
+_PACKAGES = ("jitflow", "numpy", "scipy", "llvmlite", "numba", "jax", "jaxlib", "torch", "tensorflow", "tensorflow-cpu")
 
 _LINE = 64
 _STREAMING_COPY = """

@@ -1,4 +1,4 @@
-"""One process for each peer, pinned to one core.
+"""One process for each peer, pinned to one core unless all threads are asked for.
 
 The processes take turns, never two at a time, so rounds are interleaved as within one process; but no peer works in
 the heap, the thread pools or the signal handlers that another has left behind, and one that crashes ends alone.
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .machine import KEEP_MEMORY, ONE_THREAD, copy_bandwidth, pin_to_one_core
+from .machine import ALL_THREADS, KEEP_MEMORY, ONE_THREAD, copy_bandwidth, pin_to_one_core
 from .measure import Measurement, disagreement
 from .peers import PEERS, Peer, Run
 from .workload import Workload
@@ -88,11 +88,17 @@ class Worker:
     """The parent's side of the process, with the methods of a session."""
 
     def __init__(
-        self, peer: str, *, keep_memory: bool = False, make_session: Callable[[str], Any] | None = None
+        self,
+        peer: str,
+        *,
+        keep_memory: bool = False,
+        all_threads: bool = False,
+        make_session: Callable[[str], Any] | None = None,
     ) -> None:
         self.peer = peer
+        self._all_threads = all_threads
         self._make_session = make_session or _fusion_session
-        self._variables = {**ONE_THREAD, **(KEEP_MEMORY if keep_memory else {})}
+        self._variables = {**(ALL_THREADS if all_threads else ONE_THREAD), **(KEEP_MEMORY if keep_memory else {})}
         self._start()
 
     def prepare(self, name: str, small: bool) -> Measurement | None:
@@ -124,7 +130,8 @@ class Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self.peer, self._make_session), daemon=True)
+        arguments = (theirs, self.peer, self._make_session, self._all_threads)
+        self._process = context.Process(target=_serve, args=arguments, daemon=True)
         with _environment(self._variables):
             self._process.start()
         theirs.close()
@@ -165,9 +172,10 @@ def _fusion_session(peer: str) -> Session:
     return Session(PEERS[peer])
 
 
-def _serve(connection: Connection, peer: str, make_session: Callable[[str], Any]) -> None:
+def _serve(connection: Connection, peer: str, make_session: Callable[[str], Any], all_threads: bool) -> None:
     """Answer questions until the parent closes the connection."""
-    pin_to_one_core()
+    if not all_threads:
+        pin_to_one_core()
     warnings.simplefilter("ignore")
     gc.disable()
     session = make_session(peer)

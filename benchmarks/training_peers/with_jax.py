@@ -1,0 +1,61 @@
+"""The models in JAX: weights and sums are donated to the step; time is a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..training_cases import EPSILON, LEARNING_RATE, Case
+
+
+def classifier(case: Case, mode: str) -> Callable[[], Any]:
+    def loss(weights: Any, x: Any, labels: Any) -> Any:
+        w1, b1, w2, b2 = weights
+        logits = jax.nn.relu(x @ w1 + b1) @ w2 + b2
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+
+    def step(weights: Any, sums: Any, x: Any, labels: Any) -> Any:
+        value, gradients = jax.value_and_grad(loss)(weights, x, labels)
+        sums = [total + g * g for total, g in zip(sums, gradients, strict=True)]
+        updates = [LEARNING_RATE * g / (jnp.sqrt(s) + EPSILON) for g, s in zip(gradients, sums, strict=True)]
+        return value, [weight - update for weight, update in zip(weights, updates, strict=True)], sums
+
+    compiled = jax.jit(step, donate_argnums=(0, 1))
+    weights = [jnp.array(weight) for weight in case.first_weights()]
+    sums = [jnp.array(total) for total in case.first_sums()]
+    x, labels = jnp.array(case.inputs), jnp.array(case.targets)
+
+    def run() -> Any:
+        nonlocal weights, sums
+        value, weights, sums = jax.block_until_ready(compiled(weights, sums, x, labels))
+        return value
+
+    return run
+
+
+def lstm(case: Case, mode: str) -> Callable[[], Any]:
+    def loss(weights: Any, x: Any, target: Any) -> Any:
+        w, u, b = weights
+
+        def turn(carried: Any, projected: Any) -> Any:
+            h, c = carried
+            i, f, g, o = jnp.split(projected + h @ u, 4, 1)
+            c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+            return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+        start = (jnp.zeros_like(target), jnp.zeros_like(target))
+        (h, _), _ = jax.lax.scan(turn, start, x @ w + b)
+        return ((h - target) ** 2).mean()
+
+    compiled = jax.jit(jax.value_and_grad(loss))
+    weights = [jnp.array(weight) for weight in case.first_weights()]
+    x, target = jnp.array(case.inputs), jnp.array(case.targets)
+
+    def run() -> Any:
+        value, gradients = jax.block_until_ready(compiled(weights, x, target))
+        return (value, *gradients)
+
+    return run

@@ -1,0 +1,54 @@
+"""The models as a user of jitflow writes them: NumPy, variables, and a Python loop over time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import jitflow
+from jitflow import nn
+
+from ..training_cases import LEARNING_RATE, Case
+
+
+def classifier(case: Case, mode: str) -> Callable[[], Any]:
+    weights = [jitflow.Variable(weight) for weight in case.first_weights()]
+    w1, b1, w2, b2 = weights
+    optimiser = jitflow.optim.Adagrad(LEARNING_RATE)
+
+    def loss(x: Any, labels: Any) -> Any:
+        hidden = nn.relu(x @ w1 + b1)
+        return nn.cross_entropy(hidden @ w2 + b2, labels)
+
+    @jitflow.function
+    def step(x: Any, labels: Any) -> Any:
+        return optimiser.minimize(loss, weights, x, labels)
+
+    x, labels = case.inputs, case.targets
+    return lambda: step(x, labels)
+
+
+def lstm(case: Case, mode: str) -> Callable[[], Any]:
+    w, u, b = variables = [jitflow.Variable(weight) for weight in case.first_weights()]
+
+    def loss(x: Any, target: Any) -> Any:
+        h = np.zeros_like(target)
+        c = np.zeros_like(target)
+        projected = x @ w + b
+        for t in range(len(x)):
+            z = projected[t] + h @ u
+            i, f, g, o = z[:, :128], z[:, 128:256], z[:, 256:384], z[:, 384:]
+            c = nn.sigmoid(f) * c + nn.sigmoid(i) * np.tanh(g)
+            h = nn.sigmoid(o) * np.tanh(c)
+        return ((h - target) ** 2).mean()
+
+    step = jitflow.value_and_grad(loss, variables=variables)
+    x, target = case.inputs, case.targets
+
+    def run() -> Any:
+        value, gradients = step(x, target)
+        return (value, *gradients)
+
+    return run
