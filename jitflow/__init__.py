@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import set_num_threads
     from jitflow.runtime.variable import Variable
+    from jitflow.structure import variables
 
 __all__ = [
     "CacheInfo",
@@ -68,6 +69,7 @@ __all__ = [
     "save",
     "scan",
     "set_num_threads",
+    "variables",
     "stop_gradient",
     "value_and_grad",
     "vjp",
@@ -103,6 +105,7 @@ _LAZY = {
     "set_num_threads": "jitflow.runtime.threads",
     "stop_gradient": "jitflow.gradients",
     "value_and_grad": "jitflow.gradients",
+    "variables": "jitflow.structure",
     "while_loop": "jitflow.frontend.control.explicit",
 }
 

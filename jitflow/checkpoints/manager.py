@@ -21,7 +21,7 @@ from typing import Any
 
 from jitflow.checkpoints.files import TEMPORARY, DamagedFileError, open_contents, write_file
 from jitflow.checkpoints.store import restore_contents
-from jitflow.checkpoints.structure import named_variables
+from jitflow.structure import named_variables
 from jitflow.errors import UserValueError
 from jitflow.runtime.snapshots import snapshot
 

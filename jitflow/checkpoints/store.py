@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.checkpoints.files import Contents, open_contents, read_tensors, write_file
-from jitflow.checkpoints.structure import named_objects, named_variables
+from jitflow.structure import named_objects, named_variables
 from jitflow.errors import UserKeyError, UserTypeError, UserValueError
 from jitflow.runtime.snapshots import assign_all, snapshot
 

@@ -25,9 +25,11 @@ from jitflow.frontend.control.sources import (
     traced_zip,
 )
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
+from jitflow.frontend.structures import variables_in
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
 from jitflow.frontend.tracers.base import numpy_functions
+from jitflow.structure import variables
 
 __all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
 
@@ -255,6 +257,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, partial(_math, module.__name__, name))
+    table[id(variables)] = (variables, variables_in)
     for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):
         table[id(function)] = (function, partial(_of_dataclass, function))
     for name, function in BUILTIN_FUNCTIONS.items():

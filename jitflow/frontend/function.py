@@ -129,6 +129,7 @@ def _trace(
     inputs = Inputs(state, overlap)
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
+    state.guard = inputs.guard
     recorded = recorder.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):

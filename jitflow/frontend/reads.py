@@ -158,12 +158,16 @@ class Recorder:
         known = self.inputs.trace.variables
         self.inputs.guard(IsType(register, Variable))
         if id(variable) not in known:
-            read = partial(self._attribute, variable, register)
+            read = partial(self._fixed_attribute, variable, register)
             known[id(variable)] = tracer = self.inputs.variable(register, variable, read)
             self.origins[id(tracer)] = register
         elif (first := self.origins[id(known[id(variable)])]) != register:
             self.inputs.guard(IsSame(register, first))
         return known[id(variable)]
+
+    def _fixed_attribute(self, variable: Variable, register: int, name: str) -> Any:
+        path = f"{self.inputs.path(register)}.{name}"
+        return self.constant(getattr(variable, name), Attribute(register, name), path)
 
     def adopt_variable(self, variable: Variable) -> Any:
         """The tracer of a variable that the program got hold of in another way than by reading it."""
@@ -242,7 +246,8 @@ class Recorder:
             if kind is not dict:
                 raise located(unsupported(thing, path))
             inputs.guard(KeysAre(register, tuple(thing)))
-            return OutsideDict({key: self._item(item, register, key) for key, item in thing.items()}, register, path)
+            entries = {self._key(key): self._item(item, register, key) for key, item in thing.items()}
+            return OutsideDict(entries, register, path)
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -266,13 +271,18 @@ class Recorder:
 
     def _item(self, item: Any, register: int, key: Any) -> Any:
         """An item of a container; one that cannot be read is an error in an argument, elsewhere when it is used."""
+        spelled = (key.name or "variable") if type(key) is Variable else repr(key)
         try:
-            return self.take(item, Item(register, key), f"{self.inputs.path(register)}[{key!r}]")
+            return self.take(item, Item(register, key), f"{self.inputs.path(register)}[{spelled}]")
         except UserError as error:
             if self.inputs.comes_from_argument(register):
                 raise
             self.inputs.trace.forget(error)
             return Unusable(error)
+
+    def _key(self, key: Any) -> Any:
+        """What the program knows a key as. The guard of the dict holds its keys, so a variable is this very one."""
+        return self.adopt_variable(key) if type(key) is Variable else key
 
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))

@@ -28,6 +28,7 @@ from jitflow.ir.types import Type
 
 if TYPE_CHECKING:
     from jitflow.frontend.tracers import VariableTracer
+    from jitflow.runtime.plan import Guard
     from jitflow.runtime.variable import Variable
 
 __all__ = ["MOST_TURNS", "Decision", "LoopDecision", "Trace", "active_trace", "current_trace", "recording"]
@@ -89,6 +90,8 @@ class Trace:
         """The tracer of each variable that is an input, by the identity of the object outside."""
         self.adopt: Callable[[Variable], Any] | None = None
         """Makes an input of a variable."""
+        self.guard: Callable[[Guard], None] | None = None
+        """Makes every call check something."""
         self.pin: Callable[[Any], Any] | None = None
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
         self._unbound: dict[str, Scope] = {}
@@ -136,6 +139,12 @@ class Trace:
                 raise CompilerBug("a variable was read by a trace that has no inputs", pass_name="trace")
             self.adopt(variable)
         return self.variables[id(variable)]
+
+    def require(self, guard: Guard) -> None:
+        """Let every call check this."""
+        if self.guard is None:
+            raise CompilerBug("a guard was made by a trace that has no inputs", pass_name="trace")
+        self.guard(guard)
 
     @property
     def builder(self) -> Builder:

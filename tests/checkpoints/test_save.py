@@ -17,7 +17,7 @@ import safetensors.numpy
 
 import jitflow
 from jitflow.checkpoints.files import DamagedFileError
-from jitflow.checkpoints.structure import named_variables
+from jitflow.structure import named_variables
 from jitflow.errors import UserKeyError, UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
 from jitflow.runtime.snapshots import snapshot

@@ -20,7 +20,7 @@ from jitflow.random import Generator
 from jitflow.random.machine import Machine, machine
 from jitflow.runtime.variable import Variable
 
-__all__ = ["named_objects", "named_variables"]
+__all__ = ["attributes_of", "named_objects", "named_variables", "variables"]
 
 _LEAVES = (
     str,
@@ -37,6 +37,15 @@ _LEAVES = (
     MethodType,
 )
 _CONTAINERS = (dict, list, tuple)
+
+
+def variables(objects: Any, trainable: bool | None = None) -> list[Variable]:
+    """The variables in any structure of dicts, lists, tuples and objects, each once, in the order of the structure.
+
+    With ``trainable`` only those that an optimiser may update, or may not. It works in compiled functions as well.
+    """
+    found = [thing for _, thing in named_objects(objects) if isinstance(thing, Variable)]
+    return [variable for variable in found if trainable in (None, variable.trainable)]
 
 
 def named_variables(objects: Any) -> dict[str, Any]:
@@ -93,10 +102,11 @@ def _items(thing: Any) -> list[tuple[Any, Any]]:
         return list(zip(thing._fields, thing, strict=True))
     if isinstance(thing, list | tuple):
         return list(enumerate(thing))
-    return list(_attributes(thing))
+    return list(attributes_of(thing))
 
 
-def _attributes(thing: Any) -> Iterator[tuple[str, Any]]:
+def attributes_of(thing: Any) -> Iterator[tuple[str, Any]]:
+    """The attributes of an object that is no library's, with their names."""
     library = type(thing).__module__.split(".")[0]
     if library in ("numpy", "scipy") or (library in sys.stdlib_module_names and type(thing) is not SimpleNamespace):
         return
