@@ -46,13 +46,13 @@ class Refused(Exception):
     """Jitflow said that it does not compile this; no wrong answer."""
 
 
-def define(source: str) -> Any:
-    """The function of a source text, with a namespace of its own."""
+def define(source: str, function: str = "program") -> Any:
+    """A function of a source text, with a namespace of its own."""
     name = f"<program {next(_counter)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     namespace: dict[str, Any] = {"np": np}
     exec(compile(source, name, "exec"), namespace)
-    return namespace["program"]
+    return namespace[function]
 
 
 def check_compiled(program: Program, fewer: bool = True) -> None:
