@@ -225,11 +225,17 @@ def _with_values(region: Region, values: dict[Value, Value]) -> Region:
 
 
 def _written(region: Region, effects: Effects) -> frozenset[Value]:
-    """The storage that a region writes to."""
-    return frozenset(
+    """The storage that no reverse sweep can read again: what is written to, and what lives in one turn or branch."""
+    found = {
         place
         for op in region.ops
         for access in effects.of(op)
         if access.kind in ("writes", "external")
         for place in access.places
-    )
+    }
+    for op in walk(region):
+        if op.name in ("store", "scatter"):
+            found |= effects.places(op.operands[0])
+        for inner in op.regions:
+            found.update(result for each in inner.ops if each.name == "variable" for result in each.results)
+    return frozenset(found)

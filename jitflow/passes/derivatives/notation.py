@@ -106,7 +106,11 @@ class Notation:
         if not dims and rank(value):
             value = self("reduce_add", value, axes=tuple(range(rank(value))))
         assert isinstance(kind, Scalar | Tensor | Variable | Place)
-        return self.named(self.cast(value, kind.dtype), dims) if dims else self.cast(value, kind.dtype)
+        if dims:
+            return self.named(self.cast(value, kind.dtype), dims)
+        if isinstance(value.type, Tensor):  # a 0-d array as the number in it
+            value = self("cast", value, dtype=dtype_of(value))
+        return self.cast(value, kind.dtype)
 
     def named(self, value: Value, dims: tuple[Dim, ...]) -> Value:
         """``value`` with dims that are known to be its own by other names; a number is repeated."""

@@ -330,7 +330,8 @@ class _Recalling:
             for name in _named(kind):
                 self.size(name)
             return self.m.size(kind.dim)
-        if op is not None and value not in self.kept:
+        again = value not in self.kept and self.keeping.sources(self.level, value) is not None
+        if op is not None and again:  # what only a size needs is in no cut, and kept if it must be
             if "binds" in op.attributes:
                 self.size(op.attributes["binds"])
                 return self.values[value]

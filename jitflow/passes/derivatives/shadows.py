@@ -66,6 +66,8 @@ class Shadows:
     def _enter(self, region: Region) -> None:
         for op in region.body:
             positions = handed_on(op, self.activity)
+            if positions and region is not self.region:
+                raise _refusal(op)  # a reverse turn does not know what the forward turn showed
             if not positions:
                 for inner in op.regions:
                     self._enter(inner)
