@@ -12,10 +12,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jitflow.ir.core import Op, Region, Value
-from jitflow.ir.dims import product
 from jitflow.ir.effects import Access, Effects
 from jitflow.ir.ops import OPS
-from jitflow.ir.types import Place, Tensor, Variable, dims_of
+from jitflow.ir.types import Place, Tensor, dims_of
 
 __all__ = ["sink_loads"]
 
@@ -58,7 +57,7 @@ def _sunk(region: Region, effects: Effects, outside: _Loaded) -> Region:
 def _is_part(op: Op) -> bool:
     """Whether an op shows each element once, and can show it in memory."""
     if op.name == "reshape":
-        return product(dims_of(op.result.type)) == 1 or isinstance(op.operands[0].type, Variable)
+        return all(dim == 1 for value in (op.result, op.operands[0]) for dim in dims_of(value.type))
     return op.name in ("slice", "transpose", "diagonal")
 
 
