@@ -70,6 +70,24 @@ def counting(x, n):
     return i
 
 @jitflow.function
+def counting_and_looking(x, n):
+    i = 0
+    while i < n and x[i % 3] >= 0.0:
+        x[i % 3] += 1.0
+        i += 1
+    return i
+
+@jitflow.function
+def counting_within(x, n):
+    total = 0
+    for i in range(n):
+        j = 7
+        while j >= 0 and x[j % 3] >= 0.0:
+            j -= 1
+        total += j
+    return total
+
+@jitflow.function
 def while_over_arrays(x):
     while x[0] < 1e300:
         x[:] = x * 0.5 + 0.1

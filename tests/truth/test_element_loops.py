@@ -84,8 +84,25 @@ class Writer:
             form = self.any("{} + {}", "{} * 2 - {}", "max({}, {}, {} + 1)", "min({}, {} + 1, {})", "min({}, {}) + 1")
         return form.format(first, second, self.element())
 
+    def search(self) -> None:
+        """A loop that ends at a bound or before."""
+        self.line(f"w = {self.index()}")
+        array = self.any("x", "p", "q")
+        if self.random.random() < 0.5:
+            self.line(f"while w >= {self.any('0', '1', 'k')} and {array}[w] > {self.any('c', 'r[k]')}:")
+            self.line(f"    {self.any('x', 'p')}[w - 1] = {self.value()}")
+            self.line("    w -= 1")
+        else:
+            self.line(f"while w < {self.any('n', 'n - 1', 'm')} and {array}[w] <= {self.any('c', 'r[k]')}:")
+            self.line(f"    w += {self.any('1', '2')}")
+            self.line(f"    {self.any('x', 'q')}[w - 1] = {self.value()}")
+        self.line("s = s + w")
+
     def statement(self) -> None:
         kind = self.random.random()
+        if self.random.random() < 0.15:
+            self.search()
+            return
         if kind < 0.5:
             self.line(f"{self.element()} = {self.value()}")
         elif kind < 0.7:

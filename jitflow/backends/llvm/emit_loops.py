@@ -10,6 +10,8 @@ vectors of them. If they are not too many, it takes them at once. Otherwise it t
            high = low + min(stop - low, polls * step)
     turn:  ... from low to high ...
     end:   high = stop ? done : poll, then the next piece from high on
+
+So does a ``while`` that counts towards a bound: between two polls a nearer one takes its place.
 """
 
 from __future__ import annotations
@@ -121,7 +123,7 @@ def _at_once_or_in_pieces(
     return [pieces, (yielded, out.block)]
 
 
-def _distance(out: Emitter, position: str, stop: str, step: str) -> str:
+def _distance(out: Emitter, position: str, stop: str, step: str | int) -> str:
     return out.let(f"sub i64 {stop}, {position}" if int(step) > 0 else f"sub i64 {position}, {stop}")
 
 
@@ -167,26 +169,67 @@ def _parameter(out: Emitter, value: Value) -> str:
 
 def _while(out: Emitter, op: Op) -> Sequence[str]:
     """The condition stands at the top, since it may be long, and its block is entered from both sides."""
+    polling = any("polls" in inner.attributes for region in op.regions for inner in walk(region))
+    if "counts" in op.attributes and "polls" in op.attributes and out.function.layer != "host" and not polling:
+        return _while_in_pieces(out, op)
     initial = [out.operand(value) for value in op.operands]
+    return _tested_turns(out, op, initial, polls="polls" in op.attributes)
+
+
+def _tested_turns(out: Emitter, op: Op, initial: Sequence[str], *, polls: bool, bound: str = "") -> list[str]:
+    """Turns as long as the condition holds; what they carry behind them. ``bound`` stands for the last number."""
     condition, step = op.regions
     test, body, done, before = out.label("test"), out.label("while"), out.label("done"), out.block
     out.jump(test)
     out.begin(test)
-    phis = [(_parameter(out, parameter), out.reserve()) for parameter in condition.parameters]
+    varying = len(initial) - bool(bound)
+    phis = [(_parameter(out, parameter), out.reserve()) for parameter in condition.parameters[:varying]]
+    names = [name for name, _ in phis]
+    if bound:
+        names.append(bound)
+        out.operands[condition.parameters[-1]] = bound
     (proceed,) = out.emit_region(condition)
     out.branch(proceed, body, done)
     out.begin(body)
-    for parameter, (name, _) in zip(step.parameters, phis, strict=True):
-        out.operands[parameter] = name
+    out.operands.update(zip(step.parameters, names, strict=True))
     yielded = out.emit_region(step)
-    if "polls" in op.attributes:
+    if polls:
         poll_in_time(out, op)
     latch = out.block
     out.jump(test)
-    for (name, line), parameter, first, following in zip(phis, condition.parameters, initial, yielded, strict=True):
+    for (name, line), parameter, first, following in zip(phis, condition.parameters, initial, yielded, strict=False):
         out.lines[line] = f"  {name} = {phi(register_type(parameter.type), (first, before), (following, latch))}"
     out.begin(done)
-    return [name for name, _ in phis]
+    return names
+
+
+def _while_in_pieces(out: Emitter, op: Op) -> Sequence[str]:
+    """A loop that counts towards a bound, and may end before: the bound is set nearer, and a poll stands behind it."""
+    number, step = op.attributes["counts"]
+    *initial, bound = (out.operand(value) for value in op.operands)
+    before, piece, due, done = out.block, out.label("piece"), out.label("due"), out.label("done")
+    out.jump(piece)
+    out.begin(piece)
+    phis = [(f"%p{out.fresh()}", out.reserve()) for _ in initial]
+    start = phis[number][0]
+    most = min(op.attributes["polls"], _LARGEST // (2 * abs(step))) * abs(step)
+    sign = "add" if step > 0 else "sub"
+    reached = out.call("i64", f"llvm.s{sign}.sat.i64", f"i64 {start}", f"i64 {most}")
+    edge = out.call("i64", f"llvm.s{'min' if step > 0 else 'max'}.i64", f"i64 {reached}", f"i64 {bound}")
+    carried = _tested_turns(out, op, [*(name for name, _ in phis), edge], polls=False, bound=edge)[:-1]
+    taken = _distance(out, start, carried[number], step)
+    count_turns(out, op, taken if abs(step) == 1 else out.let(f"udiv i64 {taken}, {abs(step)}"))
+    last = out.let(f"icmp eq i64 {edge}, {bound}")
+    ahead = out.let(f"icmp {'slt' if step > 0 else 'sgt'} i64 {carried[number]}, {edge}")
+    out.branch(out.let(f"or i1 {last}, {ahead}"), done, due)
+    out.begin(due)
+    call_poll(out, op)
+    again = out.block
+    out.jump(piece)
+    for (name, line), value, first, following in zip(phis, op.operands, initial, carried, strict=False):
+        out.lines[line] = f"  {name} = {phi(register_type(value.type), (first, before), (following, again))}"
+    out.begin(done)
+    return [*carried, bound]
 
 
 LOOP_EMISSION: dict[str, Emission] = {"for": _for, "while": _while}

@@ -1,7 +1,9 @@
 """Control flow as regions, calls, and the group that fusion makes.
 
 ``yield`` closes every region. ``break`` and early ``return`` are carried flags. These rows serve all three layers.
-``polls`` says after how many turns a loop of machine code asks whether it is to go on.
+``polls`` says after how many turns a loop of machine code asks whether it is to go on. ``counts`` of a ``while`` is the
+position of a carried number and what each turn adds to it; the test does not hold once it is beyond the last carried
+number, which stays what it is.
 """
 
 from __future__ import annotations
@@ -31,7 +33,8 @@ CONTROL_OPS = [
     ),
     OpDef(
         "while", "operands: carried values; region 0 yields a bool scalar, region 1 the next carried values, both "
-        "taking the carried values; results are the last ones", "any", None, None, attributes=("polls",), regions=2,
+        "taking the carried values; results are the last ones", "any", None, None,
+        attributes=("polls", "counts"), regions=2,
     ),
     OpDef(
         "fusion", "ops that become one kernel; the region takes the operands and yields the results. ``reason`` says "

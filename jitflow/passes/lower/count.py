@@ -11,11 +11,16 @@
 
 The number that is compared, with ``< <= > >=``, goes by a constant each turn towards a bound from outside of the loop,
 and does not wrap around before. It is carried as before; that it is a position as well LLVM finds out.
+
+Where more than the bound ends the loop (``while j >= 0 and x[j] > key``) it stays a ``while``, whose attribute
+``counts`` says which number goes by how much. The bound becomes a number that the loop carries, the last one, and that
+stays what it is: the code of the loop may set it nearer, and further again when the number has come there.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.types import Index, Scalar
@@ -50,24 +55,28 @@ class _Count:
 class _Counting:
     def __init__(self, function: Function) -> None:
         self.producer = {result: op for op in walk(function.region) for result in op.results}
+        self.launches = function.layer == "host"
 
     def region(self, region: Region) -> Region:
         builder = Builder()
         for op in region.ops:
             if op.regions:
                 op = replace(op, regions=tuple(map(self.region, op.regions)))
+            if op.name == "while":
+                op = _with_short_test(op, builder)
             found = self.find(op) if op.name == "while" else None
-            builder.ops.append(op) if found is None else self.rewrite(op, found, builder)
+            if found is None:
+                builder.ops.append(op)
+            elif self.decides_alone(op):
+                self.rewrite(op, found, builder)
+            else:
+                builder.ops.append(op if self.launches else self.with_bound(op, found))
         return Region(region.parameters, tuple(builder.ops))
 
     def find(self, op: Op) -> _Count | None:
-        """How a ``while`` counts, if it does nothing else to find its end."""
+        """How a ``while`` counts, if it ends at the latest where a number has come to its bound."""
         test, turn = op.regions
-        if any(inner.name not in _FREE for inner in test.body):
-            return None
-        compare = self.producer.get(test.yielded[0])
-        while compare is not None and compare.name == "cast":
-            compare = self.producer.get(compare.operands[0])
+        compare = self.deciding(test)
         if compare is None or compare.name not in _DIRECTION or compare not in test.body:
             return None
         value, bound = compare.operands
@@ -77,8 +86,34 @@ class _Counting:
         step = self.step(turn.yielded[number], turn.parameters[number])
         if step * _DIRECTION[compare.name] <= 0 or not self.is_outside(bound, test):
             return None
-        exact = compare.name in ("less", "greater") or self.is_small(op.operands[number]) or self.is_small(bound)
-        return _Count(number, bound, compare.name, step) if exact else None
+        return _Count(number, bound, compare.name, step)
+
+    def deciding(self, test: Region) -> Op | None:
+        """The comparison without which a test does not hold."""
+        op = self.uncast(test.yielded[0])
+        if op is not None and op.name == "logical_and":
+            return self.uncast(op.operands[0])
+        if op is not None and op.name == "if":
+            first, otherwise = self.uncast(op.operands[0]), self.uncast(op.regions[1].yielded[0])
+            never = otherwise is not None and otherwise.attributes.get("value") is False
+            return first if first is not None and (otherwise is first or never) else None
+        return op
+
+    def uncast(self, value: Value) -> Op | None:
+        op = self.producer.get(value)
+        while op is not None and op.name == "cast":
+            op = self.producer.get(op.operands[0])
+        return op
+
+    def decides_alone(self, op: Op) -> bool:
+        """Whether nothing but a comparison with the bound ends a loop, and the bound is known exactly."""
+        test = op.regions[0]
+        compare = self.uncast(test.yielded[0])
+        if compare is None or compare.name not in _DIRECTION or any(inner.name not in _FREE for inner in test.body):
+            return False
+        value, bound = compare.operands
+        start = op.operands[test.parameters.index(value)]
+        return compare.name in ("less", "greater") or self.is_small(start) or self.is_small(bound)
 
     def step(self, value: Value, carried: Value) -> int:
         """What a turn adds to a carried number, without wrapping around on the way to a bound; 0 if unknown."""
@@ -90,8 +125,7 @@ class _Counting:
         return (step if op.name == "add" else -step) if safe else 0
 
     def is_outside(self, bound: Value, test: Region) -> bool:
-        inside = {result for inner in test.body for result in inner.results}
-        return bound not in test.parameters and (bound not in inside or self.constant(bound) is not None)
+        return bound not in test.parameters and all(bound not in inner.results for inner in test.body)
 
     def is_small(self, value: Value) -> bool:
         """Whether a number is known, and so are its neighbours."""
@@ -121,12 +155,45 @@ class _Counting:
         builder.add("for", start, bound, step, *op.operands, types=types, regions=(body,))
         builder.ops[-1] = replace(builder.ops[-1], results=op.results)
 
+    def with_bound(self, op: Op, found: _Count) -> Op:
+        """The ``while`` that carries its bound as the last number, if looking twice at its test does no harm."""
+        test, turn = op.regions
+        compare = self.deciding(test)
+        if compare is None or any(e.kind not in ("reads", "check") for inner in walk(test) for e in inner.own_effects):
+            return op
+        bound = found.bound
+        edge, same = Value(bound.type, "bound"), Value(bound.type, "bound")
+        asked = replace(compare, operands=(compare.operands[0], edge))
+        test = Region((*test.parameters, edge), tuple(asked if inner is compare else inner for inner in test.ops))
+        last = replace(turn.ops[-1], operands=(*turn.yielded, same))
+        return replace(
+            op,
+            operands=(*op.operands, bound),
+            results=(*op.results, Value(bound.type, "bound")),
+            regions=(test, Region((*turn.parameters, same), (*turn.body, last))),
+            attributes=MappingProxyType({**op.attributes, "counts": (found.number, found.step)}),
+        )
+
     def position(self, value: Value, builder: Builder) -> Value:
         """A number from outside of the loop as an index; one that is known may stand inside."""
         known = self.constant(value)
         if known is not None:
             return builder.make("constant", value=known, type=Index())
         return value if isinstance(value.type, Index) else builder.make("to_index", value)
+
+
+def _with_short_test(op: Op, builder: Builder) -> Op:
+    """A ``while`` with the sizes and constants of its test before it."""
+    test, turn = op.regions
+    varying = set(test.parameters)
+    kept: list[Op] = []
+    for inner in test.ops:
+        if inner.name in ("constant", "size", "cast") and varying.isdisjoint(inner.operands):
+            builder.ops.append(inner)
+        else:
+            kept.append(inner)
+            varying.update(inner.results)
+    return replace(op, regions=(Region(test.parameters, tuple(kept)), turn)) if len(kept) < len(test.ops) else op
 
 
 def _is_long(value: Value) -> bool:
