@@ -7,7 +7,7 @@ remembers it for as long as the loops that it varies along stay there. `kernel.p
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, minimum, product
@@ -31,13 +31,17 @@ LIGHT_BODY = 40
 
 STREAM_FROM = 1 << 22
 """Bytes of a result from which on it is written past the caches: more than they would keep anyway."""
+STREAM_USED_FROM = 1 << 25
+"""The same for what the program works on next, for which a large cache shared by all processors is good enough."""
 CACHE_LINE = 64
 
 
 class Elements:
     """The state of a kernel under construction, and the emission of its elements."""
 
-    def __init__(self, op: Op, nest: Nest, target: Target, keep_order: bool, into: Mapping[int, Layout]) -> None:
+    def __init__(
+        self, op: Op, nest: Nest, target: Target, keep_order: bool, into: Mapping[int, Layout], used: Collection[int]
+    ) -> None:
         self.op = op
         self.nest = nest
         self.region: Region = op.regions[0]
@@ -50,6 +54,8 @@ class Elements:
         self.schedule = Schedule(nest, keep_order, placed, periodic=not target.distributed)
         self.placed = frozenset(placed)
         """Outputs in memory that exists, which may be the caller's."""
+        self.used = {value for position, value in enumerate(self.region.yielded) if position in used}
+        """Outputs that the program goes on to work on, and would like to find in the caches."""
         self.outer, self.reduced, self.vector = self.schedule.outer, self.schedule.reduced, self.schedule.vector
         self.horizontal = self.vector is not None and self.vector.reduced
         self.lanes = self._choose_lanes()
@@ -278,7 +284,7 @@ class Elements:
         if width % CACHE_LINE and width not in (16, 32):
             return None
         nbytes = product([loop.dim for loop in access.strides]) * access.dtype.itemsize
-        choice: Dim = minimum(nbytes // STREAM_FROM, 1)
+        choice: Dim = minimum(nbytes // (STREAM_USED_FROM if access.buffer in self.used else STREAM_FROM), 1)
         for loop, stride in access.strides.items():
             if loop is not self.vector:
                 choice = choice * (1 - minimum(stride % CACHE_LINE, 1))

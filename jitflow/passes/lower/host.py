@@ -66,6 +66,8 @@ class HostLowering(OwningProgram):
         self.reshaped = _find_reshaped(function.region)
         self.early = early_stores(function)
         self.pushes = early_pushes(function)
+        self.starts = {op.operands[0] for op in walk(function.region) if op.name == "variable"}
+        """What variables start as."""
         self.stored: set[Op] = set()
         """Stores and pushes whose kernel has written their value."""
 

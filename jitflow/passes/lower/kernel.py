@@ -18,7 +18,7 @@ still in the cache.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -73,18 +73,20 @@ def lower_nest(
     name: str,
     keep_order: bool = False,
     into: Mapping[int, Layout] | None = None,
+    used: Collection[int] = (),
     hints: Mapping[str, int] = MappingProxyType({}),
 ) -> Kernel:
     """Lower the ``fusion`` op; ``layouts`` are its tensor operands' (None for scalars).
 
     ``keep_order`` asks for results in C order whatever the operands' order; ``into`` says how results (by position) lie
-    that go into a part of memory that exists. ``hints`` are sizes at the first call.
+    that go into a part of memory that exists; those that are ``used`` the program works on next. ``hints`` are sizes at
+    the first call.
     """
     (region,) = op.regions
     by_parameter = {
         parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
     }
-    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}).run(name, hints)
+    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}, used).run(name, hints)
 
 
 class KernelLowering(Elements):
