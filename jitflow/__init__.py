@@ -69,9 +69,9 @@ __all__ = [
     "save",
     "scan",
     "set_num_threads",
-    "variables",
     "stop_gradient",
     "value_and_grad",
+    "variables",
     "vjp",
     "while_loop",
 ]

@@ -21,9 +21,9 @@ from typing import Any
 
 from jitflow.checkpoints.files import TEMPORARY, DamagedFileError, open_contents, write_file
 from jitflow.checkpoints.store import restore_contents
-from jitflow.structure import named_variables
 from jitflow.errors import UserValueError
 from jitflow.runtime.snapshots import snapshot
+from jitflow.structure import named_variables
 
 __all__ = ["Checkpoint", "CheckpointManager"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from jitflow.checkpoints.files import Contents, open_contents, read_tensors, write_file
-from jitflow.structure import named_objects, named_variables
 from jitflow.errors import UserKeyError, UserTypeError, UserValueError
 from jitflow.runtime.snapshots import assign_all, snapshot
+from jitflow.structure import named_objects, named_variables
 
 __all__ = ["Restored", "restore", "restore_contents", "save"]
 

@@ -17,10 +17,10 @@ import safetensors.numpy
 
 import jitflow
 from jitflow.checkpoints.files import DamagedFileError
-from jitflow.structure import named_variables
 from jitflow.errors import UserKeyError, UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.random import Generator
 from jitflow.runtime.snapshots import snapshot
+from jitflow.structure import named_variables
 
 Pair = namedtuple("Pair", "left right")
 DTYPES = [np.bool_, np.int8, np.int64, np.uint16, np.uint64, np.float16, ml_dtypes.bfloat16, np.float32, np.float64,
