@@ -1,4 +1,4 @@
-"""Histograms, by NumPy's own routines."""
+"""Histograms: over bins of one width as programs (`uniform_bins`), all others by NumPy's own routines."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.operands import array_operand, pinned
 from jitflow.frontend.numpy.routines import fresh, split
+from jitflow.frontend.numpy.uniform_bins import uniform_histogram
 from jitflow.ir.dims import Dim
 from jitflow.runtime import routines
 
@@ -41,8 +42,12 @@ def _limits(range: Any, low: str = "low", high: str = "high") -> dict[str, Any]:
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     given, count, edges = _counts(bins)
-    weight = None if weights is None else array_operand(weights)
-    arguments = split(array_operand(a), bins=given, density=density, weights=weight, **_limits(range))
+    weight, array = None if weights is None else array_operand(weights), array_operand(a)
+    if isinstance(given, tracers.SizeTracer | int) and not isinstance(given, bool) and not density:
+        found = uniform_histogram(array, count, range, weight)
+        if found is not None:
+            return found
+    arguments = split(array, bins=given, density=density, weights=weight, **_limits(range))
     return arguments.new(routines.histogram, [(count,), (edges,)])
 
 

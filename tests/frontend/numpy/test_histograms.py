@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frontend.numpy.both import check_both
+import jitflow
+from tests.frontend.numpy.both import check_both, check_compiled
 from tests.frontend.numpy.oracle import check, check_sizes, sample
 
 LINE, WEIGHTS = sample("f8", 20), np.abs(sample("f4", 20, seed=2))
@@ -47,6 +48,53 @@ def f(program: Any, *arguments: Any) -> Any:
 )
 def test_histograms(program: Any, arguments: tuple[Any, ...]):
     check_both(program, *arguments)
+
+
+GRID = np.linspace(-1.0, 1.0, 41)
+MANY = sample("f8", 140_001, seed=4)
+OUTSIDE = np.array([np.nan, -np.inf, -1.0, -1e-9, 0.0, 0.5, 1.0 + 1e-9, 1.0, 7.0, np.inf])
+
+
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        f(lambda x: np.histogram(x, 10), GRID),
+        f(lambda x: np.histogram(x, 40), GRID.astype("f4")),
+        f(lambda x: np.histogram(x, 3), GRID[::-2]),
+        f(lambda x: np.histogram(x, 1), GRID),
+        f(lambda x: np.histogram(x, 3), np.full(5, 2.5)),
+        f(lambda x: np.histogram(x, 3), np.full(5, -0.0)),
+        f(lambda x: np.histogram(x, 3), np.array([1.0, np.inf])),
+        f(lambda x: np.histogram(x, 3), np.array([1.0, np.nextafter(1.0, 2)])),
+        f(lambda x: np.histogram(x, 8, range=(0, 1)), OUTSIDE),
+        f(lambda x: np.histogram(x, 8, (0.0, 1.0), weights=x), np.nan_to_num(OUTSIDE)),
+        f(lambda x: np.histogram(x, 8, range=(1, 1)), GRID),
+        f(lambda x: np.histogram(x, 8, range=(0, np.inf)), GRID),
+        f(lambda x, w: np.histogram(x, 9, weights=w), GRID, GRID * 1j),
+        f(lambda x, w: np.histogram(x, 9, weights=w), GRID, GRID > 0),
+        f(lambda x, w: np.histogram(x, 9, weights=w), GRID.reshape(1, 41), GRID.reshape(1, 41)[:, ::-1]),
+        f(lambda x, w: np.histogram(x, 9, weights=w), GRID, GRID[1:]),
+        f(lambda x, w: np.histogram(x, 9, weights=w), GRID, GRID.reshape(1, 41)),
+        f(lambda x, n: np.histogram(x, n), GRID, 6),
+        f(lambda x, n: np.histogram(x, n), GRID, 0),
+        f(lambda x: np.histogram(x, 4)[0] + np.histogram(x * 2, 4)[0], GRID),
+    ],
+)
+def test_bins_of_one_width(program: Any, arguments: tuple[Any, ...]):
+    check_both(program, *arguments)
+
+
+@pytest.mark.parametrize("kind", ["", "f8", "f4", "i4"])
+def test_weights_are_added_in_blocks(kind: str):
+    weights = sample(kind, len(MANY), seed=5) if kind else None
+    check_compiled(lambda x, w: np.histogram(x, 9, weights=w), MANY, weights)
+
+
+@pytest.mark.parametrize("bins", [1, 3])
+def test_ranges_whose_width_overflows(bins: int):
+    """NumPy finds too many bins as well, or positions out of range where there is one bin."""
+    with pytest.raises(ValueError, match="Too many bins for data range"):
+        jitflow.function(lambda x: np.histogram(x, bins))(np.array([-1.7e308, 0.0, 1.7e308]))
 
 
 def test_use_of_results():
