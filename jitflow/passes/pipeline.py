@@ -31,6 +31,7 @@ from jitflow.passes.fuse import fuse
 from jitflow.passes.hoist import hoist
 from jitflow.passes.materialize import materialize
 from jitflow.passes.promote import promote
+from jitflow.passes.record import record
 from jitflow.passes.reload import reload
 from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
@@ -52,6 +53,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "split": split,
     "forward": forward,
     "chain": chain,
+    "record": record,
     "commit": commit,
     "contract": contract,
     "snapshot": snapshot,
@@ -65,7 +67,7 @@ TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
 _VALUES = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split")
-_ELEMENTS = ("forward", "chain")
+_ELEMENTS = ("forward", "chain", "record")
 
 STORAGE_PIPELINE = (*_VALUES, *_ELEMENTS)
 """What those go through that have variables, loops or branches."""

@@ -37,7 +37,7 @@ _FEW_READS = 3
 def _if_cheap(op: Op, rewriter: Rewriter) -> Replacement:
     """A choice between a few numbers that are cheaper to compute than a branch is to take."""
     kinds = [result.type for result in op.results]
-    if not kinds or not all(isinstance(kind, Scalar) for kind in kinds):
+    if not kinds or "rare" in op.attributes or not all(isinstance(kind, Scalar) for kind in kinds):
         return None
     if any([value.type for value in region.yielded] != kinds for region in op.regions):
         return None

@@ -99,3 +99,21 @@ def test_a_check_with_an_excuse(fails: bool) -> None:
             total(x, 2.0)
     else:
         assert total(x, 4.0) == 5.0
+
+
+def smallest(x: Any) -> Any:
+    at = largest = 0
+    for i in range(len(x)):
+        if x[i] < x[at]:
+            at = i
+        largest = largest if x[largest] >= x[i] else i
+    return at, largest
+
+
+def test_records() -> None:
+    compiled = jitflow.function(smallest)
+    for seed in range(5):
+        x = np.random.default_rng(seed).integers(-9, 9, 40 * seed + 1) / 2.0
+        assert compiled(x) == smallest(x)
+    assert "rare=0" in compiled.ir(x, stage="kernels")
+    assert "rare=1" in compiled.ir(x, stage="kernels")

@@ -35,11 +35,20 @@ def phi(type: str, *incoming: tuple[str, str]) -> str:
 def _if(out: Emitter, op: Op) -> Sequence[str]:
     condition = out.operand(op.operands[0])
     yes, no, join = out.label("then"), out.label("else"), out.label("join")
-    out.branch(condition, yes, no)
+    rare = op.attributes.get("rare")
+    if rare is None:
+        out.branch(condition, yes, no)
+    elif rare == 1:
+        out.branch(condition, yes, no, UNLIKELY)
+    else:
+        out.branch(out.let(f"xor i1 {condition}, true"), no, yes, UNLIKELY)
     arms = []
-    for label, region in zip((yes, no), op.regions, strict=True):
+    for number, (label, region) in enumerate(zip((yes, no), op.regions, strict=True)):
         out.begin(label)
-        arms.append((out.emit_region(region), out.block))
+        yielded = out.emit_region(region)
+        if number == rare:  # what nobody sees into cannot be computed before the branch, to be selected there
+            yielded = [out.hidden(register_type(v.type), name) for v, name in zip(op.results, yielded, strict=True)]
+        arms.append((yielded, out.block))
         out.jump(join)
     out.begin(join)
     (first, first_block), (second, second_block) = arms

@@ -1,9 +1,9 @@
 """Control flow as regions, calls, and the group that fusion makes.
 
 ``yield`` closes every region. ``break`` and early ``return`` are carried flags. These rows serve all three layers.
-``polls`` says after how many turns a loop of machine code asks whether it is to go on. ``counts`` of a ``while`` is the
-position of a carried number and what each turn adds to it; the test does not hold once it is beyond the last carried
-number, which stays what it is.
+``rare`` is the number of the region of an ``if`` that hardly ever runs. ``polls`` says after how many turns a loop of
+machine code asks whether it is to go on. ``counts`` of a ``while`` is the position of a carried number and what each
+turn adds to it; the test does not hold once it is beyond the last carried number, which stays what it is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CONTROL_OPS = [
     OpDef("yield", "the results of a region", "any", None, _nothing, None, (), frozenset({"terminator"})),
     OpDef(
         "if", "operand 0 is a bool scalar; runs region 0 or region 1 (no parameters), which yield the results", "any",
-        1, None, regions=2,
+        1, None, attributes=("rare",), regions=2,
     ),
     OpDef(
         "for", "operands: start, stop, step (index), then carried values; the region takes the position and the "

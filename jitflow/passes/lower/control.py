@@ -54,7 +54,7 @@ def _lower_if(host: HostLowering, op: Op) -> None:
             if host.is_open(host.lifetimes.home[root]):
                 host.give_back(root)
         regions.append(host.scopes.leave().builder.region((), yielded))
-    results = host.builder.add("if", condition, types=flow.types(), regions=tuple(regions))
+    results = host.builder.add("if", condition, types=flow.types(), regions=tuple(regions), **op.attributes)
     flow.receive(op.results, results)
 
 
