@@ -86,6 +86,10 @@ class Bounds:
         for bound in upper:
             self.at_most(name, bound)
 
+    def knows(self, name: str) -> bool:
+        """Whether a size has been entered."""
+        return name in self._order
+
     def at_least(self, name: str, bound: Dim) -> None:
         """A size is never below ``bound``."""
         self._lower.setdefault(name, []).append(self._monomials.terms(bound))

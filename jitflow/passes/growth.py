@@ -12,6 +12,8 @@ lifetime, so nobody need ask whether the next step overflows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jitflow.ir.core import Function, Op, Value, walk
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
@@ -81,6 +83,25 @@ class Growth:
         return self.counts(op.operands[first + position], carried) and self.counts(
             op.regions[-1].yielded[position], inner
         )
+
+    def set_to(self, value: Value, carried: Value) -> list[Dim] | None:
+        """The dims that a turn may set what is ``carried`` to, if it does nothing else with it."""
+        if value is carried:
+            return []
+        op = self._producer(value)
+        if op is None:
+            return None
+        options: Sequence[Value] = ()
+        if op.name == "select":
+            options = op.operands[1:]
+        elif op.name == "if":
+            options = [region.yielded[op.results.index(value)] for region in op.regions]
+        elif op.name == "cast" and keeps_value(op):
+            kind = op.operands[0].type
+            return [kind.dim] if isinstance(kind, Index) and kind.dim is not None else None
+        found = [self.set_to(option, carried) for option in options]
+        known = [dims for dims in found if dims is not None]
+        return [dim for dims in known for dim in dims] if found and len(known) == len(found) else None
 
     def _producer(self, value: Value) -> Op | None:
         if self._producers is None:

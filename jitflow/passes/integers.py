@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from jitflow.ir.bounds import Bounds, Choice
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.dims import Dim, Expression, symbol, symbols
+from jitflow.ir.dims import Dim, Expression, substitute, symbol, symbols
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import Index, Scalar
+from jitflow.ir.types import Index, Scalar, Type, dims_of
 from jitflow.passes.growth import EARLY, FURTHEST, SMALL_STEP, Growth, keeps_value
 
 __all__ = ["COMPARISONS", "Integers", "is_integer"]
@@ -42,6 +42,8 @@ class Integers:
         self._producer = producer
         self._dims: dict[Value, Dim] = {}
         self._growth = Growth(function)
+        self._given = {name for value in function.parameters for dim in _dims_in(value.type) for name in symbols(dim)}
+        """The sizes of the function's arguments."""
         self._counted: set[str] = set()
         """Names of numbers that come from near 0 by small steps."""
         self._names = 0
@@ -295,6 +297,26 @@ class Integers:
                     self._counted.add(str(dim))
             for values in parameters:
                 self._dims[values[number]] = self._dims[own]
+            if op.name == "for":
+                self._bound_positions(op, own, yielded, start)
+
+    def _bound_positions(self, op: Op, own: Value, yielded: Value, start: Dim) -> None:
+        """What a loop carries from turn to turn, and only ever sets to where it is, lies where the loop goes."""
+        positions = self._growth.set_to(yielded, own)
+        stop, step = map(self.dim, op.operands[1:3])
+        name = self.dim(op.regions[0].parameters[0])
+        if not positions or not isinstance(step, int) or step <= 0 or not self._are_known(positions):
+            return
+        furthest = [substitute(position, {str(name): stop - 1}) for position in positions]
+        known = str(self._dims[own])
+        if all(map(self.bounds.proves, (start, *positions))):
+            self.bounds.at_least(known, 0)
+        if all(self.bounds.proves(furthest[0] - other) for other in (start, *positions)):
+            self.bounds.at_most(known, furthest[0])
+
+    def _are_known(self, dims: Sequence[Dim]) -> bool:
+        """Whether nothing in dims is bound later on."""
+        return all(name in self._given or self.bounds.knows(name) for dim in dims for name in symbols(dim))
 
     def _is_counted(self, dim: Dim) -> bool:
         """Whether a number is not far from 0, or has come to where it is by small steps from there."""
@@ -302,6 +324,11 @@ class Integers:
             return abs(dim) <= EARLY
         rest = [dim - symbol(name) for name in symbols(dim) if name in self._counted]
         return len(rest) == 1 and isinstance(rest[0], int) and abs(rest[0]) <= SMALL_STEP
+
+
+def _dims_in(kind: Type) -> Sequence[Dim]:
+    known = kind.dim if isinstance(kind, Index) else None
+    return dims_of(kind) if known is None else (known,)
 
 
 _OPPOSITE = {

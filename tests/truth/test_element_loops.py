@@ -41,7 +41,7 @@ class Writer:
         for _ in range(self.random.randint(1, 2)):
             self.loop()
         lines = "\n".join(self.lines)
-        head = "def program(A, x, y, k, c):\n    n = len(x)\n    m = A.shape[1]\n    p, q = x, y\n"
+        head = "def program(A, x, y, k, c):\n    n = len(x)\n    m = A.shape[1]\n    p, q = x, y\n    best = k\n"
         head += f"    s = {1 if self.integers else 0.5}\n"
         return f"{head}{lines}\n    return s, p[n // 2]\n"
 
@@ -102,6 +102,12 @@ class Writer:
         kind = self.random.random()
         if self.random.random() < 0.15:
             self.search()
+            return
+        if self.random.random() < 0.1:
+            array = self.any("x", "p", "y")
+            self.line(f"if {array}[{self.positions[-1]}] {self.any('>', '<=')} {array}[best]:")
+            self.line(f"    best = {self.any(*self.positions)}{self.any('', '', ' + 1', ' - 1')}")
+            self.line("s = s + best")
             return
         if kind < 0.5:
             self.line(f"{self.element()} = {self.value()}")
