@@ -118,6 +118,9 @@ class Recorder:
             ) from None
         if isinstance(thing, FunctionType | MethodType | partial) or is_compiled(thing):
             return self._adopt(thing, register)
+        if type(thing) is Variable:
+            self.inputs.guard(IsObject(register, thing))
+            return self.take(thing, read, path)
         if isinstance(thing, type | ModuleType) or thing is None:
             self.inputs.guard(IsObject(register, thing))
         else:

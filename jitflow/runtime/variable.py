@@ -45,6 +45,7 @@ class Variable(NDArrayOperatorsMixin):
     Raises TypeError for values that are no arrays of numbers.
     """
 
+    __module__ = "jitflow"  # where it is found, by those who unpickle one
     __slots__ = ("__weakref__", "_array", "_header", "_name", "_trainable")
 
     def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:

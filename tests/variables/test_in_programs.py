@@ -180,3 +180,50 @@ def test_values_that_do_not_fit(value: np.ndarray, error: type[Exception], messa
     with pytest.raises(error, match=message):
         assign(value)
     assert np.array_equal(w.numpy(), np.arange(3.0))
+
+
+def test_an_array_of_a_variable_is_a_snapshot():
+    w = variable(3)
+
+    @jitflow.function
+    def update():
+        before = np.asarray(w)
+        w.assign(before + 1)
+        return before, np.ascontiguousarray(w)
+
+    assert np.array_equal(update(), [[0, 1, 2], [1, 2, 3]])
+
+    @jitflow.function
+    def write():
+        np.asarray(w)[0] = 5
+
+    with pytest.raises(ValueError, match="read-only"):
+        write()
+    assert w[0] == 1
+
+
+def test_a_static_variable():
+    w, v = variable(2), variable(3)
+    total = jitflow.function(lambda x: x.sum(), static="x")
+    assert (total(w), total(v), total(w)) == (1, 3, 1)
+    w += 1
+    assert total(w) == 3
+
+
+@pytest.mark.parametrize("value", [2.5, np.float64(2.5), np.array(2.5), np.ones(3), 1j])
+def test_what_cannot_be_cast(value):
+    w = jitflow.Variable(np.arange(3))
+
+    @jitflow.function
+    def assign(value):
+        w.assign(value)
+
+    messages = []
+    for function in (assign, w.assign):
+        with pytest.raises(TypeError, match="Cannot cast") as caught:
+            function(value)
+        messages.append(str(caught.value).splitlines()[0])
+    assert messages[0] == messages[1]
+    for fits in (5, True, np.int8(7), np.array([1, 2, 3], np.int16)):
+        assign(fits)
+        assert np.array_equal(w.numpy(), np.broadcast_to(fits, 3))

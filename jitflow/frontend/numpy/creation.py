@@ -339,6 +339,8 @@ def fromiter(iter: Any, dtype: Any, count: Any = -1, *, like: Any = None) -> Any
 
 def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None,
             like: Any = None) -> Any:  # fmt: skip
+    if isinstance(a, tracers.VariableTracer) and not copy:
+        a = a.numpy()  # an array of its own, as outside
     same = isinstance(a, tracers.ArrayTracer) and (dtype is None or np.dtype(dtype) == a.dtype)
     return a if same and not copy else array(a, dtype, copy=True)
 

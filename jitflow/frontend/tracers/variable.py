@@ -12,6 +12,7 @@ from jitflow.frontend.trace import Trace
 from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.frontend.tracers.base import located, numpy_functions
 from jitflow.ir.core import Value
+from jitflow.ir.types import Scalar, dims_of
 from jitflow.runtime.variable import Variable
 
 __all__ = ["VariableTracer"]
@@ -82,10 +83,19 @@ def _require_cast(value: Any, wanted: np.dtype[Any]) -> None:
 
     kind = type_of(value)
     found = kind.dtype.numpy
-    if not np.can_cast(found, wanted, "same_kind") and not getattr(kind, "weak", False):
+    if isinstance(kind, Scalar) and kind.weak:
+        fits = _KINDS.index(found.kind) <= _KINDS.index(wanted.kind.replace("u", "i"))
+    else:
+        fits = np.can_cast(found, wanted, "same_kind")
+    if not fits:
+        what = "array data" if dims_of(kind) else "scalar"
         raise located(
             UserTypeError(
-                f"Cannot cast array data from {found!r} to {wanted!r} according to the rule 'same_kind'",
+                f"Cannot cast {what} from {found!r} to {wanted!r} according to the rule 'same_kind'",
                 mend=f"convert it: value.astype({wanted.name!r})",
             )
         )
+
+
+_KINDS = "bifc"
+"""The kinds of Python numbers, each of which casts to those behind it."""
