@@ -48,6 +48,14 @@ class TracedMachine(Machine):
             raise located(error) from None
         return wanted
 
+    def memory(self, state: Any) -> Any:
+        return state
+
+    def advance(self, state: Any, place: int, by: Any) -> Any:
+        before = [state[word] for word in range(4)]
+        state[place] = before[place] + by
+        return before
+
     def count(self, shape: tuple[Any, ...]) -> Any:
         return tracers.wrap(values.cast(values.size_value(product(shape_argument(shape))), U64))
 

@@ -154,11 +154,12 @@ class _Forwarding:
             return
         found, writes = accesses
         inside = {size for op in walk(loop.regions[0]) for size in bound_sizes(op)}
+        own = {result for op in walk(loop.regions[0]) for result in op.results}
         checked = [number for number, op in enumerate(body) if any(inner.name == "check" for inner in _walk(op))]
         plans: list[_Plan] = []
         for read in found:
-            if read.writes or not inside.isdisjoint(_names(read.spot)):
-                continue
+            if read.writes or read.spot.root in own or not inside.isdisjoint(_names(read.spot)):
+                continue  # what a turn chooses itself is another one's in the next turn
             source = self.source(read, found, writes, {name: symbol(name) + step})
             if source is None:
                 continue

@@ -1,9 +1,9 @@
 """`Generator`: random numbers in compiled programs.
 
 A draw is a pure function of a key and a counter (`jitflow.ir.philox`). What changes is the counter alone, and it lies
-in a small array, `Generator.state`, which a draw reads and then advances. To a compiled function that is an array of
-the caller's that it writes to, as any other: each call draws new numbers, loops and branches draw what Python would
-draw, and nothing here knows about compiling but the words of `machine.py`.
+in a small variable, `Generator.state`, which a draw reads and advances. Compiled functions write to it as to any other:
+each call draws new numbers, loops and branches draw what Python would draw, a checkpoint holds it, and nothing here
+knows about compiling but the words of `machine.py`.
 
 Each number has a counter of its own, so that a draw is elementwise: it vectorises, and it fuses with what uses it.
 Rejection, where a distribution needs it, draws all numbers of an array once more, and keeps those that were accepted.
@@ -36,8 +36,9 @@ class Generator:
     numbers, on every machine, in plain Python and compiled: other numbers than NumPy's, of the same distributions. A
     generator may be a global, an argument, an attribute, or be made in the compiled function.
 
-    ``state`` is its memory, four words of u64: key, stream, counter, and how many children it has. Store it to go on
-    later, with ``Generator(state=stored)``. It is not locked: give each thread a generator of its own (`spawn`).
+    ``state`` is its memory, a `jitflow.Variable` of four words of u64: key, stream, counter, and how many children it
+    has. Store it to go on later, with ``Generator(state=stored)``. Threads may share a generator, but which of them
+    draws which numbers is then a matter of chance: give each a generator of its own (`spawn`).
 
     Parameters of distributions are numbers or arrays, which broadcast; ``size`` is the shape of the result, None for
     that of the parameters. Parameters out of range raise ValueError.
@@ -52,7 +53,7 @@ class Generator:
             state = m.state(_seeded(m, seed))
         elif getattr(state, "dtype", None) != np.uint64 or state.shape != (4,):
             raise UserValueError("expected the state of a generator, an array of four u64")
-        self.state = state
+        self.state = m.memory(state)
 
     def __repr__(self) -> str:
         return f"<jitflow.random.Generator {self.state}>"
@@ -62,20 +63,17 @@ class Generator:
     def words(self, shape: tuple[Any, ...]) -> tuple[Any, Any]:
         """128 new random bits for each element of ``shape``, as two arrays of u64."""
         m = machine()
-        first = self.state[_COUNTER]
-        low, high = m.words(self.state[_KEY], self.state[_STREAM], m.indices(shape) + first)
-        self.state[_COUNTER] = first + m.count(shape)
-        return low, high
+        state = m.advance(self.state, _COUNTER, m.count(shape))
+        return m.words(state[_KEY], state[_STREAM], m.indices(shape) + state[_COUNTER])
 
     def spawn(self, n_children: int) -> list[Generator]:
         """New generators, whose numbers are independent of each other's and of this one's."""
         m = machine()
         children = []
         for _ in range(n_children):
-            number = self.state[_CHILDREN]
-            key, stream = m.words(number ^ _SPAWNING, self.state[_STREAM], self.state[_KEY])
+            state = m.advance(self.state, _CHILDREN, np.uint64(1))
+            key, stream = m.words(state[_CHILDREN] ^ _SPAWNING, state[_STREAM], state[_KEY])
             children.append(Generator(state=m.state((key, stream, 0, 0))))
-            self.state[_CHILDREN] = number + np.uint64(1)
         return children
 
     # -- uniform ------------------------------------------------------------------------------------------

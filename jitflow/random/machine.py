@@ -16,6 +16,7 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.ir.philox import philox
+from jitflow.runtime.variable import Variable, using
 
 __all__ = ["Machine", "machine"]
 
@@ -79,6 +80,17 @@ class Machine:
     def state(self, words: tuple[Any, ...]) -> Any:
         """New memory that holds these words of u64."""
         return np.array(words, np.uint64)
+
+    def memory(self, state: Any) -> Any:
+        """What a generator keeps its words in: a variable, this one or one that starts as the array."""
+        return state if type(state) is Variable else Variable(state)
+
+    def advance(self, state: Any, place: int, by: Any) -> Any:
+        """The words of the state, to one of which ``by`` is added in the same step."""
+        with using((), [state]):
+            before = state._array.copy()
+            state._array[place] = before[place] + by
+        return before
 
     def cast(self, thing: Any, dtype: Any) -> Any:
         """``thing.astype(dtype)``."""

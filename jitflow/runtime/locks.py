@@ -15,8 +15,7 @@ import _thread
 import ctypes
 import sysconfig
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,13 +24,14 @@ from jitflow.errors import UserRuntimeError
 from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.locks_text import FRAME_FIELDS, WAITS
 
-__all__ = ["Frame", "frame_of", "is_repeated", "lock", "locked", "unlock", "wait"]
+__all__ = ["Frame", "frame_of", "is_repeated", "lock", "unlock", "wait"]
 
 Frame = ctypes.Array[ctypes.c_int64]
 
 _FIELDS = len(FRAME_FIELDS)
 _THREAD, _LIST, _IS_NESTED, _WAKE, _COUNT = range(2, _FIELDS)
 _WRITES = 1
+_EMPTY = (0,) * _COUNT
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Call:
 def frame_of(items: Sequence[tuple[int, bool]]) -> Frame:
     """A frame for variables: the address of the header of each, and whether it is written."""
     words = [header | _WRITES if writes else header for header, writes in items]
-    return (ctypes.c_int64 * (_FIELDS + len(words)))(*[0] * _COUNT, len(words), *words)
+    return (ctypes.c_int64 * (_FIELDS + len(words)))(*_EMPTY, len(words), *words)
 
 
 def lock(frame: Frame) -> None:
@@ -60,17 +60,6 @@ def lock(frame: Frame) -> None:
     """
     if not _try_lock(_API, ctypes.addressof(frame)):
         wait(ctypes.addressof(frame))
-
-
-@contextmanager
-def locked(header: int, *, writes: bool) -> Iterator[None]:
-    """Use one variable."""
-    frame = frame_of([(header, writes)])
-    try:
-        lock(frame)
-        yield
-    finally:
-        unlock(frame)
 
 
 # -- waiting ---------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -234,23 +234,37 @@ for _function in (bool, float, int, complex, operator.index, operator.contains):
     setattr(Variable, f"__{_function.__name__}__", _of_the_value(_function))
 
 
-@contextmanager
-def using(read: Iterable[Variable], written: Iterable[Variable] = ()) -> Iterator[None]:
-    """Use variables while no call that conflicts runs: all at once, as compiled functions do."""
-    from jitflow.runtime.locks import frame_of, lock, unlock
+class using:  # noqa: N801  it reads as a statement
+    """``with using(read, written):`` no call that conflicts runs; all are taken at once, as compiled functions do."""
 
-    if _is_tracing():
-        raise UserRuntimeError(
-            "a variable was reached in a way that is not traced",
-            mend="read it from a global, a closure variable, an attribute or an argument",
-        )
-    uses = {variable._header: False for variable in read} | {variable._header: True for variable in written}
-    frame = frame_of([*uses.items()])
-    try:
-        lock(frame)
-        yield
-    finally:
-        unlock(frame)
+    __slots__ = ("_frame",)
+
+    def __init__(self, read: Iterable[Variable], written: Iterable[Variable] = ()) -> None:
+        if _is_tracing():
+            raise UserRuntimeError(
+                "a variable was reached in a way that is not traced",
+                mend="read it from a global, a closure variable, an attribute or an argument",
+            )
+        uses = {variable._header: False for variable in read}
+        uses.update((variable._header, True) for variable in written)
+        self._frame = _locks().frame_of([*uses.items()])
+
+    def __enter__(self) -> None:
+        try:
+            _locks().lock(self._frame)
+        except BaseException:
+            _locks().unlock(self._frame)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        _locks().unlock(self._frame)
+
+
+@cache
+def _locks() -> Any:
+    from jitflow.runtime import locks  # which makes machine code, when a variable is first used
+
+    return locks
 
 
 def _is_tracing() -> bool:

@@ -227,3 +227,21 @@ def test_what_cannot_be_cast(value):
     for fits in (5, True, np.int8(7), np.array([1, 2, 3], np.int16)):
         assign(fits)
         assert np.array_equal(w.numpy(), np.broadcast_to(fits, 3))
+
+
+def test_an_array_that_each_turn_chooses():
+    def program(a, b, n):
+        total = 0.0
+        for i in range(n):
+            one = a if i % 3 == 0 else b
+            one[2] += 1
+            total += one[2] * i
+        return total
+
+    compiled = jitflow.function(program)
+    for make in (np.array, jitflow.Variable):
+        ours, theirs = ([make([1.0, 2.0, 3.0]), make([4.0, 5.0, 6.0])] for _ in range(2))
+        expected = [np.array(array) for array in theirs]
+        assert compiled(*ours, 10) == program(*expected, 10)
+        for one, other in zip(ours, expected, strict=True):
+            assert np.array_equal(one, other)
