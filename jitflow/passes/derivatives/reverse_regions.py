@@ -28,6 +28,7 @@ from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.renew import renewed
 from jitflow.passes.derivatives.reverse import CHOOSING, Sweep, active_outside, zeros_where_none
 from jitflow.passes.derivatives.shadows import handed_on, sources
+from jitflow.passes.derivatives.stacking import Stacking
 from jitflow.passes.order import reads_of
 
 __all__ = ["REGIONS"]
@@ -133,8 +134,11 @@ def _loop(
         *(_arriving(sweep, parameters[number]) for number in carried),
         *(value.type for value in (*totals, *given.values())),
     ]
+    stacking = Stacking(m, turn, turns.count, sweep.level.known, sweep.reversal.keeping.sizes, shadows)
+    region = stacking.within(region)
     bounds = m.size(0), m.size(turns.count), m.size(1)
     found = m.add("for", *bounds, *starts, *before, *shadows, types=types, regions=(region,))
+    stacking.behind()
     for value, total in zip(numbers, found[len(carried) :], strict=False):
         sweep.cotangents[value] = total
     for number, cotangent in zip(carried, found, strict=False):

@@ -1,0 +1,189 @@
+"""Products that a reverse loop sums up, turn by turn: one product of all turns' rows behind the loop.
+
+What a matrix gets of a turn is a product over the few rows that the turn had, added to a sum as large as the matrix.
+The rows of all turns on top of each other make one product, which does the same arithmetic without reading and writing
+the sum each time. It is done where the rows are fewer numbers than the sum, so that memory grows with the turns no
+faster than what the forward sweep keeps of them.
+
+    for ... (%k: index[k], ...) {                            for ... (%k: index[k], ...) {
+      %1: f32[p, n] = transpose %x                             store (%xs at k), %x
+      %2: f32[p, q] = matmul %1, %d              ->            store (%ds at k), %d
+      store %w', load %w' + %2                                 ...
+      ...                                                    }
+    }                                                        store %w', load %w' + matmul (transpose %xs), %ds
+
+It relies on the sum being touched by nothing else in the loop.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
+from jitflow.ir.dims import Dim, evaluate, symbols
+from jitflow.ir.types import Place, Variable, dims_of
+from jitflow.passes.contract import BLAS_LETTERS
+from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.passes.order import sizes_of
+
+__all__ = ["Stacking"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """``store place, load place + shaped(product)`` in a region."""
+
+    root: Value
+    views: tuple[Op, ...]
+    """What leads from the root to the place."""
+    product: Op
+    shaping: tuple[Op, ...]
+    """Views of the product, of the same elements."""
+    replaced: tuple[Op, ...]
+
+
+class Stacking:
+    """The stacks of one reverse loop, whose ops ``m`` writes: `within` before the loop, `behind` after it.
+
+    ``turn`` is the position of the loop, which turns ``count`` times; ``known`` are the sizes that are bound before it,
+    ``hints`` their likely values; ``carried`` is storage that the loop hands on from turn to turn.
+    """
+
+    def __init__(
+        self, m: Notation, turn: Dim, count: Dim, known: frozenset[str], hints: Mapping[str, int],
+        carried: Collection[Value],
+    ) -> None:  # fmt: skip
+        self.m, self.turn, self.count, self.known, self.hints = m, turn, count, known, hints
+        self._carried = frozenset(carried)
+        self._stacks: dict[Value, Value] = {}
+        self._later: list[Callable[[], None]] = []
+        self._producers: dict[Value, Op] = {}
+
+    def within(self, region: Region) -> Region:
+        """The region of the loop, with rows that are put away instead of sums."""
+        self._producers = {result: op for op in region.ops for result in op.results}
+        sums: dict[Op, _Sum] = {}
+        for op in region.ops:
+            if op.name == "store" and (found := self._match(op)) is not None:
+                sums[op] = found
+        touched = self._touched(region)
+        whole = Counter(found.root for found in sums.values())
+        sums = {op: found for op, found in sums.items() if touched[found.root] == 2 * whole[found.root]}
+        replaced = {op for found in sums.values() for op in found.replaced}
+        uses = Counter(operand for op in walk(region) for operand in op.operands)
+        replaced |= {found.product for found in sums.values() if uses[found.product.result] == 1}
+        ops: list[Op] = []
+        for op in region.ops:
+            if op in sums:
+                ops += self._put_away(sums[op])
+            elif op not in replaced:
+                ops.append(op)
+        return Region(region.parameters, tuple(ops))
+
+    def behind(self) -> None:
+        """Write the products of all rows."""
+        for write in self._later:
+            write()
+
+    # -- what is there
+
+    def _match(self, store: Op) -> _Sum | None:
+        place, total = store.operands
+        add = self._producers.get(total)
+        if add is None or add.name != "add":
+            return None
+        load, shaped = self._producers.get(add.operands[0]), add.operands[1]
+        if load is None or load.name != "load" or load.operands[0] is not place:
+            return None
+        root, views = self._origin(place)
+        source, shaping = self._origin(shaped)
+        product = self._producers.get(source)
+        if root in self._carried or not isinstance(root.type, Variable) or root in self._producers:
+            return None
+        if product is None or product.name != "matmul" or not self._is_worth_it(product):
+            return None
+        if not all(self.known.issuperset(sizes_of(op)) for op in (*views, *shaping, product)):
+            return None
+        return _Sum(root, views, product, shaping, (load, add, store))
+
+    def _origin(self, value: Value) -> tuple[Value, tuple[Op, ...]]:
+        """What a value or place shows, and the views that lead there; of values, all of its elements."""
+        views: list[Op] = []
+        while (op := self._producers.get(value)) is not None and "view" in op.definition.traits:
+            if not isinstance(value.type, Variable | Place) and not _shows_all(op):
+                break
+            views.append(op)
+            value = op.operands[0]
+        return value, tuple(views[::-1])
+
+    def _is_worth_it(self, product: Op) -> bool:
+        left, right = product.operands
+        if rank(left) != 2 or rank(right) != 2 or dtype_of(left).name not in BLAS_LETTERS:
+            return False
+        dims = {*symbols(dims_of(left.type)[0]), *symbols(dims_of(left.type)[1]), *symbols(dims_of(right.type)[1])}
+        if not self.known.issuperset(dims):
+            return False
+        columns, rows = (evaluate(dim, self.hints) for dim in dims_of(left.type))
+        others = evaluate(dims_of(right.type)[1], self.hints)
+        return rows * (columns + others) < columns * others
+
+    def _touched(self, region: Region) -> Counter[Value]:
+        """How many ops in a region touch storage, by its root."""
+        touched: defaultdict[Value, set[Op]] = defaultdict(set)
+        for op in walk(region):
+            if "view" in op.definition.traits and op.result in self._producers:
+                continue
+            for operand in op.operands:
+                if isinstance(operand.type, Variable | Place):
+                    touched[self._origin(operand)[0]].add(op)
+        return Counter({root: len(ops) for root, ops in touched.items()})
+
+    # -- what becomes of it
+
+    def _put_away(self, found: _Sum) -> list[Op]:
+        left, right = found.product.operands
+        m = Notation(Builder(loc=found.product.loc))
+        flipped = self._producers.get(left)
+        if flipped is not None and flipped.name == "transpose":
+            rows = flipped.operands[0]
+        else:
+            rows = m("transpose", left, axes=(1, 0))
+        stacks = [self._stack(m, value) for value in (rows, right)]
+
+        def write() -> None:
+            first, second = (self._all_rows(stack) for stack in stacks)
+            value = self.m("matmul", self.m("transpose", first, axes=(1, 0)), second)
+            self.m.increase(self._again(found.root, found.views), self._again(value, found.shaping))
+
+        self._later.append(write)
+        return m.builder.ops
+
+    def _stack(self, inside: Notation, value: Value) -> Value:
+        """The memory of what a value is in all turns; what two products share is kept once."""
+        if value not in self._stacks:
+            dims = dims_of(value.type)
+            empty = self.m("empty", dtype=dtype_of(value), dims=(self.count, *dims))
+            stack = self._stacks[value] = self.m("variable", empty)
+            part = inside("slice", stack, starts=(self.turn, 0, 0), sizes=(1, *dims), steps=(1, 1, 1))
+            inside.add("store", inside("reshape", part, dims=dims), value)
+        return self._stacks[value]
+
+    def _all_rows(self, stack: Value) -> Value:
+        turns, rows, columns = dims_of(stack.type)
+        return self.m("reshape", self.m("load", stack), dims=(turns * rows, columns))
+
+    def _again(self, value: Value, views: tuple[Op, ...]) -> Value:
+        values: dict[Value, Value] = {}
+        for op in views:
+            values[op.operands[0]] = value
+            again = clone_op(op, values)
+            self.m.builder.ops.append(again)
+            value = again.result
+        return value
+
+
+def _shows_all(view: Op) -> bool:
+    """Whether a view of a value has each of its elements once."""
+    return view.name in ("reshape", "transpose") or bool(view.attributes.get("assumed"))
