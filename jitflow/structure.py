@@ -116,5 +116,7 @@ def attributes_of(thing: Any) -> Iterator[tuple[str, Any]]:
     for kind in reversed(type(thing).__mro__):
         slots = vars(kind).get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
+            if name.startswith("__") and not name.endswith("__"):  # Python's own spelling of a private name
+                name = f"_{kind.__name__.lstrip('_')}{name}"
             if name not in ("__dict__", "__weakref__") and hasattr(thing, name):
                 yield name, getattr(thing, name)
