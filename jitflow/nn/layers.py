@@ -45,8 +45,7 @@ def dropout(x: Any, rate: Any, generator: Any, training: Any = True) -> Any:
 def embedding(table: Any, indices: Any) -> Any:
     """The rows of ``table`` at integer ``indices``: of ``(rows, features)`` and ``(...)`` make ``(..., features)``.
 
-    Raises IndexError for indices out of bounds; as in NumPy, negative ones count from the end. The gradient for a
-    variable ``table`` holds the rows that were read, not all of it.
+    Raises IndexError for indices out of bounds; as in NumPy, negative ones count from the end.
     """
     if table.ndim != 2:
         raise UserValueError(f"expected a table of two axes, rows and features, got {table.ndim}")

@@ -120,16 +120,7 @@ class Adam(Optimiser):
         self.beta1, self.beta2, self.epsilon, self.weight_decay = beta1, beta2, epsilon, weight_decay
 
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
-        self.adapt(variable, decayed(self, variable, gradient), rate, *slots)
-
-    def adapt(self, variable: Any, gradient: Any, rate: Any, mean: Any, square: Any) -> None:
-        """The step, for a gradient that is final."""
-        dtype, steps = variable.dtype, self.steps[()]
-        mean[...] = self.beta1 * mean + (1 - self.beta1) * gradient
-        square[...] = self.beta2 * square + (1 - self.beta2) * gradient * gradient
-        size = rate / (1 - self.beta1**steps).astype(dtype)
-        root = np.sqrt(1 - self.beta2**steps).astype(dtype)
-        variable -= size * mean / (np.sqrt(square) / root + self.epsilon)
+        _adapt(self, variable, decayed(self, variable, gradient), rate, *slots)
 
 
 class AdamW(Adam):
@@ -147,4 +138,14 @@ class AdamW(Adam):
     def update(self, variable: Any, gradient: Any, rate: Any, *slots: Any) -> None:
         if self.weight_decay is not None:
             variable -= rate * self.weight_decay * variable
-        self.adapt(variable, gradient, rate, *slots)
+        _adapt(self, variable, gradient, rate, *slots)
+
+
+def _adapt(optimiser: Any, variable: Any, gradient: Any, rate: Any, mean: Any, square: Any) -> None:
+    """The step, for a gradient that is final."""
+    dtype, steps = variable.dtype, optimiser.steps[()]
+    mean[...] = optimiser.beta1 * mean + (1 - optimiser.beta1) * gradient
+    square[...] = optimiser.beta2 * square + (1 - optimiser.beta2) * gradient * gradient
+    size = rate / (1 - optimiser.beta1**steps).astype(dtype)
+    root = np.sqrt(1 - optimiser.beta2**steps).astype(dtype)
+    variable -= size * mean / (np.sqrt(square) / root + optimiser.epsilon)

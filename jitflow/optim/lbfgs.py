@@ -14,6 +14,7 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.gradients import value_and_grad
 from jitflow.optim.flat import FlatOptimiser, flat, move
+from jitflow.optim.optimiser import next_rate, runs_outside
 
 __all__ = ["LBFGS"]
 
@@ -61,16 +62,16 @@ class LBFGS(FlatOptimiser):
         """Up to ``iterations`` steps; the value of ``loss_fn(*args)`` before them."""
         if has_aux:
             raise UserNotImplementedError("LBFGS has no use for further results of the loss", mend="leave out has_aux")
-        if self._runs_outside():
+        if runs_outside():
             return self._compiled_method("minimize")(loss_fn, variables, args, has_aux)
         evaluate = value_and_grad(loss_fn, variables=variables)
         memory = self.memory_of(variables)
-        rate = self._next_rate().astype(memory["direction"].dtype)
+        rate = next_rate(self).astype(memory["direction"].dtype)
         loss, gradients = evaluate(*args)
         first, gradient = loss, flat(gradients, variables)
         evaluations = turns = 1
         while np.abs(gradient).max() > self.gradient_tolerance:
-            length = self._direct(memory, gradient, rate)
+            length = _direct(self, memory, gradient, rate)
             if (gradient * memory["direction"]).sum() > -self.change_tolerance:
                 break
             memory["gradient"][...] = gradient
@@ -89,16 +90,17 @@ class LBFGS(FlatOptimiser):
                 break
         return first
 
-    def _direct(self, memory: dict[str, Any], gradient: Any, rate: Any) -> Any:
-        """Choose the direction of the next step; the multiple of it to go."""
-        self.steps.assign_add(1)
-        if self.steps[()] == 1:
-            memory["direction"][...] = -gradient
-            memory["scale"][...] = 1
-            return np.minimum(1, 1 / np.abs(gradient).sum()) * rate
-        _remember(memory, gradient - memory["gradient"], memory["length"] * memory["direction"])
-        memory["direction"][...] = _bent(memory, -gradient)
-        return rate
+
+def _direct(optimiser: Any, memory: dict[str, Any], gradient: Any, rate: Any) -> Any:
+    """Choose the direction of the next step; the multiple of it to go."""
+    optimiser.steps.assign_add(1)
+    if optimiser.steps[()] == 1:
+        memory["direction"][...] = -gradient
+        memory["scale"][...] = 1
+        return np.minimum(1, 1 / np.abs(gradient).sum()) * rate
+    _remember(memory, gradient - memory["gradient"], memory["length"] * memory["direction"])
+    memory["direction"][...] = _bent(memory, -gradient)
+    return rate
 
 
 def _remember(memory: dict[str, Any], change: Any, moved: Any) -> None:

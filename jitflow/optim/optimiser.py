@@ -21,7 +21,7 @@ from jitflow.optim.outside import inside, is_traced, object_outside, plainly
 from jitflow.optim.structure import pairs
 from jitflow.runtime.variable import Variable
 
-__all__ = ["Optimiser"]
+__all__ = ["Optimiser", "next_rate", "runs_outside"]
 
 
 class Optimiser:
@@ -67,7 +67,7 @@ class Optimiser:
         the loss and something else, and so does this. In a compiled function the step becomes a part of it. Outside, it
         is compiled by itself: once, if ``loss_fn`` is one function, which gets what changes as ``args``.
         """
-        if self._runs_outside():
+        if runs_outside():
             return self._compiled_method("minimize")(loss_fn, variables, args, has_aux)
         from jitflow.gradients import value_and_grad
 
@@ -77,12 +77,12 @@ class Optimiser:
 
     def apply(self, gradients: Any, variables: Any) -> None:
         """One step along given gradients, which have the structure and the shapes of the variables."""
-        if self._runs_outside():
+        if runs_outside():
             self._compiled_method("apply")(gradients, variables)
             return
         found = list(pairs(self.clipped(gradients), variables))
-        slots = self._slots_of([variable for _, variable in found])
-        rate = self._next_rate()
+        slots = _slots_of(self, [variable for _, variable in found])
+        rate = next_rate(self)
         self.steps.assign_add(1)
         for (gradient, variable), own in zip(found, slots, strict=True):
             self.update(variable, gradient.astype(variable.dtype), rate.astype(variable.dtype), *own)
@@ -105,9 +105,6 @@ class Optimiser:
 
     # -- compiled and plain -------------------------------------------------------------------------------
 
-    def _runs_outside(self) -> bool:
-        return not is_traced() and not CONFIG.disable
-
     def _compiled_method(self, name: str) -> Any:
         if name not in self._compiled:
             from jitflow.api import function
@@ -122,41 +119,26 @@ class Optimiser:
             self._compiled["apply"] = function(apply)
         return self._compiled[name]
 
-    def _next_rate(self) -> Any:
-        if self.schedule is not None:
-            self.learning_rate.assign(self.schedule(self.steps[()]))
-        return self.learning_rate[()]
-
     # -- slots --------------------------------------------------------------------------------------------
-
-    def _slots_of(self, variables: list[Any]) -> list[list[Any]]:
-        """The slots of each variable, as the program sees them."""
-        if not self.slot_names:
-            return [[] for _ in variables]
-        owner, outside = object_outside(self), [object_outside(variable) for variable in variables]
-        positions = plainly(lambda: owner._positions_of(outside))
-        found = [[inside(owner.slots[name][position]) for name in owner.slot_names] for position in positions]
-        for variable, slots in zip(variables, found, strict=True):
-            for slot in slots:
-                assert slot.shape == variable.shape  # a fact, so that all of them are updated in one loop
-        return found
 
     def _positions_of(self, variables: list[Any]) -> list[int]:
         with self._lock:
             return [self._position_of(variable) for variable in variables]
 
     def _position_of(self, variable: Any) -> int:
-        """Where in the lists of slots those of a variable are. They are made if the variable is new.
+        """Where in the lists of slots those of a variable are; they are made if the variable is new.
 
         Slots that were restored before a variable was seen belong to the next new one: variables come in the order in
         which they came when the checkpoint was written.
         """
+        if variable.dtype.kind not in "fV":  # bfloat16 is a V to NumPy
+            raise UserTypeError(f"a variable of dtype {variable.dtype} cannot be optimised", expected="floats")
+        if not self.slot_names:
+            return 0
         free = [position for position, owner in enumerate(self._owners) if owner is _nobody]
         for position, owner in enumerate(self._owners):
             if owner() is variable:
                 return position
-        if variable.dtype.kind not in "fV":  # bfloat16 is a V to NumPy
-            raise UserTypeError(f"a variable of dtype {variable.dtype} cannot be optimised", expected="floats")
         if not free:
             self._make_slots(dict.fromkeys(self.slot_names, (variable.dtype, variable.shape)))
             free = [len(self._owners) - 1]
@@ -195,6 +177,32 @@ class Optimiser:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _lock=threading.Lock(), _compiled={})
+
+
+# Functions rather than methods: what a program reads from an object outside is read again at each call.
+
+
+def runs_outside() -> bool:
+    """Whether a step is to be compiled by itself."""
+    return not is_traced() and not CONFIG.disable
+
+
+def next_rate(optimiser: Any) -> Any:
+    """The learning rate of the next step."""
+    if optimiser.schedule is not None:
+        optimiser.learning_rate.assign(optimiser.schedule(optimiser.steps[()]))
+    return optimiser.learning_rate[()]
+
+
+def _slots_of(optimiser: Any, variables: list[Any]) -> list[list[Any]]:
+    """The slots of each variable, as the program sees them."""
+    owner, outside = object_outside(optimiser), [object_outside(variable) for variable in variables]
+    positions = plainly(lambda: owner._positions_of(outside))
+    found = [[inside(owner.slots[name][position]) for name in owner.slot_names] for position in positions]
+    for variable, slots in zip(variables, found, strict=True):
+        for slot in slots:
+            assert slot.shape == variable.shape  # a fact, so that all of them are updated in one loop
+    return found
 
 
 def _nobody() -> None:
