@@ -131,8 +131,9 @@ _PLAIN = Machine()
 
 def machine() -> Machine:
     """The machine for what runs now: a function that is being traced, or plain Python."""
-    trace = sys.modules.get("jitflow.frontend.trace")
-    if trace is None or trace.active_trace() is None:
+    # Another thread may be importing that module just now; then nothing is being traced here.
+    active_trace = getattr(sys.modules.get("jitflow.frontend.trace"), "active_trace", None)
+    if active_trace is None or active_trace() is None:
         return _PLAIN
     from jitflow.frontend.draws import TRACED
 

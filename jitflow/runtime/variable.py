@@ -268,8 +268,9 @@ def _locks() -> Any:
 
 
 def _is_tracing() -> bool:
-    trace = sys.modules.get("jitflow.frontend.trace")
-    return trace is not None and trace.active_trace() is not None
+    # Another thread may be importing that module just now; then nothing is being traced here.
+    active_trace = getattr(sys.modules.get("jitflow.frontend.trace"), "active_trace", None)
+    return active_trace is not None and active_trace() is not None
 
 
 def _memory(dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
