@@ -25,8 +25,8 @@ from jitflow.passes.derivatives.factors import scaled
 from jitflow.passes.derivatives.notation import Notation, dtype_of
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS
-from jitflow.passes.derivatives.reverse import CHOOSING, no_rule
-from jitflow.passes.derivatives.rules import Change, total
+from jitflow.passes.derivatives.reverse import CHOOSING
+from jitflow.passes.derivatives.rules import Change, Refused, no_rule, total
 from jitflow.passes.derivatives.transposes import LINEAR, TANGENTS
 
 __all__ = ["Forward"]
@@ -100,9 +100,12 @@ class Forward:
             return
         masked = op.name in CHOOSING or not self.masked.isdisjoint(filter(None, tangents))
         for result, tangent in zip(op.results, self.changes(op, tangents, masked), strict=True):
-            self.enter(result, tangent, masked)
+            if not isinstance(tangent, Refused):
+                self.enter(result, tangent, masked)
+            elif self.is_active(result):
+                raise no_rule(op, tangent.mend)
 
-    def changes(self, op: Op, tangents: Sequence[Change], masked: bool) -> Sequence[Change]:
+    def changes(self, op: Op, tangents: Sequence[Change], masked: bool) -> Sequence[Change | Refused]:
         """The tangents of an op's results."""
         m = self.m
         if op.name in TANGENTS:

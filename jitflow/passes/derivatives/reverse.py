@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.types import Type, Variable, dims_of
 from jitflow.passes.derivatives.activity import Activity
@@ -28,7 +27,7 @@ from jitflow.passes.derivatives.notation import Notation, dtype_of, is_different
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS, spread
 from jitflow.passes.derivatives.remember import Keeping, Level
-from jitflow.passes.derivatives.rules import Part
+from jitflow.passes.derivatives.rules import Part, no_rule
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.transposes import TRANSPOSES
 
@@ -210,16 +209,6 @@ _STORAGE: dict[str, Callable[[Sweep, Op], None]] = {
     "check": Sweep.nothing,
     "print": Sweep.nothing,
 }
-
-
-def no_rule(op: Op) -> UserNotImplementedError:
-    """The error for an op that has no reverse rule."""
-    what = op.attributes.get("routine", op.name)
-    error = UserNotImplementedError(
-        f"{getattr(what, 'name', what)} has no gradient",
-        mend="give it one with jitflow.custom_gradient, or keep it out of the gradient with jitflow.stop_gradient",
-    )
-    return error.at(op.loc)
 
 
 def active_outside(sweep: Sweep, op: Op) -> tuple[list[Value], list[Value]]:

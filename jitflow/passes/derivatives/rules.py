@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Value
 from jitflow.passes.derivatives.notation import Notation
 
-__all__ = ["Arriving", "Change", "Part", "Tangent", "Transpose", "given", "total"]
+__all__ = ["Arriving", "Change", "Part", "Refused", "Tangent", "Transpose", "given", "no_rule", "total"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +25,17 @@ class Part:
     add_to: Callable[[Notation, Value], None]
 
 
+@dataclass(frozen=True)
+class Refused:
+    """The tangent of a result that has no derivative, and what to do instead."""
+
+    mend: str = ""
+
+
 Change = Value | None
 Arriving = Value | Part | None
 Transpose = Callable[[Notation, Op, Sequence[Change]], Sequence[Arriving]]
-Tangent = Callable[[Notation, Op, Sequence[Change]], Sequence[Change]]
+Tangent = Callable[[Notation, Op, Sequence[Change]], Sequence[Change | Refused]]
 
 
 def given(changes: Sequence[Change]) -> Value:
@@ -44,3 +52,15 @@ def total(m: Notation, changes: Sequence[Change]) -> Change:
         if change is not None:
             found = change if found is None else m("add", found, change)
     return found
+
+
+def no_rule(op: Op, mend: str = "") -> UserNotImplementedError:
+    """The error for an op that has no derivative."""
+    what = op.attributes.get("routine", op.name)
+    name = str(what).replace("jitflow.runtime.routines", "numpy")
+    error = UserNotImplementedError(
+        f"{name} has no gradient",
+        mend=mend
+        or "give it one with jitflow.custom_gradient, or keep it out of the gradient with jitflow.stop_gradient",
+    )
+    return error.at(op.loc)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
-from jitflow.passes.derivatives import accumulations, complex_numbers, indexing
+from jitflow.passes.derivatives import accumulations, complex_numbers, indexing, routines
 from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.derivatives.reductions import spread
@@ -120,6 +120,7 @@ TRANSPOSES: dict[str, Transpose] = {
     "matmul": _matmul,
     "cast": _cast,
     "select": _select,
+    "host_call": routines.transpose,
     **accumulations.TRANSPOSES,
     **complex_numbers.TRANSPOSES,
 }
@@ -127,6 +128,7 @@ TRANSPOSES: dict[str, Transpose] = {
 TANGENTS: dict[str, Tangent] = {
     "matmul": _matmul_tangent,
     "select": _select_tangent,
+    "host_call": routines.tangent,
     **accumulations.TANGENTS,
     **complex_numbers.TANGENTS,
 }

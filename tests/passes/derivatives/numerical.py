@@ -11,16 +11,15 @@ import jitflow
 
 __all__ = ["check_rules", "close", "gradient", "weighted", "weights"]
 
-STEP = 1e-6
 
-
-def gradient(function: Callable[..., Any], arguments: tuple[Any, ...], position: int = 0) -> Any:
+def gradient(function: Callable[..., Any], arguments: tuple[Any, ...], position: int = 0, wide: bool = True) -> Any:
     """The gradient of a real function by one argument: central differences in 80 bits, good to some 12 digits.
 
-    That by a complex number is ``df/dx + i df/dy``.
+    That by a complex number is ``df/dx + i df/dy``. What has no 80 bits takes 64, good to 8 digits or so: not ``wide``.
     """
-    wide = [_wide(argument) for argument in arguments]
-    point = wide[position]
+    given = [_wide(argument) if wide else np.array(argument, dtype=_double(argument)) for argument in arguments]
+    step = 1e-6 if wide else 1e-5
+    point = given[position]
     result = np.zeros_like(point)
     directions = (1, 1j) if np.iscomplexobj(point) else (1,)
     for place in np.ndindex(point.shape):
@@ -28,12 +27,17 @@ def gradient(function: Callable[..., Any], arguments: tuple[Any, ...], position:
             ends = []
             for sign in (1, -1):
                 moved = point.copy()
-                moved[place] += sign * direction * STEP * max(1, abs(moved[place]))
+                moved[place] += sign * direction * step * max(1, abs(moved[place]))
                 with np.errstate(all="ignore"):
-                    ends.append(function(*(moved if number == position else item for number, item in enumerate(wide))))
-            length = 2 * STEP * max(1, abs(point[place]))
+                    ends.append(function(*(moved if number == position else item for number, item in enumerate(given))))
+            length = 2 * step * max(1, abs(point[place]))
             result[place] += direction * (ends[0] - ends[1]) / np.longdouble(length)
     return result
+
+
+def _double(argument: Any) -> Any:
+    kind = np.asarray(argument).dtype.kind
+    return {"f": "f8", "c": "c16"}.get(kind, np.asarray(argument).dtype)
 
 
 def _wide(argument: Any) -> Any:
@@ -69,7 +73,7 @@ def close(found: Any, expected: Any, digits: int = 9) -> bool:
                             equal_nan=True))  # fmt: skip
 
 
-def check_rules(function: Callable[..., Any], *arguments: Any, digits: int = 9) -> None:
+def check_rules(function: Callable[..., Any], *arguments: Any, digits: int = 9, wide: bool = True) -> None:
     """Compare the gradient of a weighted result with numerical differentiation, and the tangent with the gradient.
 
     The dot product test: ``<weights, J t>`` of forward mode is ``<J' weights, t>`` of reverse mode.
@@ -78,7 +82,7 @@ def check_rules(function: Callable[..., Any], *arguments: Any, digits: int = 9) 
     found = jitflow.grad(loss, argnums=tuple(range(len(arguments))))(*arguments)
     for position, (mine, argument) in enumerate(zip(found, arguments, strict=True)):
         assert np.asarray(mine).dtype == np.asarray(argument).dtype
-        expected = gradient(loss, arguments, position)
+        expected = gradient(loss, arguments, position, wide)
         assert close(mine, expected, digits), (position, mine, expected)
     random = np.random.default_rng(5)
     tangents = tuple(_direction(random, np.asarray(argument)) for argument in arguments)
