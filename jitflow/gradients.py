@@ -260,7 +260,7 @@ def _with_parameters_of(fun: Function, transform: Function) -> Function:
         parameters.append(text)
     body = f"transform(fun, ({''.join(f'{one}, ' for one in positional)}), {{{', '.join(named)}}})"
     source = f"def outer(transform, fun):\n    def transformed({', '.join(parameters)}):\n        return {body}\n"
-    names = {"__name__": __name__, **defaults}
+    names = {"__name__": fun.__module__, **defaults}  # it is read as a function of the user's, whose cells are
     exec(source + "    return transformed\n", names)
     transformed: Function = names["outer"](transform, fun)
     for name in ("__name__", "__qualname__", "__doc__"):

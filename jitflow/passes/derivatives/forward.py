@@ -19,10 +19,10 @@ from dataclasses import replace
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Builder, Op, Region, Value
-from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of
+from jitflow.ir.types import Place, Variable
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.factors import scaled
-from jitflow.passes.derivatives.notation import Notation, dtype_of
+from jitflow.passes.derivatives.notation import Notation, dtype_of, plain
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS
 from jitflow.passes.derivatives.reverse import CHOOSING
@@ -238,12 +238,6 @@ class Forward:
         """Append ``op`` with the tangents of ``more`` of its results."""
         results = (*op.results, *map(self.meet, more))
         self.m.builder.ops.append(replace(op, operands=tuple(operands), results=results, regions=tuple(regions)))
-
-
-def plain(kind: Type) -> Type:
-    """The type of the tangent of something of a type."""
-    assert isinstance(kind, Scalar | Tensor | Variable | Place)
-    return Tensor(kind.dtype, dims_of(kind)) if dims_of(kind) else Scalar(kind.dtype)
 
 
 _STORAGE: dict[str, Callable[[Forward, Op], None]] = {

@@ -14,7 +14,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of
 
-__all__ = ["Notation", "dtype_of", "is_differentiable", "rank"]
+__all__ = ["Notation", "dtype_of", "is_differentiable", "plain", "rank"]
 
 
 def dtype_of(value: Value) -> DType:
@@ -32,6 +32,12 @@ def is_differentiable(kind: Type) -> bool:
 def rank(value: Value) -> int:
     """How many axes a value has."""
     return len(dims_of(value.type))
+
+
+def plain(kind: Type) -> Type:
+    """The type of the tangent or cotangent of something of a type: a number or an array of its dtype and dims."""
+    assert isinstance(kind, Scalar | Tensor | Variable | Place)
+    return Tensor(kind.dtype, dims_of(kind)) if dims_of(kind) else Scalar(kind.dtype)
 
 
 class Notation:

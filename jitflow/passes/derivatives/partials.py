@@ -234,7 +234,7 @@ _REASONS: dict[str, str] = {
     "reduce_logical_and reduce_logical_or reduce_logical_xor": "of bools",
     "reduce_bitwise_and reduce_bitwise_or reduce_bitwise_xor": "of integers",
     "reduce_argmax reduce_argmin": "a position",
-    "constant iota size broadcast_dims": "of nothing, or of sizes",
+    "constant empty iota size broadcast_dims": "of nothing, or of sizes",
     "stop_gradient": "what it is for",
 }
 

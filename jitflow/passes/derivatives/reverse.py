@@ -19,11 +19,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from jitflow.ir.core import Builder, Op, Region, Value
-from jitflow.ir.types import Type, Variable, dims_of
+from jitflow.ir.types import Tape, Type, Variable, dims_of
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.factors import scaled
 from jitflow.passes.derivatives.indexing import scattered
-from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable
+from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable, plain
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS, spread
 from jitflow.passes.derivatives.remember import Keeping, Level
@@ -96,6 +96,10 @@ class Sweep:
         """The accumulator of a value or variable, made here if there is none."""
         found = self.accumulator(value)
         if found is None:
+            if isinstance(value.type, Tape):
+                (found,) = self.m.add("tape", dtype=value.type.dtype)
+                self.accumulators[value] = found
+                return found
             start = self.cotangents.pop(value, None)
             start = self.m.zeros(value.type) if start is None else start
             found = self.accumulators[value] = self.m("variable", start)
@@ -197,6 +201,18 @@ class Sweep:
         if shadow is not None and self.is_active(op.operands[0]):
             self.contribute(op.operands[0], self.m("load", shadow))
 
+    def push(self, op: Op) -> None:
+        tape, value = op.operands
+        if self.is_active(tape):
+            (cotangent,) = self.m.add("pop", self.accumulate(tape), types=[plain(value.type)])
+            self.contribute(value, cotangent)
+
+    def pop(self, op: Op) -> None:
+        (tape,) = op.operands
+        if self.is_active(tape):
+            cotangent = zeros_where_none(self.m, self.cotangent(op.result), plain(op.result.type))
+            self.m.add("push", self.accumulate(tape), cotangent)
+
     def nothing(self, op: Op) -> None:
         """An op that no cotangent passes."""
 
@@ -206,6 +222,9 @@ _STORAGE: dict[str, Callable[[Sweep, Op], None]] = {
     "store": Sweep.store,
     "scatter": Sweep.scatter,
     "variable": Sweep.variable,
+    "tape": Sweep.nothing,
+    "push": Sweep.push,
+    "pop": Sweep.pop,
     "check": Sweep.nothing,
     "print": Sweep.nothing,
 }
@@ -217,7 +236,7 @@ def active_outside(sweep: Sweep, op: Op) -> tuple[list[Value], list[Value]]:
     arrays: dict[Value, None] = {}
     numbers: dict[Value, None] = {}
     for used in (operand for region in op.regions for operand in _used(region)):
-        storage = isinstance(used.type, Variable)
+        storage = isinstance(used.type, Variable | Tape)
         roots: Iterable[Value] = (used,)
         if not storage and not is_differentiable(used.type):
             continue
@@ -225,7 +244,7 @@ def active_outside(sweep: Sweep, op: Op) -> tuple[list[Value], list[Value]]:
             roots = sweep.reversal.activity.roots(used)
         for value in roots:
             if value not in inside and sweep.is_active(value):
-                (arrays if dims_of(value.type) or isinstance(value.type, Variable) else numbers)[value] = None
+                (arrays if dims_of(value.type) or isinstance(value.type, Variable | Tape) else numbers)[value] = None
     return list(arrays), list(numbers)
 
 

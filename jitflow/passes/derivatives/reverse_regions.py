@@ -22,8 +22,8 @@ from jitflow.ir.core import Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, maximum, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import is_removable
-from jitflow.ir.types import Index, Scalar, Tensor, Type, Variable, dims_of, map_dims
-from jitflow.passes.derivatives.notation import dtype_of
+from jitflow.ir.types import Index, Scalar, Tensor, Type, Variable, map_dims
+from jitflow.passes.derivatives.notation import dtype_of, plain
 from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.renew import renewed
 from jitflow.passes.derivatives.reverse import CHOOSING, Sweep, active_outside, zeros_where_none
@@ -98,7 +98,7 @@ def _loop(
         if any(map(sweep.is_active, values)) and _is_value(values[0])
     ]
     starts = [
-        zeros_where_none(m, sweep.cotangent(op.results[number]), _plain(op.results[number])) for number in carried
+        zeros_where_none(m, sweep.cotangent(op.results[number]), plain(op.results[number].type)) for number in carried
     ]
     before = [zeros_where_none(m, sweep.cotangent(value), _number(value)) for value in numbers]
     for array in arrays:
@@ -119,7 +119,7 @@ def _loop(
     inner.run(body)
     own = [parameters[number] for number in carried]
     yielded = [
-        *(zeros_where_none(inner.m, inner.cotangent(value), _plain(value)) for value in own),
+        *(zeros_where_none(inner.m, inner.cotangent(value), plain(value.type)) for value in own),
         *(zeros_where_none(inner.m, inner.cotangents.get(value), _number(value)) for value in numbers),
         *(inner.accumulators[parameters[number]] for number in places),
     ]
@@ -187,14 +187,9 @@ def _number(value: Value) -> Type:
     return Scalar(dtype_of(value))
 
 
-def _plain(value: Value) -> Type:
-    """The type of the cotangent of a number or array."""
-    return Tensor(dtype_of(value), dims_of(value.type)) if dims_of(value.type) else Scalar(dtype_of(value))
-
-
 def _arriving(sweep: Sweep, value: Value) -> Type:
     """The type of a cotangent that flows round a loop; sizes that differ from turn to turn have names of their own."""
-    kind = _plain(value)
+    kind = plain(value.type)
     fresh = sweep.reversal.fresh
 
     def outside(dim: Dim) -> Dim:

@@ -187,6 +187,24 @@ def test_against_reverse_mode(name: str) -> None:
     assert np.sum(change) == pytest.approx(total, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_hessians(name: str) -> None:
+    """Times a vector: reverse over reverse, forward over reverse and reverse over forward agree."""
+    function, *arguments = PROGRAMS[name]
+    point, direction = arguments[0], directions(arguments)[0]
+
+    def loss(x: Any) -> Any:
+        return np.sum(np.sin(function(x, *arguments[1:])))
+
+    def slope(x: Any) -> Any:
+        return jitflow.grad(loss)(x)
+
+    _, expected = jitflow.jvp(slope, (point,), (direction,))
+    assert close(jitflow.grad(lambda x: np.sum(slope(x) * direction))(point), expected, 8)
+    assert close(jitflow.grad(lambda x: jitflow.jvp(loss, (x,), (direction,))[1])(point), expected, 8)
+    assert close(expected, differences(slope, (point,), (direction,)), 5)
+
+
 def test_structures() -> None:
     point = {"w": np.ones((2, 3)), "b": [np.zeros(3), 2.0]}
     change = {"w": np.full((2, 3), 0.5), "b": [np.ones(3), 1.0]}
