@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType, MethodType
 from typing import Any
 
 __all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "jvp", "stop_gradient",
@@ -233,6 +234,10 @@ def _compiled(fun: Function, transform: Function) -> Function:
     return function(lambda first, *rest: transform(fun, first, *rest))  # type: ignore[no-any-return]
 
 
+def _anything(*args: Any, **kwargs: Any) -> None:
+    """Has the parameters that a transformed function of NumPy's has."""
+
+
 def _with_parameters_of(fun: Function, transform: Function) -> Function:
     """``transform(fun, args, kwargs)`` as a function with the parameters of ``fun``, which calls bind natively."""
     defaults: dict[str, Any] = {}
@@ -240,7 +245,10 @@ def _with_parameters_of(fun: Function, transform: Function) -> Function:
     positional: list[str] = []
     named: list[str] = []
     kinds = inspect.Parameter
-    for parameter in inspect.signature(fun).parameters.values():
+    described = (
+        fun if isinstance(fun, FunctionType | MethodType | functools.partial) else _anything
+    )  # ufuncs take no None for a default
+    for parameter in inspect.signature(described).parameters.values():
         text = parameter.name
         if parameter.default is not kinds.empty:
             defaults[f"default_{parameter.name}"] = parameter.default
@@ -260,7 +268,8 @@ def _with_parameters_of(fun: Function, transform: Function) -> Function:
         parameters.append(text)
     body = f"transform(fun, ({''.join(f'{one}, ' for one in positional)}), {{{', '.join(named)}}})"
     source = f"def outer(transform, fun):\n    def transformed({', '.join(parameters)}):\n        return {body}\n"
-    names = {"__name__": fun.__module__, **defaults}  # it is read as a function of the user's, whose cells are
+    # With the module of ``fun`` it is read as the user's own: another transformation of it finds ``fun`` in its cell.
+    names = {"__name__": getattr(fun, "__module__", None) or __name__, **defaults}
     exec(source + "    return transformed\n", names)
     transformed: Function = names["outer"](transform, fun)
     for name in ("__name__", "__qualname__", "__doc__"):
