@@ -42,10 +42,13 @@ class Share:
 Factor = Value | Over | Share | int | None
 
 
-def scaled(m: Notation, change: Value, factor: Factor, *, adjoint: bool = False, masked: bool = False) -> Value | None:
+def scaled(
+    m: Notation, change: Value, factor: Factor, *, adjoint: bool = False, masked: bool = False, unbounded: bool = False
+) -> Value | None:
     """A change times a factor, or times its conjugate if ``adjoint``. None where nothing arrives.
 
-    ``masked``: zero where the change is, though the factor be infinite or nan.
+    ``masked``: zero where the change is, though the factor be infinite or nan. ``unbounded``: zero where the factor is,
+    though the change be infinite.
     """
     if factor is None:
         return None
@@ -58,8 +61,11 @@ def scaled(m: Notation, change: Value, factor: Factor, *, adjoint: bool = False,
     if adjoint and dtype_of(value).is_complex:
         value = m("conjugate", value)
     found = m("divide" if isinstance(factor, Over) else "multiply", change, value)
-    singular = isinstance(factor, Over) and not factor.regular
-    return where(m, m("not_equal", change, 0), found, 0) if masked or singular else found
+    if masked or (isinstance(factor, Over) and not factor.regular):
+        found = where(m, m("not_equal", change, 0), found, 0)
+    if unbounded and isinstance(factor, Value):
+        found = where(m, m("not_equal", factor, 0), found, 0)
+    return found
 
 
 def where(m: Notation, condition: Value, yes: Value | complex, no: Value | complex) -> Value:

@@ -10,13 +10,15 @@ from it, and views of the variable are the same views of the shadow.
     %y = load %p        ->     store %p', load %p' + cotangent of %y
 
 ``where`` never leaks: what comes from the arm not taken is a zero, and behind one a product is a zero where the
-cotangent is, though its factor be infinite (`factors.scaled`).
+cotangent is, though its factor be infinite (`factors.scaled`). Where a root has its infinite slope, what does not move
+has none: the gradient of a norm at 0 is 0, as that of ``absolute`` is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.types import Tape, Type, Variable, dims_of
@@ -37,6 +39,13 @@ CHOOSING = frozenset("select maximum minimum fmax fmin".split())
 """Ops that hand zeros on to the operand that they did not choose."""
 
 
+ROOTS = frozenset("sqrt cbrt power".split())
+"""Ops that are finite where their slope is infinite."""
+
+MIXING = frozenset("matmul host_call".split())
+"""Ops behind which it is not known any more which elements were infinite."""
+
+
 @dataclass(eq=False)
 class Reversal:
     """What the sweeps of one reversal share. ``fresh`` names a new size after another one."""
@@ -48,6 +57,8 @@ class Reversal:
     fresh: Callable[[str], str]
     masked: set[Value] = field(default_factory=set)
     """Cotangents that are zero where an arm was not taken."""
+    unbounded: set[Value] = field(default_factory=set)
+    """Cotangents that may be infinite where a value is finite."""
 
 
 class Sweep:
@@ -111,7 +122,9 @@ class Sweep:
             return self.m("load", self.accumulators[value])
         return self.cotangents.get(value)
 
-    def contribute(self, value: Value, arriving: Value | Part | None, masked: bool = False) -> None:
+    def contribute(
+        self, value: Value, arriving: Value | Part | None, masked: bool = False, unbounded: bool = False
+    ) -> None:
         """Add to the cotangent of a value."""
         if arriving is None or not self.is_active(value):
             return
@@ -128,6 +141,8 @@ class Sweep:
         self.cotangents[value] = total
         if masked or before in self.reversal.masked:
             self.reversal.masked.add(total)
+        if unbounded or before in self.reversal.unbounded:
+            self.reversal.unbounded.add(total)
 
     # -- ops on values
 
@@ -138,23 +153,20 @@ class Sweep:
         cotangents = [self.cotangent(result) for result in op.results]
         if all(cotangent is None for cotangent in cotangents):
             return
-        masked = op.name in CHOOSING or not self.reversal.masked.isdisjoint(filter(None, cotangents))
+        present = [cotangent for cotangent in cotangents if cotangent is not None]
+        masked = op.name in CHOOSING or not self.reversal.masked.isdisjoint(present)
+        unbounded = op.name not in MIXING and not self.reversal.unbounded.isdisjoint(present)
+        scale = partial(scaled, self.m, adjoint=True, masked=masked, unbounded=unbounded)
         if op.name in TRANSPOSES:
             arriving = TRANSPOSES[op.name](self.m, op, cotangents)
         elif op.name in PARTIALS:
-            (cotangent,) = cotangents
-            assert cotangent is not None
-            factors = PARTIALS[op.name](self.m, op)
-            arriving = [scaled(self.m, cotangent, factor, adjoint=True, masked=masked) for factor in factors]
+            arriving = [scale(present[0], factor) for factor in PARTIALS[op.name](self.m, op)]
         elif op.name in WEIGHTS:
-            (cotangent,) = cotangents
-            assert cotangent is not None
-            weight = WEIGHTS[op.name](self.m, op)
-            arriving = [scaled(self.m, spread(self.m, cotangent, op), weight, adjoint=True, masked=masked)]
+            arriving = [scale(spread(self.m, present[0], op), WEIGHTS[op.name](self.m, op))]
         else:
             raise no_rule(op)
         for operand, what in zip(op.operands, arriving, strict=True):
-            self.contribute(operand, what, masked)
+            self.contribute(operand, what, masked, unbounded or op.name in ROOTS)
 
     # -- storage
 

@@ -147,6 +147,24 @@ def test_nothing_leaks_from_what_was_not_chosen(function: Any, order: int) -> No
     assert np.allclose(found[2:], expected, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.sqrt(np.sum(x * x)),
+        np.linalg.norm,
+        np.std,
+        lambda x: np.sum(np.std(x, axis=0)),
+        lambda x: np.sum((x**2) ** 0.5),
+        lambda x: np.sum(np.sqrt(x**2 + x**4)),
+        lambda x: np.sum(np.sqrt(np.abs(x) ** 2)),
+        lambda x: np.linalg.norm(x @ x.T),
+    ],
+)
+def test_what_does_not_move_has_no_slope(function: Any) -> None:
+    """As for the magnitude of 0: norms and deviations of nothing."""
+    assert (jitflow.grad(lambda x: function(x))(np.zeros((3, 2))) == 0).all()
+
+
 @pytest.mark.parametrize("name", "arcsin arccos arctan arcsinh arccosh arctanh sqrt log".split())
 @pytest.mark.parametrize("zero", [0.0, -0.0])
 def test_along_cuts_the_side_is_that_of_the_function(name: str, zero: float) -> None:
