@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Place, Tape, Variable
@@ -26,7 +27,9 @@ class Activity:
         self.effects = effects
         edges = [edge for edge in self._edges(region) if all(map(_can_vary, edge))]
         varied = _reached(inputs, edges)
-        self.active = varied & _reached(outputs, [(target, source) for source, target in edges])
+        useful = _reached(outputs, [(target, source) for source, target in edges])
+        self.active = varied & useful
+        _refuse_bits(region, varied, useful)
 
     def __contains__(self, value: Value) -> bool:
         if isinstance(value.type, Place):
@@ -54,11 +57,35 @@ class Activity:
             elif op.regions:
                 yield from _flow(op)
             elif not _is_place(op):
-                yield from ((operand, result) for operand in op.operands for result in op.results)
+                yield from _through(op)
 
     def unknown(self, place: Value) -> bool:
         """Whether nobody knows what a place shows."""
         return ANYTHING in self.roots(place)
+
+
+def _refuse_bits(region: Region, varied: set[Value], useful: set[Value]) -> None:
+    """Raise UserNotImplementedError where a number that matters is made of the bits of one that varies.
+
+    Bits are integers, which have no derivative, and so the number would count as a constant.
+    """
+    bits = [op for op in walk(region) if op.name == "bitcast"]
+    taken = [op.result for op in bits if op.operands[0] in varied]
+    if not taken:
+        return
+    edges = [edge for op in walk(region) for edge in (_flow(op) if op.regions else _through(op))]
+    reached = _reached(taken, edges)
+    for op in bits:
+        if op.result in useful and op.operands[0] in reached:
+            error = UserNotImplementedError(
+                "the gradient of a number that is made of the bits of another one",
+                mend="instead of np.frexp(x)[0] write np.ldexp(x, -np.frexp(jitflow.stop_gradient(x))[1])",
+            )
+            raise error.at(op.loc)
+
+
+def _through(op: Op) -> Iterator[Edge]:
+    return ((operand, result) for operand in op.operands for result in op.results)
 
 
 def _can_vary(value: Value) -> bool:

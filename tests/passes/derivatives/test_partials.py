@@ -165,6 +165,15 @@ def test_what_does_not_move_has_no_slope(function: Any) -> None:
     assert (jitflow.grad(lambda x: function(x))(np.zeros((3, 2))) == 0).all()
 
 
+def test_bits_have_none() -> None:
+    x = np.array([0.3, 1.7, 5.0])
+    with pytest.raises(NotImplementedError, match="made of the bits of another one"):
+        jitflow.grad(lambda x: np.sum(np.frexp(x)[0]))(x)
+    instead = jitflow.grad(lambda x: np.sum(np.ldexp(x, -np.frexp(jitflow.stop_gradient(x))[1])))(x)
+    assert instead.tolist() == [2.0, 0.5, 0.125]
+    assert jitflow.grad(lambda x: np.sum(x * np.frexp(x)[1]))(x).tolist() == [-1.0, 1.0, 3.0]
+
+
 @pytest.mark.parametrize("name", "arcsin arccos arctan arcsinh arccosh arctanh sqrt log".split())
 @pytest.mark.parametrize("zero", [0.0, -0.0])
 def test_along_cuts_the_side_is_that_of_the_function(name: str, zero: float) -> None:
