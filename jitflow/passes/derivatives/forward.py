@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.ir.core import Builder, Op, Region, Value
+from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.types import Place, Variable
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.factors import scaled
@@ -42,6 +42,8 @@ class Forward:
         self.twins: dict[Value, Value] = {}
         self.masked: set[Value] = set()
         """Tangents that are zero where an arm was not taken."""
+        self.doubtful = False
+        """Whether there may be such tangents, so that what regions hand on may be one."""
         self.before = Notation(Builder(), fresh)
         """Writes what stands before the region: the twins of storage from outside."""
         self.m = Notation(Builder(), fresh)
@@ -51,6 +53,7 @@ class Forward:
         for parameter, tangent in zip(region.parameters, tangents, strict=True):
             if self.is_active(parameter):
                 self.tangents[parameter] = self.m.fitted(tangent, parameter.type)
+        self.doubtful = any(op.name in CHOOSING for op in walk(region))
         self.ops(region)
         found = [self.tangent_or_zeros(value) for value in region.yielded[:outputs]]
         return [*self.before.builder.ops, *self.m.builder.ops], found
@@ -219,8 +222,8 @@ class Forward:
         is_place = isinstance(value.type, Place)
         new = Value(value.type if is_place else plain(value.type))
         (self.twins if is_place else self.tangents)[value] = new
-        if not is_place:
-            self.masked.add(new)  # nobody knows what it went through
+        if not is_place and self.doubtful:
+            self.masked.add(new)
         return new
 
     def inside(self, region: Region, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:

@@ -13,7 +13,7 @@ from jitflow.passes.derivatives.routines import ROUTINE_TANGENTS, ROUTINE_TRANSP
 from jitflow.passes.derivatives.transposes import LINEAR, TANGENTS, TRANSPOSES
 
 TENSOR_OPS = {name for name, op in OPS.items() if op.layer in ("any", "tensor")}
-LATER = {
+OUTSIDE = {
     "yield": "closes regions, whose ops see to it",
     "fusion": "made after derivatives are written out",
     "call": "made by lowering",
@@ -33,7 +33,7 @@ def with_rules(*tables: object) -> set[str]:
 
 REVERSE = with_rules(PARTIALS, TRANSPOSES, WEIGHTS, reverse._STORAGE, reverse_regions.REGIONS)
 FORWARD = with_rules(PARTIALS, TANGENTS, WEIGHTS, LINEAR, forward._STORAGE, forward._REGIONS)
-NAMES = sorted(TENSOR_OPS - DERIVATIVE_NAMES - set(LATER))
+NAMES = sorted(TENSOR_OPS - DERIVATIVE_NAMES - set(OUTSIDE))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -52,7 +52,7 @@ def is_of_kernels(name: str) -> bool:
 
 
 def test_the_tables_name_ops() -> None:
-    for name in REVERSE | FORWARD | set(CONSTANT) | set(LATER):
+    for name in REVERSE | FORWARD | set(CONSTANT) | set(OUTSIDE):
         assert name in OPS, name
 
 
