@@ -59,6 +59,8 @@ class Elements:
         self.outer, self.reduced, self.vector = self.schedule.outer, self.schedule.reduced, self.schedule.vector
         self.horizontal = self.vector is not None and self.vector.reduced
         self.lanes = self._choose_lanes()
+        self.compiled_once = False
+        """Whether vector loops run under masks throughout, however short their bodies are."""
         self.saved: dict[Value, Access] = {}
         self.hosts: set[Value] = set()
         """Outputs whose memory holds a saved value for a while."""
@@ -100,7 +102,7 @@ class Elements:
 
     def is_long(self) -> bool:
         """Whether the body of the vector loop is long enough to be compiled only once."""
-        if self.target.masked:
+        if self.target.masked or self.compiled_once:
             return True
         if self.vector in self.outer:
             # Rows of an elementwise kernel are long or the kernel is cheap: masks cost nothing that can be measured.

@@ -43,9 +43,8 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
     into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
     reshaped = any(result in host.reshaped for result in op.results)
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-    hints = dict(host.function.attributes.get("hints", ()))
     used = [position for position, result in enumerate(op.results) if result in host.starts]
-    kernel = lower_nest(op, layouts, host.target, name=name, keep_order=reshaped, into=into, used=used, hints=hints)
+    kernel = lower_nest(op, layouts, host.target, name=name, keep_order=reshaped, into=into, used=used)
     outputs = [
         places[result].storage if result in places else host.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
         for result, layout in zip(op.results, kernel.layouts, strict=True)

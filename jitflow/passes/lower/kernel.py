@@ -28,7 +28,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Tensor
-from jitflow.passes.lower.bands import Bands, pays_in_bands
+from jitflow.passes.lower.bands import Bands, worth_bands
 from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.nest import Loop, Nest
 from jitflow.passes.lower.reductions import BLOCK, Reduction, reduction_for
@@ -86,13 +86,13 @@ def lower_nest(
     by_parameter = {
         parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
     }
-    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}, used).run(name, hints)
+    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}, used).run(name)
 
 
 class KernelLowering(Elements):
     """The loops around the elements."""
 
-    def run(self, name: str, hints: Mapping[str, int]) -> Kernel:
+    def run(self, name: str) -> Kernel:
         for parameter in self.region.parameters:
             if isinstance(parameter.type, Tensor):
                 self.buffer_for(parameter, parameter.type.dtype)
@@ -102,14 +102,30 @@ class KernelLowering(Elements):
         for value in self.region.yielded:
             self.declare_output(value)
         self.place_saved()
-        if pays_in_bands(self, hints):
-            self._store_results(set())
-            Bands(self, self._store_row).run()
-        else:
-            self._outer_loops(list(self.outer))
+        self._loops()
         return self._finish(name)
 
     # Loops
+
+    def _loops(self) -> None:
+        """All loops; where the sizes decide whether a reduction goes in bands of rows, both ways.
+
+        Then the other way is for small matrices, which need no tiles.
+        """
+        emitter, choice = self.emitter, worth_bands(self)
+
+        def in_bands() -> None:
+            self._store_results(set())
+            Bands(self, self._store_row).run()
+
+        if choice == 0:
+            self._outer_loops(list(self.outer))
+        elif choice == 1:
+            in_bands()
+        else:
+            large = emitter.emit("greater", emitter.size(choice), emitter.size(0))
+            self.lanes, self.compiled_once = self.register_lanes, True
+            emitter.branch(large, in_bands, lambda: self._outer_loops(list(self.outer)))
 
     def _outer_loops(self, loops: list[Loop]) -> None:
         if not loops:

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 import jitflow
+from jitflow.ir.core import walk
+from jitflow.ir.parser import parse
+from jitflow.ir.types import Vector
+from jitflow.passes.fuse import fuse
 from jitflow.passes.lower import bands
+from jitflow.passes.lower.host import lower
+from jitflow.passes.lower.target import CPU
 from tests.compare import EXACT, assert_same
 
 random = np.random.default_rng(5)
@@ -27,7 +33,7 @@ SIZES = [(5, 9), (1, 1), (4, 64), (7, 65), (1024, 16), (1029, 17), (2051, 3), (3
 
 
 def compiled(program: Any, large: int, monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> Any:
-    """The program compiled at a first call that finds matrices of this many bytes large."""
+    """The program compiled where matrices of so many bytes are large."""
     monkeypatch.setattr(bands, "LARGE", large)
     monkeypatch.setattr(bands, "FEWEST_COLUMNS", 1)
     monkeypatch.setattr(bands, "FEWEST_ROWS", 1)
@@ -50,10 +56,13 @@ def test_bits_are_those_of_tiles(name: str, dtype: str, monkeypatch: pytest.Monk
         assert_same(in_bands(*arguments), in_tiles(*arguments), EXACT)
 
 
-def test_small_matrices_go_in_tiles(monkeypatch: pytest.MonkeyPatch):
-    def kernels(rows: int, columns: int) -> str:
-        return jitflow.function(PROGRAMS["product"]).ir(np.ones((rows, columns)), np.ones(rows), stage="kernels")
-
-    assert "%sums: buffer f64" in kernels(600, 600)
-    assert "%sums: buffer f64" not in kernels(100, 100)
-    assert "%sums: buffer f64" not in kernels(10, 100_000)
+@pytest.mark.parametrize(
+    ("rows", "columns", "lanes"), [("600", "600", {8}), ("9", "90", {32}), ("10", "100000", {32}), ("n", "m", {8})]
+)
+def test_sizes_choose(rows: str, columns: str, lanes: set[int]):
+    """Bands go in registers and tiles in four of them; where sizes decide at run time, small matrices need no tiles."""
+    text = f"func @f(%x: f64[{rows}, {columns}]) {{\n  %0: f64[{columns}] = reduce_add %x {{axes=[0]}}\n  yield %0\n}}"
+    (kernel,) = lower(fuse(parse(text)), CPU).host.functions
+    sums = [op for op in walk(kernel.region) if op.name == "add" and isinstance(op.result.type, Vector)]
+    assert {op.result.type.lanes for op in sums if len(op.operands) == 2} >= lanes
+    assert any(parameter.name == "sums" for parameter in kernel.parameters) == (8 in lanes)
