@@ -249,6 +249,9 @@ class Recorder:
             if kind is not dict:
                 raise located(unsupported(thing, path))
             inputs.guard(KeysAre(register, tuple(thing)))
+            if variables := frozenset(id(key) for key in thing if type(key) is Variable):
+                test = partial(_has_keys, variables)  # the dict's own comparison is by value
+                inputs.guard(Satisfies(register, test, "has these variables as keys"))
             entries = {self._key(key): self._item(item, register, key) for key, item in thing.items()}
             return OutsideDict(entries, register, path)
         if hasattr(kind, "_fields"):
@@ -478,6 +481,10 @@ def _function_guard(function: FunctionType, register: int) -> FunctionIs:
 
 def _lacks_attribute(name: str, thing: Any) -> bool:
     return not hasattr(thing, name)
+
+
+def _has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
+    return identities <= {id(key) for key in thing}
 
 
 def _lacks_key(name: str, namespace: dict[str, Any]) -> bool:

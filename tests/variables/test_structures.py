@@ -108,3 +108,20 @@ def test_what_is_known_of_a_variable_is_a_constant():
     variables[1] = variable(name="other")
     assert step()[1] == "other"
     assert [w[0] for w in variables] == [2, 1, 2, 0]
+
+
+def test_another_key_of_the_same_value():
+    first, second = jitflow.Variable(1.0), jitflow.Variable(1.0)
+    slots = {first: jitflow.Variable(10.0)}
+
+    @jitflow.function
+    def step():
+        for key in slots:
+            key += 1
+        return [slot.numpy() for slot in slots.values()]
+
+    step()
+    slots[second] = slots.pop(first)
+    first.assign(1.0)
+    step()
+    assert (float(first), float(second)) == (1, 2)
