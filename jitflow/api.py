@@ -143,19 +143,17 @@ class CompiledFunction:
     def _compile_and_call(self, flat: tuple[Any, ...]) -> Any:
         from jitflow.runtime.specialisation import NOT_MATCHED
 
-        # One compilation at a time: who waited may find what the other one made.
-        with self._lock:
-            result = self._call_linked(flat)
+        missed = False
+        for _ in range(_ATTEMPTS + 1):
+            known = self._specialisations
+            result = self._call_linked(flat)  # not inside of the lock: it may wait for variables
             if result is not NOT_MATCHED:
                 return result
-            self._compile(flat)
-            self._missed_calls += 1
-        for _ in range(_ATTEMPTS):
-            result = self._call_linked(flat)
-            if result is not NOT_MATCHED:
-                return result
-            with self._lock:  # another thread may have changed a global, or evicted the code
-                self._compile(flat)
+            with self._lock:  # one compilation at a time: who waited may find what the other one made
+                if self._specialisations is known:
+                    self._compile(flat)
+                    self._missed_calls += not missed
+                    missed = True
         raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
 
     def _compile(self, flat: tuple[Any, ...]) -> None:

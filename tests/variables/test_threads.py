@@ -267,3 +267,43 @@ def test_waiting_ends_by_ctrl_c():
         over.set()
         holder.join(20)
     assert read() == 2
+
+
+def test_a_first_call_that_waits_keeps_nobody_from_compiling():
+    w = jitflow.Variable(np.zeros(2))
+
+    @jitflow.function
+    def read(x):
+        return w.sum() + x
+
+    waits, inside, seen = threading.Event(), threading.Event(), []
+
+    def call() -> None:
+        inside.set()
+        waits.wait(1)
+        try:
+            read(1)
+        except RuntimeError as error:
+            seen.append(str(error))
+
+    notify = jitflow.callback(call)
+
+    @jitflow.function
+    def update():
+        w[...] += 1
+        notify()
+
+    def first_call() -> None:
+        inside.wait(20)
+        seen.append(read(1.5))
+
+    read.compile(1.5)
+    threads = [threading.Thread(target=function, daemon=True) for function in (update, first_call)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    assert len(seen) == 2
+    assert "running here" in seen[0]
+    assert seen[1] == 3.5
