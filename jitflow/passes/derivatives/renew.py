@@ -16,11 +16,12 @@ def renewed(
     region: Region,
     operands: Sequence[Value],
     fresh: Callable[[str], str],
+    known: frozenset[str],
     captured: Mapping[Value, Value] | None = None,
 ) -> tuple[tuple[Op, ...], tuple[Value, ...]]:
     """The ops of ``region`` once more, for ``operands``, and what they yield.
 
-    ``fresh`` names a size after another; ``captured`` says what stands for values from outside of the region.
+    ``fresh`` names a size after another, ``known`` are those from outside of the region; ``captured`` says what stands for values from outside of the region.
     """
     inside = [name for op in walk(region) if "binds" in op.attributes for name in bound_sizes(op)]
     inside += [
@@ -30,7 +31,7 @@ def renewed(
         for parameter in inner.parameters
         for name in named_sizes(parameter.type)
     ]
-    sizes: dict[str, Dim] = {name: symbol(fresh(name)) for name in dict.fromkeys(inside)}
+    sizes: dict[str, Dim] = {name: symbol(fresh(name)) for name in dict.fromkeys(inside) if name not in known}
     values = {**(captured or {}), **dict(zip(region.parameters, operands, strict=True))}
     ops = tuple(_renamed(clone_op(op, values, sizes), sizes) for op in region.body)
     return ops, tuple(values.get(value, value) for value in region.yielded)

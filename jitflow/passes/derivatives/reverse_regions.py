@@ -204,7 +204,7 @@ def _custom(sweep: Sweep, op: Op) -> None:
     if cotangents is None:
         return
     rule = op.regions[1]
-    ops, yielded = renewed(rule, (*op.operands, *cotangents), sweep.reversal.fresh)
+    ops, yielded = renewed(rule, (*op.operands, *cotangents), sweep.reversal.fresh, sweep.level.known)
     sweep.m.builder.ops += ops
     for operand, cotangent in zip(op.operands, yielded, strict=True):
         sweep.contribute(operand, cotangent)
@@ -223,7 +223,7 @@ def _recompute(sweep: Sweep, op: Op) -> None:
     parameters = tuple(Value(value.type) for value in operands)
     first = op.regions[0]
     captured = dict(zip(operands[len(op.operands) :], parameters[len(op.operands) :], strict=True))
-    ops, yielded = renewed(first, parameters[: len(op.operands)], sweep.reversal.fresh, captured)
+    ops, yielded = renewed(first, parameters[: len(op.operands)], sweep.reversal.fresh, sweep.level.known, captured)
     closing = replace(first.ops[-1], operands=yielded)
     found = sweep.m.add(
         "vjp", *operands, *cotangents, *stored, regions=(Region(parameters, (*ops, closing)),),
