@@ -219,11 +219,15 @@ def _transformed(fun: Function, transform: Function) -> Function:
     from jitflow.api import function
     from jitflow.frontend.trace import active_trace
 
-    fun = getattr(fun, "__wrapped__", fun) if getattr(type(fun), "__jitflow_compiled__", False) else fun
-
+    options: dict[str, Any] = {}
+    if getattr(type(fun), "__jitflow_compiled__", False):
+        given = fun._options  # type: ignore[attr-defined]
+        sync = "ordered" if given.ordered else "unordered"
+        options = {"static": given.static, "fastmath": given.fastmath, "sync": sync}
+        fun = fun.__wrapped__  # type: ignore[attr-defined]
     if active_trace() is not None:
         return lambda *args, **kwargs: transform(fun, args, kwargs)
-    return function(_with_parameters_of(fun, transform))  # type: ignore[no-any-return]
+    return function(_with_parameters_of(fun, transform), **options)  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=256)

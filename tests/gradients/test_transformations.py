@@ -201,3 +201,15 @@ def test_new_sizes_compile_nothing() -> None:
 def test_mistakes(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 7, 50])
+def test_loops_in_segments(turns: int) -> None:
+    def loss(x: Any, n: int, checkpoint: bool) -> Any:
+        return jitflow.fori_loop(0, n, lambda i, h: np.sin(h) * 1.1 + h * 0.1 * i, x, checkpoint=checkpoint).sum()
+
+    kept, again = (
+        jitflow.value_and_grad(jitflow.function(loss, static="checkpoint"))(X, turns, c) for c in (False, True)
+    )
+    np.testing.assert_allclose(again[0], kept[0], rtol=1e-14)
+    np.testing.assert_allclose(again[1], kept[1], rtol=1e-13)

@@ -21,7 +21,8 @@ def renewed(
 ) -> tuple[tuple[Op, ...], tuple[Value, ...]]:
     """The ops of ``region`` once more, for ``operands``, and what they yield.
 
-    ``fresh`` names a size after another, ``known`` are those from outside of the region; ``captured`` says what stands for values from outside of the region.
+    ``fresh`` names a size after another, ``known`` are those from outside of the region; ``captured`` says what stands
+    for values from outside.
     """
     inside = [name for op in walk(region) if "binds" in op.attributes for name in bound_sizes(op)]
     inside += [
