@@ -36,7 +36,6 @@ _LEAVES = (
     FunctionType,
     MethodType,
 )
-_CONTAINERS = (dict, list, tuple)
 
 
 def variables(objects: Any, trainable: bool | None = None) -> list[Variable]:
@@ -48,8 +47,8 @@ def variables(objects: Any, trainable: bool | None = None) -> list[Variable]:
     return [variable for variable in found if trainable in (None, variable.trainable)]
 
 
-def named_variables(objects: Any) -> dict[str, Any]:
-    """The memory of every variable and random generator in a structure, by name.
+def named_variables(objects: Any) -> dict[str, Variable]:
+    """Every variable in a structure by name, the states of random generators among them.
 
     Raises ValueError if two of them have one name, or if there are none.
     """
@@ -58,7 +57,7 @@ def named_variables(objects: Any) -> dict[str, Any]:
             "a checkpoint in a compiled function would be written or read once, while tracing",
             mend="save and restore outside the compiled function",
         )
-    found: dict[str, Any] = {}
+    found: dict[str, Variable] = {}
     for path, thing in named_objects(objects):
         if isinstance(thing, Generator):
             path, thing = f"{path}.state" if path else "state", thing.state
