@@ -213,6 +213,24 @@ class Forward:
             regions.append(self.inside(region, parameters, yielded))
         self.append(op, (*op.operands, *initial), regions, [op.results[number] for number in carried])
 
+    def recomputed(self, op: Op) -> None:
+        (region,) = op.regions
+        taken = [number for number, value in enumerate(region.parameters) if self.is_active(value)]
+        given = [number for number, value in enumerate(op.results) if self.is_active(value)]
+        initial = [self.companion(op.operands[number]) for number in taken]
+        parameters = [region.parameters[number] for number in taken]
+        inside = self.inside(region, parameters, [region.yielded[number] for number in given])
+        self.append(op, (*op.operands, *initial), [inside], [op.results[number] for number in given])
+
+    def custom(self, op: Op) -> None:
+        if any(map(self.is_active, op.results)):
+            error = UserNotImplementedError(
+                "the tangent of a function with a gradient of its own",
+                mend="ask for it in reverse: jitflow.vjp, jitflow.jacobian or jitflow.hvp",
+            )
+            raise error.at(op.loc)
+        self.m.builder.ops.append(op)
+
     def companion(self, value: Value) -> Value:
         """The tangent of a value, the twin of a place."""
         return self.twin(value) if isinstance(value.type, Place | Variable) else self.tangent_or_zeros(value)
@@ -259,4 +277,6 @@ _REGIONS: dict[str, Callable[[Forward, Op], None]] = {
     "if": Forward.branch,
     "for": Forward.loop,
     "while": Forward.loop,
+    "recompute": Forward.recomputed,
+    "custom_vjp": Forward.custom,
 }

@@ -273,6 +273,38 @@ def test_tangents_that_do_not_fit(tangent: Any, message: str) -> None:
         jitflow.jvp(lambda x: x * 2, (np.ones(3),), (tangent,))
 
 
+def test_through_checkpoints() -> None:
+    @jitflow.checkpoint
+    def layer(x: Any) -> Any:
+        return np.sin(x) * x
+
+    _, change = jitflow.jvp(lambda x: layer(layer(x)) * 2, (0.7,), (1.0,))
+    assert change == pytest.approx(jitflow.grad(lambda x: layer(layer(x)) * 2)(0.7), rel=1e-12)
+
+
+def test_gradients_of_their_own_have_no_tangent() -> None:
+    @jitflow.custom_gradient
+    def clipped(x: Any) -> Any:
+        return np.clip(x, -1, 1), lambda cotangent: cotangent
+
+    with pytest.raises(NotImplementedError, match="the tangent of a function with a gradient of its own"):
+        jitflow.jvp(lambda x: clipped(x) ** 2, (0.5,), (1.0,))
+    assert jitflow.jvp(lambda x: clipped(jitflow.stop_gradient(x)) * x, (0.5,), (1.0,)) == (0.25, 0.5)
+
+
+def test_variables() -> None:
+    """What is written to a variable on the way is read with its tangent."""
+    w = jitflow.Variable(np.array([1.0, 2.0, 3.0]))
+
+    def f(x: Any) -> Any:
+        w[...] += x * x
+        return w * x
+
+    value, change = jitflow.jvp(f, (np.ones(3),), (np.array([1.0, 0.0, 2.0]),))
+    assert value.tolist() == w.numpy().tolist() == [2.0, 3.0, 4.0]
+    assert change.tolist() == [4.0, 0.0, 12.0]
+
+
 def test_calls_again_compile_nothing() -> None:
     from jitflow.gradients import _compiled, _push
 
