@@ -65,6 +65,40 @@ def _permuted_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequen
     return (m("gather", tangent, *_positions(m, op), axis=0),)
 
 
+# -- what takes or repeats elements by their positions: done with the positions themselves
+
+
+def _taken(m: Notation, op: Op) -> tuple[Value, int]:
+    """From where each element of the result comes along an axis, and that axis."""
+    operand, *rest = op.operands
+    dims = dims_of(operand.type)
+    axis = _options(op)["axis"] % len(dims)
+    options = tuple((key, 0 if key == "axis" else value) for key, value in op.attributes["options"])
+    (positions,) = m.add(
+        "host_call", m("iota", dtype=I64, dims=(dims[axis],), axis=0), *rest,
+        types=(Tensor(I64, (dims_of(op.results[0].type)[axis],)),), routine=op.attributes["routine"],
+        keywords=op.attributes["keywords"], options=options, effect=op.attributes["effect"],
+    )  # fmt: skip
+    return positions, axis
+
+
+def _selected(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    cotangent = given(cotangents)
+
+    def add_to(m: Notation, place: Value) -> None:
+        positions, axis = _taken(m, op)
+        m.add("scatter", place, positions, cotangent, axis=axis, combine="add")
+
+    return (Part(add_to), *(None for _ in op.operands[1:]))
+
+
+def _selected_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
+    tangent = tangents[0]
+    assert tangent is not None
+    positions, axis = _taken(m, op)
+    return (m("gather", tangent, positions, axis=axis),)
+
+
 # -- quantiles
 
 _PARTS = {"median": 0, "quantile": 1, "percentile": 100}
@@ -217,6 +251,8 @@ _QUANTILES = [f"numpy.{prefix}{name}" for prefix in ("", "nan") for name in _PAR
 TRANSPOSES: dict[str, Transpose] = {
     "numpy.sort": _permuted,
     "numpy.partition": _permuted,
+    "numpy.repeat": _selected,
+    "numpy.delete": _selected,
     "numpy.bincount": _bincount,
     **dict.fromkeys(_QUANTILES, _quantile),
 }
@@ -224,6 +260,8 @@ TRANSPOSES: dict[str, Transpose] = {
 TANGENTS: dict[str, Tangent] = {
     "numpy.sort": _permuted_tangent,
     "numpy.partition": _permuted_tangent,
+    "numpy.repeat": _selected_tangent,
+    "numpy.delete": _selected_tangent,
     "numpy.bincount": _bincount_tangent,
     **dict.fromkeys(_QUANTILES, _quantile_tangent),
 }

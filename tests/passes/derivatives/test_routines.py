@@ -149,6 +149,13 @@ def test_order(axis: int) -> None:
     check_rules(lambda x: np.sort(x, axis=None), matrix)
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_taking_by_position(axis: Any) -> None:
+    matrix, times = numbers(3, 3), np.array([2, 0, 1])
+    check_rules(lambda x: np.delete(x, [0, 2], axis=axis) ** 2, matrix)
+    check_rules(lambda x: np.repeat(x, times if axis is not None else np.arange(9), axis=axis) ** 2, matrix)
+
+
 def test_quantiles_by_the_fraction() -> None:
     row = numbers(6)
     for name, q in (("quantile", 0.33), ("percentile", 41.0)):
