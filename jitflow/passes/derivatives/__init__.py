@@ -1,11 +1,15 @@
 """Derivatives as a transformation of the IR: `differentiate` writes out what the ops of `ir/ops/derivative.py` ask for.
 
-notation    what rules are written with
-partials    the partial derivatives of elementwise ops, for both modes
-transposes  the reverse rules of everything else
+notation    what rules are written with, and `rules` what they are
+partials    the partial derivatives of elementwise ops, for both modes, made of `factors`
+reductions  the weights of what is reduced, for both modes
+transposes  the forward and reverse rules of everything else; rooms of their own have `accumulations`, `indexing`,
+            `complex_numbers`, and library `routines`: `equations`, `decompositions` (both written in `matrices`),
+            `ordering` and `signals`
 activity    which values and which storage matter
 reverse     the reverse sweep over straight code and storage, and `reverse_regions` over branches and loops
-remember    what the forward sweep keeps for it, and what it computes again
+shadows     the places that it hands on
+remember    what the forward sweep keeps for it, and what it computes again (`mincut`)
 forward     forward mode
 """
 
