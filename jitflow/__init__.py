@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from jitflow.naming import name
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import set_num_threads
     from jitflow.runtime.variable import Variable
@@ -62,6 +63,7 @@ __all__ = [
     "jvp",
     "map",
     "memory_stats",
+    "name",
     "nn",
     "optim",
     "random",
@@ -99,6 +101,7 @@ _LAZY = {
     "checkpoint": "jitflow.gradients",
     "map": "jitflow.frontend.control.explicit",
     "memory_stats": "jitflow.runtime.pool",
+    "name": "jitflow.naming",
     "restore": "jitflow.checkpoints",
     "save": "jitflow.checkpoints",
     "scan": "jitflow.frontend.control.explicit",

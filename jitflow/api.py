@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +20,7 @@ from jitflow.errors import CompilerBug, UserError, UserTypeError, UserValueError
 if TYPE_CHECKING:
     from jitflow.compiler import Compilation
     from jitflow.explanation import Explanation
+    from jitflow.naming import Part
     from jitflow.runtime.specialisation import Specialisation
 
 __all__ = ["CacheInfo", "function"]
@@ -62,6 +63,8 @@ class _Options(NamedTuple):
     static: tuple[str, ...] = ()
     fastmath: bool = False
     ordered: bool = True
+    part: Part | None = None
+    """What is wanted, if the function is a part of another one."""
 
 
 def _compiled(fn: Any, options: _Options) -> Any:
@@ -72,7 +75,7 @@ def _compiled(fn: Any, options: _Options) -> Any:
     if CONFIG.disable:
         return fn
     if getattr(type(fn), "__jitflow_compiled__", False):
-        return fn if options == _Options() else _compiled(fn.__wrapped__, options)
+        return fn if options == _Options() else _compiled(fn.__wrapped__, options._replace(part=fn._options.part))
     if not isinstance(fn, FunctionType):
         raise UserTypeError(
             f"expected a Python function to compile, got {_article(type(fn).__name__)}",
@@ -171,12 +174,15 @@ class CompiledFunction:
     def _trace(self, flat: tuple[Any, ...]) -> Compilation:
         from jitflow.compiler import Compilation
         from jitflow.frontend.function import trace
+        from jitflow.naming import extracted
 
-        options = self._options
+        options, part = self._options, self._options.part
         compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered)
         try:
             with compilation.stage("trace"):
-                compilation.traced = trace(self._wrapped, self._parameters, flat, static=options.static)
+                fetch = None if part is None else part.labels
+                traced = trace(self._wrapped, self._parameters, flat, static=options.static, fetch=fetch)
+                compilation.traced = traced if part is None else extracted(traced, part)
         except UserError as error:
             raise with_user_frames(error) from error.__cause__
         return compilation
@@ -196,6 +202,29 @@ class CompiledFunction:
         self._hits_seen.pop(id(specialisation), None)
 
     # -- what users call ---------------------------------------------------------------------------
+
+    def partial(
+        self, fetch: str | Sequence[str], feed: Mapping[str, Any] | Iterable[str] = (), *, effects: bool = False
+    ) -> Any:
+        """A compiled function of the part of this one that the values called ``fetch`` need (`jitflow.name`).
+
+        It returns these values: one for a string, a list or a tuple for a list or a tuple of names. ``feed`` names
+        values that are given in place of what computes them, of the same dtype and shape: they are keyword arguments,
+        called like the names (with ``_`` for what no identifier has), and a dict gives the values to take where a call
+        gives none. All arguments of this function may be given, and those that the part needs must be.
+
+        The part changes nothing outside, and prints nothing; with ``effects`` it does all that this function does but
+        compute its result. Names in loops and branches, or of several values, cannot be fetched or fed.
+
+        Raises ValueError for names that there are not, and TypeError where an argument is missing, both at its first
+        call.
+        """
+        from jitflow.naming import part_of
+
+        if self._options.part is not None:
+            raise UserValueError("a part of a part", mend="ask the function itself for the smaller part")
+        fn, part = part_of(self._wrapped, fetch, feed, effects)
+        return _compiled(fn, self._options._replace(part=part))
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compile for these arguments (arrays, numbers or `Spec`), without running."""

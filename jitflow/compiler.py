@@ -95,7 +95,7 @@ def differentiated(compilation: Compilation) -> Function:
 
     traced = with_layouts(compilation.traced)
     with compilation.stage("differentiate"):
-        return run_passes(traced, ("differentiate",), observe=_observer())
+        return run_passes(traced, ("unmark", "differentiate"), observe=_observer())
 
 
 def optimize(compilation: Compilation) -> Function:

@@ -10,9 +10,7 @@ which points where the function grows (as in TensorFlow and PyTorch; JAX gives t
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import FunctionType, MethodType
 from typing import Any
 
 __all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "jvp", "stop_gradient",
@@ -218,6 +216,7 @@ def _transformed(fun: Function, transform: Function) -> Function:
     """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced."""
     from jitflow.api import function
     from jitflow.frontend.trace import active_trace
+    from jitflow.signatures import with_signature
 
     options: dict[str, Any] = {}
     if getattr(type(fun), "__jitflow_compiled__", False):
@@ -227,7 +226,7 @@ def _transformed(fun: Function, transform: Function) -> Function:
         fun = fun.__wrapped__  # type: ignore[attr-defined]
     if active_trace() is not None:
         return lambda *args, **kwargs: transform(fun, args, kwargs)
-    return function(_with_parameters_of(fun, transform), **options)  # type: ignore[no-any-return]
+    return function(with_signature(fun, transform), **options)  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=256)
@@ -236,49 +235,6 @@ def _compiled(fun: Function, transform: Function) -> Function:
     from jitflow.api import function
 
     return function(lambda first, *rest: transform(fun, first, *rest))  # type: ignore[no-any-return]
-
-
-def _anything(*args: Any, **kwargs: Any) -> None:
-    """Has the parameters that a transformed function of NumPy's has."""
-
-
-def _with_parameters_of(fun: Function, transform: Function) -> Function:
-    """``transform(fun, args, kwargs)`` as a function with the parameters of ``fun``, which calls bind natively."""
-    defaults: dict[str, Any] = {}
-    parameters: list[str] = []
-    positional: list[str] = []
-    named: list[str] = []
-    kinds = inspect.Parameter
-    described = (
-        fun if isinstance(fun, FunctionType | MethodType | functools.partial) else _anything
-    )  # ufuncs take no None for a default
-    for parameter in inspect.signature(described).parameters.values():
-        text = parameter.name
-        if parameter.default is not kinds.empty:
-            defaults[f"default_{parameter.name}"] = parameter.default
-            text += f"=default_{parameter.name}"
-        if parameter.kind is kinds.KEYWORD_ONLY:
-            if not any(one.startswith("*") for one in parameters):
-                parameters.append("*")
-            named.append(f"{parameter.name!r}: {parameter.name}")
-        elif parameter.kind is kinds.VAR_POSITIONAL:
-            text = f"*{text}"
-            positional.append(text)
-        elif parameter.kind is kinds.VAR_KEYWORD:
-            text = f"**{text}"
-            named.append(text)
-        else:
-            positional.append(text.split("=")[0])
-        parameters.append(text)
-    body = f"transform(fun, ({''.join(f'{one}, ' for one in positional)}), {{{', '.join(named)}}})"
-    source = f"def outer(transform, fun):\n    def transformed({', '.join(parameters)}):\n        return {body}\n"
-    # With the module of ``fun`` it is read as the user's own: another transformation of it finds ``fun`` in its cell.
-    names = {"__name__": getattr(fun, "__module__", None) or __name__, **defaults}
-    exec(source + "    return transformed\n", names)
-    transformed: Function = names["outer"](transform, fun)
-    for name in ("__name__", "__qualname__", "__doc__"):
-        setattr(transformed, name, getattr(fun, name, None) or getattr(transformed, name))
-    return transformed
 
 
 def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value: bool) -> Function:

@@ -14,6 +14,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.absent import NotGiven
 from jitflow.frontend.control.branch import outside_type
 from jitflow.frontend.control.explicit import map as map_items
 from jitflow.frontend.control.kinds import converted, kind_of
@@ -105,11 +106,12 @@ class Traced:
 
 def trace_function(
     fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], split: Callable[[Any], tuple[Any, Any]],
-    variables: Sequence[Any] = (),
+    variables: Sequence[Any] = (), *, once: bool = True,
 ) -> Traced:  # fmt: skip
     """Trace ``fn`` with what is chosen of its arguments as inputs of its own.
 
-    ``split`` gives what of its result is differentiated, and the rest.
+    ``split`` gives what of its result is differentiated, and the rest; ``once`` says that the function is traced only
+    this once.
     """
     trace = current_trace()
     inputs = chosen.inputs()
@@ -117,23 +119,24 @@ def trace_function(
     # From now on the variables are memory, and the region reads them from there: what was read before is a constant.
     memory = [trace.storage.place(_variable(variable)._value) for variable in variables]
     yielded: list[Value] = []
-    with trace.region() as scope:
-        try:
+    try:
+        with trace.region() as scope:
+            scope.once = once
             found = split(fn(*chosen.with_items([*map(_own, parameters)]), **kwargs))
-        except EndOfPath:
-            _inline(scope, parameters, inputs)
-            raise
-        result = flatten(found)
-        outputs = len(flatten(found[0]).items)
-        positions: list[int | None] = []
-        for number, item in enumerate(result.items):
-            if kind_of(item) is None:
-                if number < outputs:
-                    raise located(_no_number(item))
-                positions.append(None)
-                continue
-            positions.append(len(yielded))
-            yielded.append(tracers.lift(item))
+            result = flatten(found)
+            outputs = len(flatten(found[0]).items)
+            positions: list[int | None] = []
+            for number, item in enumerate(result.items):
+                if kind_of(item) is None:
+                    if number < outputs:
+                        raise located(_no_number(item))
+                    positions.append(None)
+                    continue
+                positions.append(len(yielded))
+                yielded.append(tracers.lift(item))
+    except (EndOfPath, NotGiven):
+        _inline(scope, parameters, inputs)
+        raise
     region = scope.close(parameters, yielded)
     return Traced(region, chosen, tuple(inputs), result, tuple(positions), outputs, tuple(memory))
 
@@ -257,7 +260,7 @@ def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents
 def custom(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """What ``fn`` computes, whose gradient is what the second of the pair that it returns says."""
     trace, chosen = current_trace(), traced_floats(args)
-    traced = trace_function(fn, chosen, kwargs, _value_and_rule)
+    traced = trace_function(fn, chosen, kwargs, _value_and_rule, once=False)
     types = [outside_type(result.type) for result in traced.region.yielded]
     cotangents = [Value(result.type) for result in traced.region.yielded]
     parameters = [Value(operand.type, operand.name) for operand in traced.inputs]
@@ -302,7 +305,7 @@ def _from_rule(arrived: Sequence[Any], place: tuple[int, int], parameter: Value)
 
 def recomputed(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """What ``fn`` computes, of which a reverse sweep keeps nothing but the arguments."""
-    traced = trace_function(fn, traced_floats(args), kwargs, alone)
+    traced = trace_function(fn, traced_floats(args), kwargs, alone, once=False)
     types = [outside_type(result.type) for result in traced.region.yielded]
     found = current_trace().add("recompute", *traced.inputs, types=types, regions=(traced.region,))
     return _result(traced, [*map(_made, found)])[0]

@@ -23,6 +23,7 @@ from jitflow.errors import (
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal, jitflow_path
+from jitflow.frontend.naming import Part
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
 from jitflow.frontend.storage import Overlap, Restart, Site
@@ -68,11 +69,13 @@ class TracedFunction:
 
 
 def trace(
-    function: FunctionType, names: Sequence[str], arguments: Sequence[Any], *, static: Collection[str] = ()
-) -> TracedFunction:
+    function: FunctionType, names: Sequence[str], arguments: Sequence[Any], *, static: Collection[str] = (),
+    fetch: Sequence[str] | None = None,
+) -> TracedFunction:  # fmt: skip
     """Trace ``function`` at the flat ``arguments``: one for each of its parameters, which are called ``names``.
 
-    ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict.
+    ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict. ``fetch``: the function is one that
+    `jitflow.naming` makes, and what is wanted are the values of these names.
 
     Raises `UserError` at the user's line for programs that cannot be compiled. What the program itself raises while it
     is traced is raised as a `UserError` of that class, or as it is where there is none for its class.
@@ -83,6 +86,7 @@ def trace(
     overlap: frozenset[int] | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), place_sites)
+        state.part = None if fetch is None else Part(tuple(fetch))
         try:
             return _recorded(state, function, tuple(names), arguments, frozenset(static), overlap)
         except Overlap as found:

@@ -15,6 +15,7 @@ module of the pure set                a view that replaces functions that must k
 other module, object, class           a proxy that records attribute reads; identity or type
 string, bytes, slice, range, dtype    itself; its value
 None, class, function in C            itself; identity
+argument that a part does not need    what has no value; identity
 ====================================  ===================================================================
 """
 
@@ -36,6 +37,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
+from jitflow.frontend.absent import NOT_GIVEN, Absent
 from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS, replacement
 from jitflow.frontend.callbacks import Callback
@@ -133,6 +135,9 @@ class Recorder:
             raise escaped(thing, thing._trace)
         if kind is Variable:
             return self._variable(thing, register)
+        if thing is NOT_GIVEN:
+            inputs.guard(IsObject(register, thing))
+            return Absent(path)
         if isinstance(thing, Spec) and not inputs.comes_from_argument(register):
             inputs.guard(EqualsConstant(register, thing, kind))
             return thing

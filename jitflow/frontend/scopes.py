@@ -73,6 +73,8 @@ class Scope:
     outer: Scope | None = None
     recalled: int = 0
     """How many of the trace's decisions, which hold everywhere, are known here."""
+    once: bool = False
+    """Whether the region runs once, where it stands: it is no loop and no branch."""
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
     """Ops that stand right behind the op, or at the start if it is a parameter, that made a value."""
 
@@ -82,6 +84,11 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.outer
+
+    @property
+    def is_straight(self) -> bool:
+        """Whether what is recorded here runs exactly once in each call."""
+        return all(scope.once or scope.outer is None for scope in self.around())
 
     def insert(self, value: Value, name: str, *operands: Value, results: Sequence[Value], **attributes: Any) -> None:
         """Put an op behind the one that made ``value``."""

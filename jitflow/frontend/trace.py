@@ -27,6 +27,7 @@ from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
 
 if TYPE_CHECKING:
+    from jitflow.frontend.naming import Part
     from jitflow.frontend.tracers import VariableTracer
     from jitflow.runtime.plan import Guard
     from jitflow.runtime.variable import Variable
@@ -94,6 +95,8 @@ class Trace:
         """Makes every call check something."""
         self.pin: Callable[[Any], Any] | None = None
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
+        self.part: Part | None = None
+        """The part of the program that is wanted, if it is not all of it."""
         self._unbound: dict[str, Scope] = {}
         self._locator = Locator()
         self._bottom = bottom

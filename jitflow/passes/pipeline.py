@@ -36,11 +36,13 @@ from jitflow.passes.reload import reload
 from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
 from jitflow.passes.split import split
+from jitflow.passes.unmark import has_marks, unmark
 
 __all__ = ["FUSION_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "Step", "run_passes",
            "tensor_pipeline"]  # fmt: skip
 
 PASSES: dict[str, Callable[[Function], Function]] = {
+    "unmark": unmark,
     "differentiate": differentiate,
     "agree": agree,
     "fold": fold,
@@ -81,6 +83,8 @@ FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:
     """The passes for a tensor function as it was traced."""
+    if has_marks(function):
+        return ("unmark", *tensor_pipeline(unmark(function)))
     passes = LASTING_PIPELINE if function.attributes.get("variables") else STORAGE_PIPELINE
     if any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
         return ("differentiate", *passes)

@@ -126,6 +126,7 @@ _TENSOR_BODIES = {
         yield %1
       }
       yield %0""",
+    "mark": 'mark %x {label="inputs"}\n yield %x',
     "stop_gradient": "%0: f32[n, 3] = stop_gradient %x\n yield %0",
     "print": 'print %c {message="it is {}"}\n yield',
     "send": 'send %x {key="x"}\n yield',

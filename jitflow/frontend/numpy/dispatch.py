@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
+from jitflow.frontend.absent import NotGiven
 from jitflow.frontend.numpy import (
     calling,
     creation,
@@ -92,13 +93,21 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
 """From a function of NumPy to what runs in its place on tracers. Ufuncs are in `ufuncs.LOOPS`."""
 
 
-def _located(handler: Handler) -> Handler:
-    """The handler with its user errors placed at the user's line, and Python's own words for wrong arguments."""
+def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_: False) -> Handler:
+    """The handler with its user errors placed at the user's line, and Python's own words for wrong arguments.
+
+    What is computed of an argument that is not given is not given either, unless ``writes`` says of the arguments that
+    the handler changes an array.
+    """
 
     @wraps(handler)
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             return handler(*args, **kwargs)
+        except NotGiven as error:
+            if writes(*args):
+                raise
+            return error.absent
         except UserError as error:
             raise current_trace().locate(error) from None
         except TypeError:
@@ -120,7 +129,21 @@ def _misfit(handler: Handler, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     return None
 
 
-@_located
+def _ufunc_writes(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    return method == "at" or len(inputs) > ufunc.nin or kwargs.get("out") is not None
+
+
+def _function_writes(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    if function is np.copyto or function in storing.FUNCTIONS:
+        return True
+    try:
+        given = inspect.signature(FUNCTIONS[function]).bind(*args, **kwargs).arguments
+    except TypeError:
+        return True
+    return given.get("out") is not None
+
+
+@partial(_located, writes=_ufunc_writes)
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``ufunc(...)`` or ``ufunc.method(...)`` on tracers."""
     if method == "at" and ufunc in (np.add, np.subtract):
@@ -148,7 +171,7 @@ _UFUNC_METHODS: Mapping[str, Handler] = MappingProxyType(
 )
 
 
-@_located
+@partial(_located, writes=_function_writes)
 def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """A function of NumPy on tracers."""
     if args and isinstance(args[0], selections.SelectionTracer):
@@ -173,14 +196,19 @@ OBJECTS: Mapping[Any, Any] = MappingProxyType(
 get_item = _located(indexing.get_item)
 """``array[index]``."""
 
-set_item = _located(storing.set_item)
+set_item = _located(storing.set_item, writes=lambda *_: True)
 """``array[index] = value``."""
 
-set_attribute = _located(storing.set_attribute)
+set_attribute = _located(storing.set_attribute, writes=lambda *_: True)
 """``array.name = value``."""
 
+_CHANGING = ("fill", "put", "sort", "partition")
+
 METHODS: Mapping[str, Handler] = MappingProxyType(
-    {name: _located(handler) for name, handler in methods.METHODS.items()}
+    {
+        name: _located(handler, writes=lambda *_, name=name: name in _CHANGING)
+        for name, handler in methods.METHODS.items()
+    }
 )
 """From a method of an array to ``handler(array, ...)``."""
 

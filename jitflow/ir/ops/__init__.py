@@ -17,6 +17,7 @@ from jitflow.ir.ops.host import HOST_OPS
 from jitflow.ir.ops.indexing import INDEXING_OPS
 from jitflow.ir.ops.linear import LINEAR_OPS
 from jitflow.ir.ops.loop import LOOP_OPS
+from jitflow.ir.ops.mark import MARK_OPS
 from jitflow.ir.ops.reduction import REDUCTION_OPS
 from jitflow.ir.ops.routine import ROUTINE_OPS
 from jitflow.ir.ops.shape import SHAPE_OPS
@@ -36,6 +37,7 @@ OPS: dict[str, OpDef] = {
         CONTROL_OPS,
         STATE_OPS,
         DERIVATIVE_OPS,
+        MARK_OPS,
         LOOP_OPS,
         HOST_OPS,
     )
