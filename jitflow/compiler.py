@@ -169,7 +169,7 @@ def stage_text(compilation: Compilation, stage: str) -> str:
     readers: Mapping[str, Callable[[], str]] = {
         "traced": lambda: str(with_layouts(compilation.traced)),
         "gradient": lambda: str(_without_decisions(differentiated(compilation))),
-        "optimized": lambda: str(optimize(compilation)),
+        "optimized": lambda: str(_without_decisions(optimize(compilation))),
         "fused": lambda: str(_without_decisions(fuse(compilation))),
         "kernels": lambda: str(lower(compilation)),
         "llvm": lambda: generate(compilation).text,
@@ -191,7 +191,7 @@ def with_layouts(traced: TracedFunction) -> Function:
 
 def _without_decisions(fused: Function) -> Function:
     """What `explain` shows, a line for each op, would stand on one line in front of the IR."""
-    attributes = {name: value for name, value in fused.attributes.items() if name != "decisions"}
+    attributes = {name: value for name, value in fused.attributes.items() if name not in ("decisions", "kept")}
     return replace(fused, attributes=MappingProxyType(attributes))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType, NoneType
 
 from jitflow.compiler import Compilation, stage_text
+from jitflow.frontend.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.runtime.plan import (
     ArrayLeaf,
@@ -29,7 +30,8 @@ class Explanation:
 
     ``key``: a line per input: its class. ``guards``: what else is checked at each call. ``facts``: the decisions on
     sizes that the code rests on, and where they were made. ``loops``: which of the program's loops became native loops,
-    which were unrolled, and why. ``fusions``: what became of the program's ops. ``kernels``:
+    which were unrolled, and why. ``kept``: what the reverse passes of gradients need again of each turn: kept in an
+    array or on a tape, or computed again. ``fusions``: what became of the program's ops. ``kernels``:
     the names of the kernels. ``times``: seconds of each stage.
     """
 
@@ -50,6 +52,7 @@ class Explanation:
         loops = sorted(traced.loops, key=lambda loop: (loop.location.file, loop.location.line, loop.location.column))
         self.loops = tuple(f"{loop.location}: {loop.text}" for loop in loops)
         fused = compilation.fused
+        self.kept: tuple[str, ...] = fused.attributes.get("kept", ()) if fused is not None else ()
         self.fusions = tuple(_fusion_lines(fused)) if fused is not None else ()
         host = compilation.host
         self.kernels = tuple(kernel.name for kernel in host.kernels) if host is not None else ()
@@ -67,6 +70,7 @@ class Explanation:
             "guards": self.guards or ("none",),
             "facts about sizes": self.facts or ("none: the code serves all sizes",),
             **({"loops": self.loops} if self.loops else {}),
+            **({"kept for the reverse pass": self.kept} if self.kept else {}),
             "fusion": self.fusions or ("none: there is nothing to compute",),
             "kernels": self.kernels or ("none",),
             f"compiled in {total * 1e3:.1f} ms": tuple(
@@ -89,6 +93,8 @@ def _leaf_text(leaf: ArrayLeaf | ScalarLeaf, kind: str) -> str:
 def _guard_text(guard: Guard) -> str:
     if isinstance(guard, FunctionIs):
         return "this code, these defaults and cells"
+    if isinstance(guard, IsObject) and guard.object is NOT_GIVEN:
+        return "is not given"
     if isinstance(guard, IsObject):
         return f"is {_short(guard.object)}"
     if isinstance(guard, IsSame):

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Expression
@@ -65,10 +66,16 @@ class _Differentiation:
         self.producers = {result: op for op in walk(function.region) for result in op.results}
         self.written = _ASKING if any(op.name in _ASKING for op in walk(function.region)) else DERIVATIVE_NAMES
         """The ops that are written out: those that only say how to derive something, when nobody asks any more."""
+        self.kept: list[str] = []
+        """What reverse sweeps keep, and what they compute again."""
 
     def run(self) -> Function:
         known = frozenset(name for parameter in self.function.parameters for name in named_sizes(parameter.type))
-        return replace(self.function, region=self.region(self.function.region, known, {}))
+        region = self.region(self.function.region, known, {})
+        attributes = self.function.attributes
+        if self.kept:
+            attributes = MappingProxyType({**attributes, "kept": (*attributes.get("kept", ()), *self.kept)})
+        return replace(self.function, region=region, attributes=attributes)
 
     def region(self, region: Region, known: frozenset[str], values: dict[Value, Value]) -> Region:
         """A region with what is innermost in it written out. ``known`` are the sizes that are bound around it."""
@@ -131,6 +138,7 @@ class _Differentiation:
             for cotangent, result in zip(arrived, results, strict=True)
         ]
         forward = keeping.rebuilt(region)
+        self.kept += keeping.decisions.values()
         ops = [*shadows.outside(), *forward.body, *m.builder.ops]
         return self.inlined(op, ops, (*forward.yielded, *gradients), inputs, known, values)
 

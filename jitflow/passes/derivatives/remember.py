@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
-from jitflow.ir.dims import Dim, evaluate, symbol, symbols
+from jitflow.ir.dims import Dim, evaluate, product, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
@@ -122,6 +122,8 @@ class Keeping:
         self.before: dict[Op, list[Op]] = {}
         self.after: dict[Value, list[Op]] = {}
         self._counted: dict[Op, tuple[Value, Value]] = {}
+        self.decisions: dict[Value, str] = {}
+        """What became of values that a reverse sweep needs again, a line for each, as `explain` shows it."""
         self._slots: dict[Value, _Slot] = {}
         self._sizes: dict[str, _Slot] = {}
         self._bound: dict[Op, frozenset[str]] = {}
@@ -186,6 +188,18 @@ class Keeping:
             return 8 if isinstance(kind, Index) else float("inf")
         return kind.dtype.itemsize * math.prod(evaluate(dim, self.sizes) for dim in dims_of(kind))
 
+    def decide(self, level: Level, value: Value, what: str) -> None:
+        """Note what becomes of a value of a level."""
+        kind, op = value.type, level.defined[value]
+        place = op or level.op
+        if not isinstance(kind, Tensor | Scalar) or place is None:
+            return
+        loops = any(around.turns is not None for around in level.around())
+        size = f"{product(dims_of(kind)) * kind.dtype.itemsize} bytes{' a turn' if loops else ''}"
+        words = [word for word in (value.name, op.name if op else "") if word]
+        name = " = ".join(words) or "what is carried round"
+        self.decisions.setdefault(value, f"{name} ({place.loc}): {kind}, {size}, {what}")
+
     # -- the forward side
 
     def slot(self, level: Level, value: Value, kind: Type) -> _Slot:
@@ -194,6 +208,7 @@ class Keeping:
         if slot is None:
             slot = self._slots[value] = self._make_slot(level, kind)
             self._fill(slot, value, self.behind(value))
+            self.decide(level, value, "kept on a tape" if slot.place is None else "kept in an array")
         return slot
 
     def slot_of_size(self, level: Level, name: str, source: Op | Value) -> _Slot:
@@ -340,6 +355,8 @@ class _Recalling:
             for name in sizes_of(op):
                 self.size(name)
             self.m.builder.ops.append(clone_op(_unchecked(op), self.values))
+            if "elementwise" in op.definition.traits:
+                self.keeping.decide(self.level, value, "computed again")
             return self.values[value]
         for name in _named(kind):
             self.size(name)
