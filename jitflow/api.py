@@ -241,6 +241,17 @@ class CompiledFunction:
         check_stage(stage)
         return stage_text(self._trace(_aligned(self._bind(args, kwargs))), stage)
 
+    def graph(self, *args: Any, stage: str = "optimized", format: str = "text", **kwargs: Any) -> str:
+        """The dataflow graph of the program for these arguments, with data and control edges.
+
+        Stages: ``traced gradient optimized fused``. Formats: ``text``, ``dot`` and ``svg``, which needs networkx.
+        Raises ValueError for any other, and ImportError without networkx.
+        """
+        from jitflow.compiler import GRAPH_STAGES, check_stage, stage_graph
+
+        check_stage(stage, GRAPH_STAGES)
+        return stage_graph(self._trace(_aligned(self._bind(args, kwargs))), stage, format)
+
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the code for these arguments depends on, what was fused, and where compiling spent its time."""
         from jitflow.compiler import generate

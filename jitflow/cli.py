@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jitflow.compiler import STAGES
+from jitflow.compiler import GRAPH_STAGES, STAGES
 from jitflow.errors import JitflowError, UserError
 
 if TYPE_CHECKING:
@@ -68,6 +68,36 @@ def ir(
         raise _usage_error(f"unknown stage {stage!r}, expected one of {', '.join(STAGES)}", "--stage")
     function, specs = _function_and_specs(target, arg)
     typer.echo(_compiling(lambda: function.ir(*specs, stage=stage)).rstrip())
+
+
+@app.command()
+def graph(
+    target: Target,
+    arg: Arguments = None,
+    stage: Annotated[str, typer.Option(help=f"One of {', '.join(GRAPH_STAGES)}.")] = "optimized",
+    format: Annotated[str, typer.Option(help="text, dot or svg; by default what the output file's name says.")] = "",
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
+) -> None:
+    """Draw the dataflow graph of a function, with data and control edges.
+
+    \b
+    jitflow graph model.py:step --arg f32[n,784] --arg float
+    jitflow graph model.py:step --arg f32[n,784] --arg float --stage gradient -o step.svg
+    """  # noqa: D301 - \b keeps the lines of the example
+    from jitflow.graph import FORMATS
+
+    if stage not in GRAPH_STAGES:
+        raise _usage_error(f"unknown stage {stage!r}, expected one of {', '.join(GRAPH_STAGES)}", "--stage")
+    suffix = "" if output is None else output.suffix.removeprefix(".")
+    chosen = format or (suffix if suffix in FORMATS else "text")
+    if chosen not in FORMATS:
+        raise _usage_error(f"unknown format {chosen!r}, expected one of {', '.join(FORMATS)}", "--format")
+    function, specs = _function_and_specs(target, arg)
+    text = _compiling(lambda: function.graph(*specs, stage=stage, format=chosen))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text)
 
 
 @app.command()

@@ -27,9 +27,20 @@ if TYPE_CHECKING:
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
-__all__ = ["STAGES", "Compilation", "check_stage", "compile_traced", "generate", "stage_text"]
+__all__ = [
+    "GRAPH_STAGES",
+    "STAGES",
+    "Compilation",
+    "check_stage",
+    "compile_traced",
+    "generate",
+    "stage_graph",
+    "stage_text",
+]
 
 STAGES = ("traced", "gradient", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
+GRAPH_STAGES = ("traced", "gradient", "optimized", "fused")
+"""The stages whose dataflow graph can be drawn: from there on the program is memory and machine code."""
 
 
 @dataclass
@@ -158,10 +169,24 @@ def generate(compilation: Compilation, entry: EntryCode | None = None) -> Execut
     return compilation.executable
 
 
-def check_stage(stage: str) -> None:
+def check_stage(stage: str, stages: tuple[str, ...] = STAGES) -> None:
     """Raise ValueError for a stage that there is not."""
-    if stage not in STAGES:
-        raise ValueError(f"expected a stage (one of {', '.join(STAGES)}), got {stage!r}")
+    if stage not in stages:
+        raise ValueError(f"expected a stage (one of {', '.join(stages)}), got {stage!r}")
+
+
+def stage_graph(compilation: Compilation, stage: str, format: str) -> str:
+    """The dataflow graph of the program at a stage, as text."""
+    from jitflow.graph import draw
+    from jitflow.passes.unmark import unmark
+
+    readers: Mapping[str, Callable[[], Function]] = {
+        "traced": lambda: unmark(compilation.traced.function),
+        "gradient": lambda: differentiated(compilation),
+        "optimized": lambda: optimize(compilation),
+        "fused": lambda: fuse(compilation),
+    }
+    return draw(readers[stage](), format)
 
 
 def stage_text(compilation: Compilation, stage: str) -> str:

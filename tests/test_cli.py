@@ -85,6 +85,20 @@ def test_ir_takes_a_module(program: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert result.exit_code == 0, result.output
 
 
+def test_graph_prints_and_writes(program: Path, tmp_path: Path) -> None:
+    target = ("graph", f"{program}:plain", "--arg", "f32[n]", "--arg", "float")
+    text = run(*target)
+    assert text.exit_code == 0, text.output
+    assert "← x" in text.output
+    assert run(*target, "--stage", "fused", "--format", "dot").output.startswith('digraph "plain"')
+    for suffix, start in (("svg", "<svg"), ("dot", "digraph"), ("txt", "plain: ")):
+        file = tmp_path / f"graph.{suffix}"
+        assert run(*target, "-o", file).exit_code == 0
+        assert file.read_text().startswith(start)
+    assert "unknown stage 'llvm'" in refused(*target, "--stage", "llvm")
+    assert "unknown format 'png'" in refused(*target, "--format", "png")
+
+
 def test_explain_prints_the_specialisation(program: Path) -> None:
     result = run("explain", f"{program}:plain", "--arg", "f32[n]", "--arg", "np.f32")
     assert result.exit_code == 0, result.output
@@ -161,5 +175,5 @@ def test_doctor_reports_what_it_found() -> None:
 
 
 def test_help_names_the_commands() -> None:
-    for command in ("ir", "explain", "opt", "bench", "doctor"):
+    for command in ("ir", "graph", "explain", "opt", "bench", "doctor"):
         assert command in run("--help").output

@@ -1,0 +1,23 @@
+"""From a function to its graph in one of the formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from jitflow.graph.dot import dot_text
+from jitflow.graph.model import Graph, graph_of
+from jitflow.graph.svg import svg_text
+from jitflow.graph.text import plain_text
+from jitflow.ir.core import Function
+
+__all__ = ["FORMATS", "draw"]
+
+_WRITERS: Mapping[str, Callable[[Graph], str]] = {"text": plain_text, "dot": dot_text, "svg": svg_text}
+FORMATS = tuple(_WRITERS)
+
+
+def draw(function: Function, format: str) -> str:
+    """The graph of a function as text. Raises ValueError for a format that there is not."""
+    if format not in _WRITERS:
+        raise ValueError(f"expected a format (one of {', '.join(FORMATS)}), got {format!r}")
+    return _WRITERS[format](graph_of(function))
