@@ -4,7 +4,7 @@ Each cluster is laid out for itself, inner ones first, as items with a size (Sug
 
 1. *layers*: an item lies below everything that leads to it, and inputs right above their first use;
 2. *order*: the items of a layer go where their neighbours are, swept up and down a few times; an edge across layers is
-   an item without width in each of them, so that it has room;
+   an item without width in each of them, so that it has room, also on its way into a cluster or out of one;
 3. *positions*: each item moves towards the middle of its neighbours as far as those beside it let it.
 
 networkx gives the layers of step 1 and the neighbours.
@@ -12,8 +12,9 @@ networkx gives the layers of step 1 and the neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from jitflow.errors import UserError
@@ -24,6 +25,9 @@ __all__ = ["Box", "Picture", "lay_out"]
 _GAP, _LAYER_GAP, _MARGIN, _TITLE = 18.0, 34.0, 14.0, 18.0
 _CHARACTER, _LINE = 6.6, 15.0
 _SWEEPS = 8
+
+
+Edge = tuple[Node, Node]
 
 
 @dataclass(slots=True)
@@ -38,10 +42,15 @@ class Box:
 
 @dataclass(eq=False)
 class Picture:
-    """The boxes of nodes and clusters, and what edges pass on their way."""
+    """The boxes of nodes and clusters, and the points that edges pass inside of each cluster, from above to below."""
 
     boxes: dict[Node | Cluster, Box] = field(default_factory=dict)
-    bends: dict[tuple[Node, Node], list[tuple[float, float]]] = field(default_factory=dict)
+    bends: dict[Cluster, dict[Edge, list[tuple[float, float]]]] = field(default_factory=dict)
+
+    def way(self, edge: Edge) -> list[tuple[float, float]]:
+        """The points that an edge passes between its two boxes."""
+        points = [found[edge] for found in self.bends.values() if edge in found]
+        return [point for part in sorted(points, key=lambda part: part[0][1]) for point in part]
 
 
 def lay_out(graph: Graph) -> Picture:
@@ -66,7 +75,7 @@ class MissingNetworkx(UserError, ImportError):
     """An optional package is missing."""
 
 
-def _place(cluster: Cluster, edges: Sequence[tuple[Node, Node]], picture: Picture) -> Box:
+def _place(cluster: Cluster, edges: Sequence[Edge], picture: Picture) -> Box:
     """Lay a cluster out from (0, 0), and all that is in it."""
     for item in cluster.items:
         if isinstance(item, Node):
@@ -79,8 +88,9 @@ def _place(cluster: Cluster, edges: Sequence[tuple[Node, Node]], picture: Pictur
     title = _TITLE if cluster.title else 0.0
     for item, (x, y) in levels.corners().items():
         _move(item, x + _MARGIN, y + _MARGIN + title, picture)
-    for edge, points in levels.passed().items():
-        picture.bends[edge] = [(x + _MARGIN, y + _MARGIN + title) for x, y in points]
+    picture.bends[cluster] = {
+        edge: [(x + _MARGIN, y + _MARGIN + title) for x, y in points] for edge, points in levels.passed().items()
+    }
     box = Box(0, 0, max(width, _CHARACTER * len(cluster.title)) + 2 * _MARGIN, height + 2 * _MARGIN + title)
     picture.boxes[cluster] = box
     return box
@@ -98,26 +108,28 @@ def _move(item: Node | Cluster, x: float, y: float, picture: Picture) -> None:
     if isinstance(item, Cluster):
         for inner in item.items:
             _move(inner, x, y, picture)
-        _move_bends(item, x, y, picture)
+        bends = picture.bends[item]
+        bends.update({edge: [(one + x, other + y) for one, other in points] for edge, points in bends.items()})
 
 
-def _move_bends(cluster: Cluster, x: float, y: float, picture: Picture) -> None:
-    """Move the bends of the edges that were laid out in this very cluster; inner ones moved with their own."""
-    own = {node: item for item in cluster.items for node in ([item] if isinstance(item, Node) else item.nodes())}
-    for (source, target), points in picture.bends.items():
-        if source in own and target in own and own[source] is not own[target]:
-            picture.bends[source, target] = [(one + x, other + y) for one, other in points]
+def _over_the_border(
+    edges: Iterable[Edge], owner: Mapping[Node, Node | Cluster]
+) -> Iterator[tuple[Edge, tuple[Hashable, Hashable]]]:
+    """The edges that come into a cluster, and those that leave it, with an item of it and a node that is none."""
+    for source, target in edges:
+        if (source in owner) != (target in owner):
+            yield (source, target), (owner.get(source, source), owner.get(target, target))
 
 
 class _Levels:
     """The layers of one cluster."""
 
     def __init__(
-        self, cluster: Cluster, edges: Iterable[tuple[Node, Node]], owner: Mapping[Node, Node | Cluster],
+        self, cluster: Cluster, edges: Sequence[Edge], owner: Mapping[Node, Node | Cluster],
         picture: Picture,
     ) -> None:  # fmt: skip
         self.boxes = picture.boxes
-        self.chains: dict[tuple[Node, Node], list[Hashable]] = {}
+        self.chains: dict[Edge, list[Hashable]] = {}
         links = {
             (source, target): (owner[source], owner[target])
             for source, target in edges
@@ -130,11 +142,7 @@ class _Levels:
         self.rows: list[list[Hashable]] = [[] for _ in range(1 + max(self.layer.values(), default=0))]
         for item in cluster.items:
             self.rows[self.layer[item]].append(item)
-        chains: dict[tuple[Hashable, Hashable], list[Hashable]] = {}
-        for edge, (start, end) in links.items():
-            if (start, end) not in chains:
-                chains[start, end] = self._through(start, end)
-            self.chains[edge] = chains[start, end]
+        self._split([*links.items(), *_over_the_border(edges, owner)])
         self.x: dict[Hashable, float] = {}
         self.y: list[float] = []
 
@@ -148,20 +156,28 @@ class _Levels:
                     layer[item] = min(below) - 1
         return layer
 
+    def _split(self, links: Iterable[tuple[Edge, tuple[Hashable, Hashable]]]) -> None:
+        """Split edges across layers into some between neighbours each; those of the same two items are one."""
+        chains: dict[tuple[Hashable, Hashable], list[Hashable]] = {}
+        for edge, (start, end) in links:
+            if (start, end) not in chains:
+                chains[start, end] = self._through(start, end)
+            if chains[start, end]:
+                self.chains[edge] = chains[start, end]
+
     def _through(self, start: Hashable, end: Hashable) -> list[Hashable]:
-        """Split an edge across layers into one between neighbours each."""
-        first, last = self.layer[start], self.layer[end]
-        if last - first < 2:
-            return []
+        """What stands for an edge in the layers that it crosses; what is no item lies above or below them all."""
+        first, last = self.layer.get(start, -1), self.layer.get(end, len(self.rows))
         passed: list[Hashable] = [(start, end, number) for number in range(first + 1, last)]
-        self.graph.remove_edge(start, end)
-        previous = start
+        if not passed:
+            return []
+        if self.graph.has_edge(start, end):
+            self.graph.remove_edge(start, end)
         for number, bend in zip(range(first + 1, last), passed, strict=True):
             self.layer[bend] = number
             self.rows[number].append(bend)
-            self.graph.add_edge(previous, bend)
-            previous = bend
-        self.graph.add_edge(previous, end)
+        line = [item for item in (start, *passed, end) if item in self.layer]
+        self.graph.add_edges_from(pairwise(line))
         return passed
 
     def width(self, item: Hashable) -> float:
@@ -232,7 +248,7 @@ class _Levels:
                     found[item] = self.x[item] - self.width(item) / 2, y + (tallest - self.height(item)) / 2
         return found
 
-    def passed(self) -> dict[tuple[Node, Node], list[tuple[float, float]]]:
+    def passed(self) -> dict[Edge, list[tuple[float, float]]]:
         """For each edge the points at which it crosses layers."""
         found = {}
         for edge, chain in self.chains.items():

@@ -15,7 +15,7 @@ __all__ = ["svg_text"]
 _STYLE = """
   text { font: 11px ui-monospace, Menlo, Consolas, monospace; fill: #1f2630 }
   .type { fill: #5b6573; font-size: 10px }
-  .title { fill: #5b6573; font-weight: bold }
+  .title { fill: #5b6573; font-weight: bold; paint-order: stroke; stroke: #f6f6f6; stroke-width: 3px }
   .data { fill: none; stroke: #5b6573; stroke-width: 1.2 }
   .control { fill: none; stroke: #c2571a; stroke-width: 1.2; stroke-dasharray: 4 3 }
 """
@@ -43,6 +43,7 @@ def svg_text(graph: Graph) -> str:
             *_cluster(graph.root, picture),
             *(_edge(edge, "data", picture) for edge in graph.data),
             *(_edge(edge, "control", picture) for edge in graph.control),
+            *_titles(graph.root, picture),
             *(_node(node, picture.boxes[node]) for node in graph.root.nodes()),
             *legend,
             "</svg>\n",
@@ -57,10 +58,17 @@ def _cluster(cluster: Cluster, picture: Picture, depth: int = 0) -> Iterator[str
             f'<rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" height="{box.height:.1f}" rx="10" '
             f'fill="#10243e" fill-opacity="0.04" stroke="#c9ced6"/>'
         )
-    yield f'<text class="title" x="{box.x + 12:.1f}" y="{box.y + 18:.1f}">{escape(cluster.title)}</text>'
     for item in cluster.items:
         if isinstance(item, Cluster):
             yield from _cluster(item, picture, depth + 1)
+
+
+def _titles(cluster: Cluster, picture: Picture) -> Iterator[str]:
+    box = picture.boxes[cluster]
+    yield f'<text class="title" x="{box.x + 12:.1f}" y="{box.y + 18:.1f}">{escape(cluster.title)}</text>'
+    for item in cluster.items:
+        if isinstance(item, Cluster):
+            yield from _titles(item, picture)
 
 
 def _node(node: Node, box: Box) -> str:
@@ -84,7 +92,7 @@ def _edge(edge: tuple[Node, Node], kind: str, picture: Picture) -> str:
     source, target = (picture.boxes[node] for node in edge)
     points = [
         (source.x + source.width / 2, source.y + source.height),
-        *picture.bends.get(edge, ()),
+        *picture.way(edge),
         (target.x + target.width / 2, target.y),
     ]
     path = f"M{points[0][0]:.1f} {points[0][1]:.1f}"
