@@ -323,6 +323,65 @@ def test_arguments_that_are_missing() -> None:
     assert "the argument out" in str(refused(decided.partial("twice"), X, 1))
 
 
+def test_questions_about_arguments_that_are_missing() -> None:
+    def asked(question: Callable[[Any], Any]) -> str:
+        @jitflow.function
+        def program(x, y):
+            return jitflow.name(y * 2 if question(x) else y, "y")
+
+        return str(refused(program.partial("y"), y=X))
+
+    for question in (
+        lambda x: isinstance(x, np.ndarray),
+        lambda x: hasattr(x, "shape"),
+        lambda x: type(x) is float,
+        lambda x: x.shape[0] > 2,
+        lambda x: x is not None and len(x),
+        lambda x: bool(x),
+        lambda x: np.add(x, 1, out=np.zeros(3)),
+        lambda x: np.copyto(np.zeros(3), x),
+        lambda x: np.zeros(3).fill(x),
+    ):
+        assert "the argument x, which was not given" in asked(question)
+
+
+def test_a_check_before_a_value_stays_and_one_behind_it_goes() -> None:
+    @jitflow.function
+    def checked(x):
+        y = jitflow.name(x + 1, "y")
+        if x.sum() < 0:
+            raise ValueError("below")
+        return jitflow.name(y * 2, "z")
+
+    same(checked.partial("y")(-(X[0] ** 2)), 1 - X[0] ** 2)
+    with pytest.raises(ValueError, match="below"):
+        checked.partial("z")(-(X[0] ** 2))
+
+
+def test_a_static_argument_may_be_missing() -> None:
+    @jitflow.function(static="mode")
+    def chosen(x, mode):
+        y = jitflow.name(x * 2, "y")
+        return y if mode == "plain" else -y
+
+    same(chosen.partial("y")(X), X * 2)
+    assert "the argument mode" in str(refused(chosen.partial("y", effects=True), X))
+
+
+def test_random_numbers_in_a_part_are_drawn_again() -> None:
+    rng = jitflow.random.Generator(3)
+
+    @jitflow.function
+    def draw(x):
+        return jitflow.name(rng.normal(size=3), "noise") + x
+
+    part = draw.partial("noise")
+    first = part()
+    same(part(), first)
+    same(draw(0.0), first)
+    assert not np.array_equal(part(), first)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

@@ -58,10 +58,6 @@ class Absent(Tracer):
 
     _value = _trace = shape = ndim = dtype = value
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        raise self.needed()
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)

@@ -16,6 +16,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.frontend import conversions
+from jitflow.frontend.absent import Absent
 from jitflow.frontend.control.sources import (
     traced_enumerate,
     traced_ndenumerate,
@@ -40,6 +41,8 @@ def traced_len(thing: Any) -> Any:
         if not thing.ndim:
             raise located(UserTypeError("len() of unsized object"))
         return size_of(thing.type.dims[0])
+    if type(thing) is Absent:
+        raise thing.needed()
     if isinstance(thing, Tracer):
         raise located(UserTypeError(f"object of type '{thing.__class__.__name__}' has no len()"))
     return len(thing)
@@ -95,6 +98,8 @@ def _type(*args: Any, **keywords: Any) -> Any:
     if len(args) != 1 or keywords:
         return type(*args, **keywords)
     (thing,) = args
+    if type(thing) is Absent:
+        raise thing.needed()
     if isinstance(thing, ObjectProxy) and type(thing) is ObjectProxy:
         return thing._jitflow_read("__class__")
     kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict}
@@ -107,6 +112,14 @@ def _breakpoint(*args: Any, **keywords: Any) -> None:
     from jitflow.frontend.breakpoints import breakpoint_  # needed by few
 
     breakpoint_(*args, **keywords)
+
+
+def _known(function: Callable[..., Any], *args: Any) -> Any:
+    """A question about what an object is, which nobody can answer of an argument that is not given."""
+    for thing in args[:1]:
+        if type(thing) is Absent:
+            raise thing.needed()
+    return function(*args)
 
 
 def _sorted(items: Any, **keywords: Any) -> Any:
@@ -235,6 +248,9 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
     "print": print_,
     "breakpoint": _breakpoint,
     "getattr": _getattr,
+    "hasattr": partial(_known, hasattr),
+    "callable": partial(_known, callable),
+    "isinstance": partial(_known, isinstance),
     "sorted": _sorted,
 }
 

@@ -20,6 +20,7 @@ from jitflow.errors import (
     as_user_error,
     with_user_frames,
 )
+from jitflow.frontend.absent import NOT_GIVEN
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal, jitflow_path
@@ -137,7 +138,7 @@ def _trace(
     recorded = recorder.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
-        take = recorder.constant if name in static else recorder.take
+        take = recorder.constant if name in static and argument is not NOT_GIVEN else recorder.take
         taken.append(take(argument, Argument(index), name))
     try:
         result = _call(recorded, taken)

@@ -12,7 +12,8 @@ storage of its own, which starts with what they hold, so the part sees its own w
 nobody needs are left out.
 
 A ``check`` gives no value. It stays if something that is needed follows it and it tests values or sizes that the part
-has as well: what follows may trust it (an index in range). Checks in loops are trusted inside these only.
+has as well: what follows may trust it (an index in range). Checks in loops are trusted inside these only. What a check
+takes is needed then too, so the sweep runs again until no other check stays.
 
 A name inside of a function that is differentiated is handed out of the region first.
 """
@@ -140,7 +141,7 @@ def _silenced(ops: Iterable[Op], used: set[Value]) -> Iterator[Op]:
 
 
 class _Needed:
-    """The backward sweep over the ops of a function, all of whose storage is its own."""
+    """Backward sweeps over the ops of a function, all of whose storage is its own."""
 
     def __init__(self, function: Function) -> None:
         self.region = function.region
@@ -156,52 +157,62 @@ class _Needed:
 
     def ops(self) -> list[Op]:
         """What is needed, in order."""
-        closing = self.region.ops[-1]
-        self.enter(closing)
-        kept = [closing]
+        trusted: set[Op] = set()
+        while True:
+            kept = self.sweep(trusted)
+            last = max((position for position, op in enumerate(self.region.body) if op in kept), default=0)
+            found = {
+                op for op in self.region.body[:last] if op not in kept and _only_checks(op) and self.is_trusted(op)
+            }
+            if not found:
+                return [op for op in self.region.ops if op in kept]
+            trusted |= found
+
+    def sweep(self, trusted: set[Op]) -> set[Op]:
+        """The ops that the results and some checks need."""
+        kept = {self.region.ops[-1]}
+        self.enter(self.region.ops[-1])
         for op in reversed(self.region.body):
-            if self.is_needed(op):
+            if op in trusted or self.is_needed(op):
                 self.enter(op)
-                kept.append(op)
-        return kept[::-1]
+                kept.add(op)
+        return kept
 
     def enter(self, op: Op) -> None:
         """An op is needed, and so is what it takes."""
         self.values.update(reads_of(op))
-        for inner in (op, *(inner for region in op.regions for inner in walk(region))):
+        for inner in (op, *_inside(op)):
             self.sizes.update(sizes_of(inner))
         for access in self.effects.of(op):
             if access.kind == "reads":
                 self.places |= access.places
 
     def is_needed(self, op: Op) -> bool:
-        if not self.values.isdisjoint(op.results) or any(self.binders[name] is op and name in self.sizes
-                                                         for name in bound_sizes(op)):  # fmt: skip
+        """Whether an op gives something that is needed: a value, a size, or what storage holds."""
+        if not self.values.isdisjoint(op.results):
+            return True
+        if any(self.binders[name] is op and name in self.sizes for name in bound_sizes(op)):
             return True
         written = {place for access in self.effects.of(op) if access.kind == "writes" for place in access.places}
-        if written and (ANYTHING in written | self.places or not self.places.isdisjoint(written)):
-            return True
-        return _only_checks(op) and self.is_trusted(op)
+        return bool(written) and (ANYTHING in written | self.places or not self.places.isdisjoint(written))
 
     def is_trusted(self, check: Op) -> bool:
         """Whether a check tests what the part has too."""
         seen: set[Value] = set()
-        names = {name for inner in (check, *_inside(check)) for name in sizes_of(inner)}
         frontier = [*reads_of(check)]
-        found = False
         while frontier:
             value = frontier.pop()
             maker = self.makers.get(value)
             if value in seen or (maker is not None and maker.name == "constant"):
                 continue
             seen.add(value)
-            found = True
             if value in self.values:
+                return True
+            if maker is not None and maker.name == "size" and not self.sizes.isdisjoint(sizes_of(maker)):
                 return True
             if maker is not None:
                 frontier += reads_of(maker)
-                names.update(sizes_of(maker))
-        return not (found or names) or not self.sizes.isdisjoint(names)
+        return not seen
 
 
 def _only_checks(op: Op) -> bool:
