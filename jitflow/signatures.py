@@ -48,7 +48,8 @@ def with_signature(fun: Function, transform: Function, signature: inspect.Signat
         parameters.append(text)
     body = f"transform(fun, ({''.join(f'{one}, ' for one in positional)}), {{{', '.join(named)}}})"
     source = f"def outer(transform, fun):\n    def transformed({', '.join(parameters)}):\n        return {body}\n"
-    names = {"__name__": __name__, **defaults}
+    # With the module of ``fun`` it is read as the user's own: another transformation of it finds ``fun`` in its cell.
+    names = {"__name__": getattr(fun, "__module__", None) or __name__, **defaults}
     # With a name that begins like this file, which is none of the user's, and no line of which can be shown.
     exec(compile(source + "    return transformed\n", f"{__file__}:made", "exec"), names)
     transformed: Function = names["outer"](transform, fun)
