@@ -216,6 +216,22 @@ def test_gradients_of_what_is_fed_stop_there() -> None:
     same(slope.partial("slope", feed={"square": X})(X), X)
 
 
+def test_names_inside_of_derivatives() -> None:
+    def waves(x):
+        return (jitflow.name(np.sin(x), "sines") * x).sum()
+
+    def some(x):
+        return (jitflow.name(x[np.nonzero(x > 0)[0]] * 2, "picked") ** 2).sum()
+
+    forward = jitflow.function(lambda x: jitflow.jvp(waves, (x,), (x,)))
+    second = jitflow.function(lambda x: jitflow.grad(lambda y: jitflow.grad(waves)(y).sum())(x))
+    for function in (forward, second, jitflow.grad(waves)):
+        same(function.partial("sines")(X[0]), np.sin(X[0]))
+    same(jitflow.grad(some).partial("picked")(X[0]), X[0][X[0] > 0] * 2)
+    again = jitflow.grad(jitflow.checkpoint(waves))
+    assert "computed again" in refused(again.partial("sines"), X[0]).found
+
+
 # -- checks
 
 
