@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jitflow.naming import Part
     from jitflow.runtime.specialisation import Specialisation
 
-__all__ = ["CacheInfo", "function"]
+__all__ = ["CacheInfo", "derived", "function"]
 
 _ATTEMPTS = 4
 """How often a call compiles when what it reads changes in between."""
@@ -84,6 +84,15 @@ def _compiled(fn: Any, options: _Options) -> Any:
     from jitflow.frontend.kinds import refuse_function_kind
 
     refuse_function_kind(fn)
+    return _function_type()(fn, options)
+
+
+def derived(fn: Any, like: Any = None) -> Any:
+    """Compile what has no meaning as plain Python, such as a gradient, with the options of ``like``, if it is compiled.
+
+    It is compiled even where ``JITFLOW_DISABLE`` lets everything else run as Python.
+    """
+    options = like._options if getattr(type(like), "__jitflow_compiled__", False) else _Options()
     return _function_type()(fn, options)
 
 

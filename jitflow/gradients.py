@@ -214,27 +214,24 @@ def stop_gradient(x: Any) -> Any:
 
 def _transformed(fun: Function, transform: Function) -> Function:
     """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced."""
-    from jitflow.api import function
+    from jitflow.api import derived
     from jitflow.frontend.trace import active_trace
     from jitflow.signatures import with_signature
 
-    options: dict[str, Any] = {}
+    given = fun
     if getattr(type(fun), "__jitflow_compiled__", False):
-        given = fun._options  # type: ignore[attr-defined]
-        sync = "ordered" if given.ordered else "unordered"
-        options = {"static": given.static, "fastmath": given.fastmath, "sync": sync}
         fun = fun.__wrapped__  # type: ignore[attr-defined]
     if active_trace() is not None:
         return lambda *args, **kwargs: transform(fun, args, kwargs)
-    return function(with_signature(fun, transform), **options)  # type: ignore[no-any-return]
+    return derived(with_signature(fun, transform), given)  # type: ignore[no-any-return]
 
 
 @functools.lru_cache(maxsize=256)
 def _compiled(fun: Function, transform: Function) -> Function:
     """``transform(fun, first, rest)`` as a compiled function, the same one at the next call."""
-    from jitflow.api import function
+    from jitflow.api import derived
 
-    return function(lambda first, *rest: transform(fun, first, *rest))  # type: ignore[no-any-return]
+    return derived(lambda first, *rest: transform(fun, first, *rest))  # type: ignore[no-any-return]
 
 
 def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value: bool) -> Function:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -213,3 +216,19 @@ def test_loops_in_segments(turns: int) -> None:
     )
     np.testing.assert_allclose(again[0], kept[0], rtol=1e-14)
     np.testing.assert_allclose(again[1], kept[1], rtol=1e-13)
+
+
+def test_gradients_where_everything_else_runs_as_python() -> None:
+    program = """
+import numpy as np, jitflow
+
+@jitflow.function
+def step(x):
+    value, gradient = jitflow.value_and_grad(lambda y: (y * y).sum())(x)
+    return value, gradient
+
+print(type(step).__name__, *step(np.arange(3.0)))
+"""
+    environment = {**os.environ, "JITFLOW_DISABLE": "1"}
+    found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert found.stdout == "function 5.0 [0. 2. 4.]\n"
