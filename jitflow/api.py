@@ -155,17 +155,19 @@ class CompiledFunction:
     def _compile_and_call(self, flat: tuple[Any, ...]) -> Any:
         from jitflow.runtime.specialisation import NOT_MATCHED
 
-        missed = False
-        for _ in range(_ATTEMPTS + 1):
+        compiled = 0
+        while True:
             known = self._specialisations
             result = self._call_linked(flat)  # not inside of the lock: it may wait for variables
             if result is not NOT_MATCHED:
                 return result
+            if compiled == _ATTEMPTS:
+                break
             with self._lock:  # one compilation at a time: who waited may find what the other one made
                 if self._specialisations is known:
                     self._compile(flat)
-                    self._missed_calls += not missed
-                    missed = True
+                    self._missed_calls += not compiled
+                    compiled += 1
         raise CompilerBug(f"the code that was compiled for a call of {self.__name__} does not match it")
 
     def _compile(self, flat: tuple[Any, ...]) -> None:

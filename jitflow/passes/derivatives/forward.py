@@ -271,6 +271,7 @@ _STORAGE: dict[str, Callable[[Forward, Op], None]] = {
     "pop": Forward.pop,
     "check": Forward.nothing,
     "print": Forward.nothing,
+    "mark": Forward.nothing,
 }
 
 _REGIONS: dict[str, Callable[[Forward, Op], None]] = {

@@ -239,6 +239,7 @@ _STORAGE: dict[str, Callable[[Sweep, Op], None]] = {
     "pop": Sweep.pop,
     "check": Sweep.nothing,
     "print": Sweep.nothing,
+    "mark": Sweep.nothing,
 }
 
 
