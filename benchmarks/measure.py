@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Mapping
@@ -45,6 +46,16 @@ class Measurement:
     def counts(self) -> bool:
         """Whether the peer ran and gave NumPy's result."""
         return bool(self.samples) and not self.error
+
+    def record(self) -> dict[str, Any]:
+        """What is stored of it: JSON, which has no nan."""
+        return {
+            "seconds": self.seconds if self.samples else None,
+            "least_seconds": min(self.samples, default=None),
+            "first_call_seconds": None if math.isnan(self.first_call) else self.first_call,
+            "samples": len(self.samples),
+            "error": self.error,
+        }
 
 
 class Closeness(Protocol):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.util
 import json as json_format
-import math
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -182,20 +181,10 @@ def as_record(lines: list[Line]) -> dict[str, Any]:
                 "name": line.name,
                 "against_numpy": line.ratio("numpy"),
                 "against_numba": line.ratio("numba"),
-                "peers": {peer: _record(measurement) for peer, measurement in line.measurements.items()},
+                "peers": {peer: measurement.record() for peer, measurement in line.measurements.items()},
             }
             for line in lines
         ],
-    }
-
-
-def _record(measurement: Measurement) -> dict[str, Any]:
-    return {
-        "seconds": measurement.seconds if measurement.samples else None,
-        "least_seconds": min(measurement.samples, default=None),
-        "first_call_seconds": None if math.isnan(measurement.first_call) else measurement.first_call,
-        "samples": len(measurement.samples),
-        "error": measurement.error,
     }
 
 

@@ -155,16 +155,7 @@ def _row_record(row: Row) -> dict[str, Any]:
         "copy_seconds": row.copy_seconds,
         "against_best_peer": row.ratio(),
         "share_of_copy_bandwidth": row.share_of_copy(),
-        "peers": {
-            name: {
-                "seconds": measurement.seconds if measurement.samples else None,
-                "least_seconds": min(measurement.samples, default=None),
-                "first_call_seconds": None if math.isnan(measurement.first_call) else measurement.first_call,
-                "samples": len(measurement.samples),
-                "error": measurement.error,
-            }
-            for name, measurement in row.measurements.items()
-        },
+        "peers": {name: measurement.record() for name, measurement in row.measurements.items()},
     }
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import json as json_format
-import math
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -169,7 +168,7 @@ def as_record(lines: list[Line], sweeps: list[SweepLine]) -> dict[str, Any]:
                 "description": CASES[line.name].description,
                 "threads": "all" if line.all_threads else 1,
                 "against_best_peer": line.ratio(),
-                "peers": {peer: _record(measurement) for peer, measurement in line.measurements.items()},
+                "peers": {peer: measurement.record() for peer, measurement in line.measurements.items()},
             }
             for line in lines
         ],
@@ -183,16 +182,6 @@ def as_record(lines: list[Line], sweeps: list[SweepLine]) -> dict[str, Any]:
             }
             for sweep in sweeps
         ],
-    }
-
-
-def _record(measurement: Measurement) -> dict[str, Any]:
-    return {
-        "seconds": measurement.seconds if measurement.samples else None,
-        "least_seconds": min(measurement.samples, default=None),
-        "first_call_seconds": None if math.isnan(measurement.first_call) else measurement.first_call,
-        "samples": len(measurement.samples),
-        "error": measurement.error,
     }
 
 

@@ -170,7 +170,7 @@ def reverse(traced: Traced, cotangents: Sequence[Value]) -> tuple[Any, list[Any]
         "vjp", *traced.inputs, *cotangents, *traced.variables, types=[*types, *gradients], regions=(traced.region,),
         inputs=len(traced.inputs), outputs=traced.outputs, variables=len(traced.variables),
     )  # fmt: skip
-    made = [*map(_made, found)]
+    made = [*map(_own, found)]
     results, arrived = made[: len(types)], made[len(types) :]
     return _result(traced, results), arrived[: len(traced.inputs)], arrived[len(traced.inputs) :]
 
@@ -187,7 +187,7 @@ def forward(traced: Traced, tangents: Sequence[Value]) -> tuple[Any, Any]:
         "jvp", *traced.inputs, *tangents, types=[*types, *types[: traced.outputs]], regions=(traced.region,),
         inputs=len(traced.inputs), outputs=traced.outputs,
     )  # fmt: skip
-    made = [_made(value) for value in found]
+    made = [*map(_own, found)]
     change, _ = traced.result.rebuild([*made[len(types) :], *traced.result.items[traced.outputs :]])
     return _result(traced, made), change
 
@@ -272,7 +272,7 @@ def custom(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         yielded = [_from_rule(arrived, place, own) for place, own in zip(chosen.places, parameters, strict=True)]
     backward = scope.close([*parameters, *cotangents], yielded)
     found = trace.add("custom_vjp", *traced.inputs, types=types, regions=(traced.region, backward))
-    return _result(traced, [*map(_made, found)])[0]
+    return _result(traced, [*map(_own, found)])[0]
 
 
 def _value_and_rule(result: Any) -> tuple[Any, Any]:
@@ -308,7 +308,7 @@ def recomputed(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
     traced = trace_function(fn, traced_floats(args), kwargs, alone, once=False)
     types = [outside_type(result.type) for result in traced.region.yielded]
     found = current_trace().add("recompute", *traced.inputs, types=types, regions=(traced.region,))
-    return _result(traced, [*map(_made, found)])[0]
+    return _result(traced, [*map(_own, found)])[0]
 
 
 def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[Any]:
@@ -353,7 +353,7 @@ def stop(thing: Any) -> Any:
 def _stopped(item: Any) -> Any:
     if not isinstance(item, tracers.Tracer):
         return item
-    return _made(current_trace().make("stop_gradient", tracers.lift(item)))
+    return _own(current_trace().make("stop_gradient", tracers.lift(item)))
 
 
 def _result(traced: Traced, made: Sequence[Any]) -> Any:
@@ -418,13 +418,10 @@ def _own_containers(thing: Any) -> Any:
 
 
 def _own(parameter: Value) -> Any:
+    """The program's object for a parameter of a region, or a result, which nothing else shows."""
     storage = current_trace().storage
     storage.made_here(parameter)
     return tracers.wrap(parameter) if isinstance(parameter.type, Scalar) else tracers.wrap(parameter, owned=True)
-
-
-def _made(value: Value) -> Any:
-    return _own(value)
 
 
 def _inline(scope: Scope, parameters: Sequence[Value], inputs: Sequence[Value]) -> None:

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
 from jitflow.ir.types import Scalar
+from jitflow.passes.turns import with_turns
 
 __all__ = ["chain"]
 
@@ -30,19 +31,7 @@ def chain(function: Function) -> Function:
         return function
     if not any(op.name in _EXTREMES for op in walk(function.region)):
         return function
-    return replace(function, region=_region(function.region))
-
-
-def _region(region: Region) -> Region:
-    ops: list[Op] = []
-    for op in region.ops:
-        if op.regions:
-            regions = tuple(map(_region, op.regions))
-            if op.name in ("for", "while"):
-                regions = (*regions[:-1], _turn(regions[-1], carried=len(op.results)))
-            op = replace(op, regions=regions)
-        ops.append(op)
-    return Region(region.parameters, tuple(ops))
+    return replace(function, region=with_turns(function.region, _turn))
 
 
 def _turn(region: Region, carried: int) -> Region:

@@ -16,12 +16,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of
 
-__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_of"]
+__all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_inside", "sizes_of"]
 
 Order = Mapping[Op, Sequence[Op]]
 """For each op the earlier ops of its region that it must follow."""
@@ -213,6 +213,16 @@ def bound_sizes(op: Op) -> Iterator[str]:
     elif op.definition.infer is None and "sized" not in op.definition.traits:
         for result in op.results:
             yield from named_sizes(result.type)
+
+
+def sizes_inside(region: Region) -> Iterator[str]:
+    """The sizes that a region and those inside it bind, if nothing around it has bound them."""
+    for parameter in region.parameters:
+        yield from named_sizes(parameter.type)
+    for op in region.ops:
+        yield from bound_sizes(op)
+        for inner in op.regions:
+            yield from sizes_inside(inner)
 
 
 def named_sizes(kind: Type) -> Iterator[str]:

@@ -22,6 +22,7 @@ from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.types import Scalar
 from jitflow.passes.order import bound_sizes
+from jitflow.passes.turns import with_turns
 
 __all__ = ["record"]
 
@@ -31,19 +32,7 @@ def record(function: Function) -> Function:
     names = {op.name for op in walk(function.region)}
     if "select" not in names or names.isdisjoint(("for", "while")):
         return function
-    return replace(function, region=_region(function.region))
-
-
-def _region(region: Region) -> Region:
-    ops: list[Op] = []
-    for op in region.ops:
-        if op.regions:
-            regions = tuple(map(_region, op.regions))
-            if op.name in ("for", "while"):
-                regions = (*regions[:-1], _turn(regions[-1], len(op.results)))
-            op = replace(op, regions=regions)
-        ops.append(op)
-    return Region(region.parameters, tuple(ops))
+    return replace(function, region=with_turns(function.region, _turn))
 
 
 def _turn(region: Region, count: int) -> Region:

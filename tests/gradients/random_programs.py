@@ -18,7 +18,7 @@ from tests.truth.run import define
 from tests.truth.whole.kinds import Array
 from tests.truth.whole.programs import program_of
 
-__all__ = ["PassedOver", "Wrong", "check_gradient"]
+__all__ = ["PassedOver", "Wrong", "check_gradient", "run_seeds"]
 
 
 class PassedOver(Exception):
@@ -27,6 +27,21 @@ class PassedOver(Exception):
 
 class Wrong(AssertionError):
     """The gradient is not that of the program."""
+
+
+def run_seeds(check: Callable[[int], None], seeds: range) -> None:
+    """Check the programs of many seeds, and report all whose gradient is wrong."""
+    problems, checked = [], 0
+    for seed in seeds:
+        try:
+            check(seed)
+            checked += 1
+        except PassedOver:
+            continue
+        except Exception as problem:
+            problems.append(f"seed {seed}: {type(problem).__name__}: {problem}")
+    assert not problems, "\n\n".join([f"{len(problems)} of {len(seeds)} programs", *problems[:3]])
+    assert checked >= len(seeds) // 5
 
 
 def check_gradient(seed: int, length: int = 3) -> None:

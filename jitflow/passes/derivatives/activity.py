@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Region, Value, walk
-from jitflow.ir.effects import ANYTHING, Effects
-from jitflow.ir.types import Place, Tape, Variable
+from jitflow.ir.effects import Effects
+from jitflow.ir.types import Place, Tape
 from jitflow.passes.derivatives.notation import is_differentiable
 from jitflow.passes.derivatives.partials import is_constant
 
-__all__ = ["Activity", "is_storage"]
+__all__ = ["Activity"]
 
 Edge = tuple[Value, Value]
 
@@ -58,10 +58,6 @@ class Activity:
                 yield from _flow(op)
             elif not _is_place(op):
                 yield from _through(op)
-
-    def unknown(self, place: Value) -> bool:
-        """Whether nobody knows what a place shows."""
-        return ANYTHING in self.roots(place)
 
 
 def _refuse_bits(region: Region, varied: set[Value], useful: set[Value]) -> None:
@@ -124,8 +120,3 @@ def _reached(sources: Sequence[Value], edges: Sequence[Edge]) -> set[Value]:
                 found.add(target)
                 frontier.append(target)
     return found
-
-
-def is_storage(value: Value) -> bool:
-    """Whether a value is a variable or a place."""
-    return isinstance(value.type, Variable | Place)

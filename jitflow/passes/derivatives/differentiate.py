@@ -32,7 +32,7 @@ from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.reverse import Reversal, Sweep, zeros_where_none
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.sink import sink_loads
-from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
+from jitflow.passes.order import bound_sizes, named_sizes, sizes_inside, sizes_of
 from jitflow.passes.promote import promote
 from jitflow.passes.simplify import simplify
 
@@ -54,15 +54,7 @@ class _Differentiation:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.effects = Effects(function)
-        self.taken = {name for op in walk(function.region) for name in (*sizes_of(op), *bound_sizes(op))}
-        self.taken.update(
-            name
-            for op in walk(function.region)
-            for region in op.regions
-            for parameter in region.parameters
-            for name in named_sizes(parameter.type)
-        )
-        self.taken.update(name for parameter in function.parameters for name in named_sizes(parameter.type))
+        self.taken = {name for op in walk(function.region) for name in sizes_of(op)} | {*sizes_inside(function.region)}
         self.producers = {result: op for op in walk(function.region) for result in op.results}
         self.written = _ASKING if any(op.name in _ASKING for op in walk(function.region)) else DERIVATIVE_NAMES
         """The ops that are written out: those that only say how to derive something, when nobody asks any more."""
@@ -175,7 +167,7 @@ class _Differentiation:
     def plain(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:
         """Outside of every derivative, a function with a rule of its own is that function."""
         first = op.regions[0]
-        region = _Differentiation.region(self, first, known, values)
+        region = self.region(first, known, values)
         return self.inlined(op, region.body, region.yielded, op.operands, known, values)
 
     def stop_gradient(self, op: Op, known: frozenset[str], values: dict[Value, Value]) -> list[Op]:

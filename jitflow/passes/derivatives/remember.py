@@ -30,7 +30,7 @@ from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
 from jitflow.passes.derivatives.mincut import minimum_cut
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.shadows import Shadows
-from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
+from jitflow.passes.order import bound_sizes, named_sizes, sizes_inside, sizes_of
 
 __all__ = ["Keeping", "Level", "Turns"]
 
@@ -163,7 +163,7 @@ class Keeping:
         for operand in operands:
             recalling.value(operand)
         for op in _all(ops):
-            for name in (*sizes_of(op), *(name for result in op.results for name in _named(result.type))):
+            for name in sizes_of(op):
                 recalling.size(name)
         return recalling.m.builder.ops, recalling.values, recalling.sizes
 
@@ -239,16 +239,8 @@ class Keeping:
         """The sizes that are bound in the regions of an op of a level."""
         known = self._bound.get(op)
         if known is None:
-            inner = [inner for region in op.regions for inner in walk(region)]
-            names = {name for each in inner for name in bound_sizes(each)}
-            names.update(
-                name
-                for each in (op, *inner)
-                for region in each.regions
-                for parameter in region.parameters
-                for name in _named(parameter.type)
-            )
-            known = self._bound[op] = frozenset(names - (outer.known if outer is not None else frozenset()))
+            names = frozenset(name for region in op.regions for name in sizes_inside(region))
+            known = self._bound[op] = names - (outer.known if outer is not None else frozenset())
         return known
 
     def _fill(self, slot: _Slot, value: Value, m: Notation) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from jitflow.ir.core import Op, Region, Value, clone_op, walk
+from jitflow.ir.core import Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, symbol
-from jitflow.passes.order import bound_sizes, named_sizes
+from jitflow.passes.order import sizes_inside
 
 __all__ = ["renewed"]
 
@@ -24,15 +24,8 @@ def renewed(
     ``fresh`` names a size after another, ``known`` are those from outside of the region; ``captured`` says what stands
     for values from outside.
     """
-    inside = [name for op in walk(region) if "binds" in op.attributes for name in bound_sizes(op)]
-    inside += [
-        name
-        for op in walk(region)
-        for inner in op.regions
-        for parameter in inner.parameters
-        for name in named_sizes(parameter.type)
-    ]
-    sizes: dict[str, Dim] = {name: symbol(fresh(name)) for name in dict.fromkeys(inside) if name not in known}
+    inside = dict.fromkeys(sizes_inside(region))
+    sizes: dict[str, Dim] = {name: symbol(fresh(name)) for name in inside if name not in known}
     values = {**(captured or {}), **dict(zip(region.parameters, operands, strict=True))}
     ops = tuple(_renamed(clone_op(op, values, sizes), sizes) for op in region.body)
     return ops, tuple(values.get(value, value) for value in region.yielded)

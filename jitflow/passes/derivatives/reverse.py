@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
-from jitflow.ir.core import Builder, Op, Region, Value
+from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.types import Tape, Type, Variable, dims_of
 from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.factors import scaled
@@ -248,7 +248,7 @@ def active_outside(sweep: Sweep, op: Op) -> tuple[list[Value], list[Value]]:
     inside = {value for region in op.regions for value in _defined(region)}
     arrays: dict[Value, None] = {}
     numbers: dict[Value, None] = {}
-    for used in (operand for region in op.regions for operand in _used(region)):
+    for used in (operand for region in op.regions for each in walk(region) for operand in each.operands):
         storage = isinstance(used.type, Variable | Tape)
         roots: Iterable[Value] = (used,)
         if not storage and not is_differentiable(used.type):
@@ -267,13 +267,6 @@ def _defined(region: Region) -> Iterable[Value]:
         yield from op.results
         for inner in op.regions:
             yield from _defined(inner)
-
-
-def _used(region: Region) -> Iterable[Value]:
-    for op in region.ops:
-        yield from op.operands
-        for inner in op.regions:
-            yield from _used(inner)
 
 
 def zeros_where_none(m: Notation, value: Value | None, kind: Type) -> Value:

@@ -8,24 +8,11 @@ import numpy as np
 import pytest
 
 import jitflow
+from tests.gradients.programs import newton, recurrence
 from tests.passes.derivatives.numerical import close
 
 RANDOM = np.random.default_rng(0)
 WEIGHTS = RANDOM.random((4, 4))
-
-
-def newton(a: Any) -> Any:
-    x = a
-    while abs(x * x - a) > 1e-12:
-        x = 0.5 * (x + a / x)
-    return x
-
-
-def scalars(x: Any) -> Any:
-    s = 0.0
-    for i in range(x.shape[0]):
-        s = np.sin(s) + x[i] * 2.0
-    return s
 
 
 def heat(u: Any) -> Any:
@@ -124,7 +111,7 @@ def early_stop(x: Any) -> Any:
 VECTOR = RANDOM.normal(size=5)
 PROGRAMS: dict[str, tuple[Any, ...]] = {
     "newton": (newton, 2.7),
-    "scalars": (scalars, VECTOR),
+    "recurrence": (recurrence, VECTOR),
     "heat": (heat, VECTOR),
     "swap": (swap, VECTOR),
     "recurrent": (recurrent, RANDOM.random((5, 4)), RANDOM.random(4)),
