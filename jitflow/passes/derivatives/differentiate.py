@@ -29,7 +29,7 @@ from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.forward import Forward
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.remember import Keeping, Level
-from jitflow.passes.derivatives.reverse import Reversal, Sweep, zeros_where_none
+from jitflow.passes.derivatives.reverse import CHOOSING, Reversal, Sweep, zeros_where_none
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.sink import sink_loads
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_inside, sizes_of
@@ -111,7 +111,8 @@ class _Differentiation:
         shadows = Shadows(region, activity, self.producers)
         hints = dict(self.function.attributes.get("hints", ()))
         keeping = Keeping(self.effects, _written(region, self.effects), shadows, hints)
-        sweep = Sweep(Reversal(activity, keeping, shadows, self.producers, self.fresh), outer)
+        doubtful = any(op.name in CHOOSING for op in walk(region))
+        sweep = Sweep(Reversal(activity, keeping, shadows, self.producers, self.fresh, doubtful), outer)
         m = sweep.m
         m.builder.loc = op.loc
         for variable in filter(sweep.is_active, memory):

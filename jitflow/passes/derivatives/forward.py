@@ -43,7 +43,7 @@ class Forward:
         self.masked: set[Value] = set()
         """Tangents that are zero where an arm was not taken."""
         self.doubtful = False
-        """Whether there may be such tangents, so that what regions hand on may be one."""
+        """Whether there may be such tangents, so that what regions and storage hand on may be one."""
         self.before = Notation(Builder(), fresh)
         """Writes what stands before the region: the twins of storage from outside."""
         self.m = Notation(Builder(), fresh)
@@ -153,7 +153,7 @@ class Forward:
     def load(self, op: Op) -> None:
         (place,) = op.operands
         if self.is_active(place) and self.is_active(op.result):
-            self.enter(op.result, self.m("load", self.twin(place)))
+            self.enter(op.result, self.m("load", self.twin(place)), self.doubtful)
 
     def store(self, op: Op) -> None:
         place, value = op.operands
@@ -183,7 +183,7 @@ class Forward:
         (tape,) = op.operands
         if self.is_active(tape):  # what was pushed has to go, wanted or not
             (tangent,) = self.m.add("pop", self.twins[tape], types=[plain(op.result.type)])
-            self.enter(op.result, tangent)
+            self.enter(op.result, tangent, self.doubtful)
 
     def nothing(self, op: Op) -> None:
         """An op that has no results with a tangent."""

@@ -10,7 +10,8 @@ from it, and views of the variable are the same views of the shadow.
     %y = load %p        ->     store %p', load %p' + cotangent of %y
 
 ``where`` never leaks: what comes from the arm not taken is a zero, and behind one a product is a zero where the
-cotangent is, though its factor be infinite (`factors.scaled`). Where a root has its infinite slope, what does not move
+cotangent is, though its factor be infinite (`factors.scaled`). What comes out of storage or a region may have met such
+a choice on its way, so it counts as behind one if there is any. Where a root has its infinite slope, what does not move
 has none: the gradient of a norm at 0 is 0, as that of ``absolute`` is.
 """
 
@@ -55,6 +56,8 @@ class Reversal:
     shadows: Shadows
     producers: dict[Value, Op]
     fresh: Callable[[str], str]
+    doubtful: bool
+    """Whether there are ops that choose, so that what comes out of storage and regions may be ``masked``."""
     masked: set[Value] = field(default_factory=set)
     """Cotangents that are zero where an arm was not taken."""
     unbounded: set[Value] = field(default_factory=set)
@@ -119,8 +122,15 @@ class Sweep:
     def cotangent(self, value: Value) -> Value | None:
         """What has arrived at a value, None if nothing has."""
         if value in self.accumulators:
-            return self.m("load", self.accumulators[value])
+            return self.read(self.accumulators[value])
         return self.cotangents.get(value)
+
+    def read(self, shadow: Value) -> Value:
+        """What an accumulator or a part of it holds."""
+        found = self.m("load", shadow)
+        if self.reversal.doubtful:
+            self.reversal.masked.add(found)
+        return found
 
     def contribute(
         self, value: Value, arriving: Value | Part | None, masked: bool = False, unbounded: bool = False
@@ -131,6 +141,7 @@ class Sweep:
         if isinstance(arriving, Part):
             arriving.add_to(self.m, self.accumulate(value))
             return
+        masked = masked or arriving in self.reversal.masked
         arriving = self.m.fitted(arriving, value.type)
         accumulator = self.accumulator(value)
         if accumulator is not None:
@@ -193,7 +204,7 @@ class Sweep:
         if not self.is_active(place):
             return
         shadow = self.shadow(place)
-        cotangent = self.m("load", shadow) if self.is_active(value) else None
+        cotangent = self.read(shadow) if self.is_active(value) else None
         self.m.add("store", shadow, self.m.number(0, dtype_of(shadow)))
         self.contribute(value, cotangent)
 
@@ -206,18 +217,18 @@ class Sweep:
         if op.attributes.get("combine") != "add":
             zero = self.m.number(0, dtype_of(shadow))
             self.m.add("scatter", shadow, *indices, zero, axis=op.attributes["axis"], combine="set")
-        self.contribute(value, arriving)
+        self.contribute(value, arriving, self.reversal.doubtful)
 
     def variable(self, op: Op) -> None:
         shadow = self.accumulator(op.result)
         if shadow is not None and self.is_active(op.operands[0]):
-            self.contribute(op.operands[0], self.m("load", shadow))
+            self.contribute(op.operands[0], self.read(shadow))
 
     def push(self, op: Op) -> None:
         tape, value = op.operands
         if self.is_active(tape):
             (cotangent,) = self.m.add("pop", self.accumulate(tape), types=[plain(value.type)])
-            self.contribute(value, cotangent)
+            self.contribute(value, cotangent, self.reversal.doubtful)
 
     def pop(self, op: Op) -> None:
         (tape,) = op.operands

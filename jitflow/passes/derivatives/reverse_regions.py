@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.ir.core import Op, Region, Value, clone_op, walk
+from jitflow.ir.core import Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, maximum, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import is_removable
@@ -26,7 +26,7 @@ from jitflow.ir.types import Index, Scalar, Tensor, Type, Variable, map_dims
 from jitflow.passes.derivatives.notation import dtype_of, plain
 from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.renew import renewed
-from jitflow.passes.derivatives.reverse import CHOOSING, Sweep, active_outside, zeros_where_none
+from jitflow.passes.derivatives.reverse import Sweep, active_outside, zeros_where_none
 from jitflow.passes.derivatives.shadows import handed_on, sources
 from jitflow.passes.derivatives.stacking import Stacking
 from jitflow.passes.order import reads_of
@@ -50,7 +50,7 @@ def _branch(sweep: Sweep, op: Op) -> None:
         regions.append(_closed(inner, (), yielded, {}))
     found = m.add("if", condition, types=[_number(value) for value in numbers], regions=tuple(regions))
     for value, cotangent in zip(numbers, found, strict=True):
-        sweep.contribute(value, cotangent)
+        sweep.contribute(value, cotangent, sweep.reversal.doubtful)
 
 
 def _for(sweep: Sweep, op: Op) -> None:
@@ -113,9 +113,9 @@ def _loop(
     given = {number: Value(op.results[number].type) for number in places}
     for number, source in zip(places, sources(op, places), strict=True):
         inner.accumulators[parameters[source]] = given[number]
-    masked = any(inside.name in CHOOSING for inside in walk(body)) or not sweep.reversal.masked.isdisjoint(starts)
+    doubtful = sweep.reversal.doubtful
     for number, cotangent in zip(carried, taken, strict=True):
-        inner.contribute(body.yielded[number], cotangent, masked)
+        inner.contribute(body.yielded[number], cotangent, doubtful)
     inner.run(body)
     own = [parameters[number] for number in carried]
     yielded = [
@@ -141,6 +141,8 @@ def _loop(
     stacking.behind()
     for value, total in zip(numbers, found[len(carried) :], strict=False):
         sweep.cotangents[value] = total
+    if doubtful:
+        sweep.reversal.masked.update(found)
     for number, cotangent in zip(carried, found, strict=False):
         sweep.contribute(initial[number], cotangent)
 
