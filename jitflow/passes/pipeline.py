@@ -35,6 +35,7 @@ from jitflow.passes.record import record
 from jitflow.passes.reload import reload
 from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
+from jitflow.passes.sparsify import sparsify
 from jitflow.passes.split import split
 from jitflow.passes.unmark import has_marks, unmark
 
@@ -44,6 +45,7 @@ __all__ = ["FUSION_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", 
 PASSES: dict[str, Callable[[Function], Function]] = {
     "unmark": unmark,
     "differentiate": differentiate,
+    "sparsify": sparsify,
     "agree": agree,
     "fold": fold,
     "simplify": simplify,
@@ -69,6 +71,7 @@ TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
 _VALUES = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split")
+_SPARSE = ("sparsify", "dce")
 _ELEMENTS = ("forward", "chain", "record")
 
 STORAGE_PIPELINE = (*_VALUES, *_ELEMENTS)
@@ -87,7 +90,7 @@ def tensor_pipeline(function: Function) -> tuple[str, ...]:
         return ("unmark", *tensor_pipeline(unmark(function)))
     passes = LASTING_PIPELINE if function.attributes.get("variables") else STORAGE_PIPELINE
     if any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
-        return ("differentiate", *passes)
+        return ("differentiate", *_VALUES, *_SPARSE, *passes[len(_VALUES) :])
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
         op.regions or op.name == "variable" for op in function.region.ops
     )

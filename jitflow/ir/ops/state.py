@@ -54,6 +54,8 @@ def _infer_scatter(operands: Sequence[Type], attributes: Attributes) -> tuple[Ty
     value = operands[-1]
     if not isinstance(value, Tensor | Scalar) or value.dtype != place.dtype:
         raise TypeRuleError(f"scatter: expected values of dtype {place.dtype.name}, got {value}")
+    if attributes.get("mode") == "clip" and not any(map(dims_of, operands[1:-1])):
+        raise TypeRuleError("scatter: expected an array of positions to clip, got numbers")
     return ()
 
 
@@ -79,7 +81,13 @@ def _store(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
 
 def _scatter(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     place, *indices, values = operands
-    index = (slice(None),) * attributes["axis"] + tuple(indices)
+    axis = attributes["axis"]
+    if attributes.get("mode") == "clip":
+        sizes = place.shape[axis : axis + len(indices)]
+        if 0 in sizes:  # no position can be brought into range: there is nothing to write
+            return ()
+        indices = [np.clip(index, 0, size - 1) for index, size in zip(indices, sizes, strict=True)]
+    index = (slice(None),) * axis + tuple(indices)
     if attributes.get("combine") == "add":
         with np.errstate(all="ignore"):
             np.add.at(place, index, values)
@@ -116,8 +124,10 @@ STATE_OPS = [
           (_WRITES,)),
     OpDef(
         "scatter", "stores values at integer positions on the axes from ``axis`` on; ``combine``: ``set`` (the last of "
-        "equal positions wins) or ``add``", "tensor", None, _infer_scatter, _scatter,
-        (_READS, _WRITES, Effect("check")), frozenset(), ("axis", "combine"),
+        "equal positions wins) or ``add``; ``mode``: ``raise`` (IndexError out of range) or ``clip``. ``gradient``: it "
+        "adds to a gradient, which is nothing where nothing is added", "tensor", None, _infer_scatter, _scatter,
+        lambda attributes: (_READS, _WRITES, *([] if attributes.get("mode") == "clip" else [Effect("check")])),
+        frozenset(), ("axis", "combine", "mode", "gradient"),
     ),
     OpDef("tape", "an empty tape", "any", 0, _infer_tape, lambda *_: [], (Effect("allocates"),), frozenset(),
           ("dtype",)),

@@ -28,7 +28,7 @@ def gather(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arrivi
 
     def add_to(m: Notation, place: Value) -> None:
         within = [_within(m, index, m.size(size), mode) for index, size in zip(indices, sizes, strict=True)]
-        m.add("scatter", place, *within, cotangent, axis=axis, combine="add")
+        m.add("scatter", place, *within, cotangent, axis=axis, combine="add", gradient=True)
 
     return (Part(add_to), *(None for _ in indices))
 

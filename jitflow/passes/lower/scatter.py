@@ -1,8 +1,8 @@
 """``scatter``: writes at positions that the program computes, one after the other.
 
 The host program does it element by element, in the order of the positions, so that the last of equal positions wins
-and sums accumulate. All positions are checked before anything is written, as NumPy does it. Loops like these, which
-launch nothing, become kernels like the user's own (`outline.py`).
+and sums accumulate. All positions are checked before anything is written, as NumPy does it, unless the op brings them
+into range. Loops like these, which launch nothing, become kernels like the user's own (`outline.py`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Place, Variable, dims_of
 from jitflow.passes.lower.numbers import checked_position
@@ -36,6 +36,7 @@ class _Scatter:
         self.kind = kind
         self.axis: int = op.attributes["axis"]
         self.adds = op.attributes.get("combine") == "add"
+        self.clips = op.attributes.get("mode") == "clip"
         self.shape: tuple[Dim, ...] = next((dims_of(i.type) for i in self.indices if dims_of(i.type)), ())
 
     def lower(self) -> None:
@@ -43,6 +44,8 @@ class _Scatter:
         numbers: dict[Value, Value] = {}
         for number, index in enumerate(self.indices, axis):
             size = self.kind.dims[number]
+            if self.clips:
+                continue
             if dims_of(index.type):
                 self.loops(self.shape, lambda at, i=index, n=number, s=size: self.position(i, at, n, s))  # type: ignore[misc]
             else:
@@ -57,7 +60,11 @@ class _Scatter:
             ]
             self.write((*first, *positions, *last), at)
 
-        self.loops((*before, *self.shape, *after), write)
+        shape = self.shape
+        if self.clips:  # nothing can be brought into range where there is nothing
+            room = product(self.kind.dims[axis : axis + len(self.indices)])
+            shape = (minimum(shape[0], shape[0] * room), *shape[1:])
+        self.loops((*before, *shape, *after), write)
 
     # Loops
 
@@ -96,10 +103,14 @@ class _Scatter:
         return checked_position(self.host, self.element(index, at), axis, size)
 
     def wrapped(self, index: Value, at: Sequence[Value], axis: int) -> Value:
-        """A position that was checked before."""
+        """A position that was checked before, or is brought into range."""
         build = self.host.builder.make
         position = build("to_index", self.element(index, at))
         length = self.host.dim(self.kind.dims[axis])
+        if self.clips:
+            return build(
+                "maximum", build("minimum", position, self.host.dim(self.kind.dims[axis] - 1)), self.host.dim(0)
+            )
         return build("select", build("less", position, self.host.dim(0)), build("add", position, length), position)
 
     def write(self, place: Sequence[Value], at: Sequence[Value]) -> None:
