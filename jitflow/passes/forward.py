@@ -187,7 +187,7 @@ class _Forwarding:
                         found.append(access)
                 elif inner.name not in ("check", "load") and any(e.kind != "check" for e in inner.own_effects):
                     return None
-            if op.name == "cast" and isinstance(op.operands[0].type, Tensor):
+            if op.name == "cast" and isinstance(op.operands[0].type, Tensor) and not op.operands[0].type.dims:
                 spot = self.spots.of(op.operands[0])
                 if isinstance(spot.root.type, Variable | Place) and spot.load in position:
                     found.append(_Access(position[spot.load], spot, op))

@@ -154,6 +154,30 @@ def counts_before_it_binds(u):
     return u
 
 
+def compares_rows_of_a_matrix_that_may_not_fit(u, a, k):
+    for _ in u:
+        u[...] = a[1] >= k
+
+
+def scales_what_is_small_in_each_turn(u, a):
+    for i in range(0, len(u), 2):
+        a[a[::-1] <= i] -= i
+
+
+def fills_a_view_that_another_path_leaves_unbound(u, k):
+    turns = 0
+    while turns < 3:
+        turns += 1
+        if k < turns:
+            u[0] = k
+        else:
+            p = u[turns : k + 3]
+            p[np.array([0, -1])] = turns
+        for _ in u:
+            t = p  # noqa: F841
+    return u.sum()
+
+
 def _array(start: int = 0) -> Any:
     return np.arange(start, start + 6, dtype=np.float64)
 
@@ -169,6 +193,12 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (steps_back_to_a_bound, [(_array(), k) for k in (3, -3, 9, 0)]),
     (reads_what_a_path_left_unbound, [(_array(), k) for k in (1, 6, 4)]),
     (returns_what_one_path_leaves, [(_array(), k) for k in (4, 1)]),
+    (
+        compares_rows_of_a_matrix_that_may_not_fit,
+        [(_array(), np.arange(2 * m, dtype=np.int32).reshape(2, m), 3) for m in (6, 5)],
+    ),
+    (scales_what_is_small_in_each_turn, [(_array(), np.arange(8, dtype=np.int32).reshape(4, 2))]),
+    (fills_a_view_that_another_path_leaves_unbound, [(_array(), k) for k in (3, 1, 0)]),
     *(
         (program, [(_array(start), n) for n in (0, 1, 2, 3, 5) for start in (0, 3)])
         for program in (

@@ -21,7 +21,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
 from jitflow.ir.types import Scalar, Tensor
 
-__all__ = ["Kind", "converted", "join", "kind_of", "placeholder", "renamed"]
+__all__ = ["Kind", "closed", "converted", "join", "kind_of", "placeholder", "renamed"]
 
 Kind = Scalar | Tensor
 _WEAK_ORDER = (BOOL, I64, F64, C128)
@@ -119,8 +119,12 @@ def placeholder(trace: Trace, kind: Kind) -> Value:
     number = trace.make("constant", value=_EXAMPLES[_own(kind.dtype)], type=Scalar(kind.dtype))
     if isinstance(kind, Scalar):
         return as_weak(number, kind.dtype) if kind.weak else number
-    known = tuple(0 if trace.is_open(dim) else dim for dim in kind.dims)
-    return values.fill(number, known)
+    return values.fill(number, closed(trace, kind))
+
+
+def closed(trace: Trace, kind: Tensor) -> tuple[Dim, ...]:
+    """The sizes of a placeholder: 0 for those that are bound where the local is bound, and nowhere else."""
+    return tuple(0 if trace.is_open(dim) else dim for dim in kind.dims)
 
 
 def _own(dtype: DType) -> DType:

@@ -21,7 +21,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.kinds import Kind, converted, join, kind_of, placeholder, renamed
+from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
 from jitflow.frontend.objects import array_fields
 from jitflow.frontend.scopes import Scope
@@ -261,8 +261,9 @@ class Slot:
                     )
                 )
         value = None if thing is UNBOUND else converted(thing, self.kind)
-        visible = value is None or all(map(trace.is_visible_in(way.home), values.dims(value)))
-        kind = self.kind if value is None else Tensor(self.kind.dtype, values.dims(value))
+        dims = closed(trace, self.kind) if value is None else values.dims(value)
+        visible = all(map(trace.is_visible_in(way.home), dims))
+        kind = Tensor(self.kind.dtype, dims)
         with trace.region(way.home if way.reused and visible else scope):
             memory = storage.memory(kind)
         if value is not None:

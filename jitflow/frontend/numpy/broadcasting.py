@@ -22,10 +22,13 @@ from jitflow.ir.dims import Dim, evaluate, minimum, product, substitute, symbol,
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index
 
-__all__ = ["align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
-           "repeats", "require_equal", "require_equal_sizes", "shape_text", "total_size"]  # fmt: skip
+__all__ = ["DOES_NOT_FIT", "align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
+           "repeats", "require_equal", "require_equal_sizes", "shape_text", "total_size",
+           "with_shapes"]  # fmt: skip
 
 Dims = tuple[Dim, ...]
+DOES_NOT_FIT = "could not broadcast input array from shape {shape} into shape {shape}"
+"""What is stored has another shape than what it is stored to."""
 _MEET = "operands could not be broadcast together with shapes {shapes} "
 
 
@@ -85,7 +88,7 @@ def require_equal(
     Afterwards the trace knows that they are equal, and says ``left`` for ``right``.
     """
     if current_trace().known(left, "==", right) is False:
-        raise USER_ERRORS[error](message.replace("{shapes}", " ".join(shape_text(shape) for shape in shapes)))
+        raise USER_ERRORS[error](with_shapes(message, shapes))
     require_equal_sizes(left, right, *message_shapes(message, shapes), error)
 
 
@@ -104,7 +107,10 @@ def require_equal_sizes(
 
 
 def message_shapes(message: str, shapes: Sequence[Dims]) -> tuple[str, list[Value]]:
-    """``message`` with a placeholder for each run-time size, and those sizes: what a ``check`` formats."""
+    """``message`` with a placeholder for each run-time size, and those sizes: what a ``check`` formats.
+
+    ``{shapes}`` stands for all shapes, ``{shape}`` for one after the other.
+    """
     sizes: list[Value] = []
 
     def place(dim: Dim) -> str:
@@ -114,7 +120,18 @@ def message_shapes(message: str, shapes: Sequence[Dims]) -> tuple[str, list[Valu
         return "{}"
 
     texts = [_tuple_text([place(dim) for dim in shape]) for shape in shapes]
-    return message.replace("{shapes}", " ".join(texts)), sizes
+    return _filled(message, texts), sizes
+
+
+def with_shapes(message: str, shapes: Sequence[Dims]) -> str:
+    """``message`` with the shapes as they are at the first call."""
+    return _filled(message, [shape_text(shape) for shape in shapes])
+
+
+def _filled(message: str, texts: Sequence[str]) -> str:
+    for text in texts:
+        message = message.replace("{shape}", text, 1)
+    return message.replace("{shapes}", " ".join(texts))
 
 
 def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exception]) -> Dim:

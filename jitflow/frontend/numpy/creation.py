@@ -82,15 +82,12 @@ def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -
     source = values.dims(filler)
     while len(source) > len(dims) and broadcasting.is_one(source[0]):
         source = source[1:]
-    message = (
-        f"could not broadcast input array from shape {broadcasting.shape_text(source)} "
-        f"into shape {broadcasting.shape_text(dims)}"
-    )
+    message, shapes = broadcasting.DOES_NOT_FIT, (source, dims)
     if len(source) > len(dims):
-        raise UserValueError(message)
+        raise UserValueError(broadcasting.with_shapes(message, shapes))
     for dim, wanted in zip(source[::-1], dims[::-1], strict=False):
         if dim != wanted and not broadcasting.repeats(dim, wanted):
-            broadcasting.require_equal(wanted, dim, message)
+            broadcasting.require_equal(wanted, dim, message, shapes)
     filler = values.reshape(values.cast(filler, dtype), source, assumed=True)
     return new(broadcasting.broadcast_to(filler, dims))
 

@@ -200,10 +200,7 @@ def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
     """A mask broadcasts to the array that is reduced, never the other way round."""
     if len(mask) > len(source):
         raise UserValueError("input operand has more dimensions than allowed by the axis remapping")
-    differs = (
-        "operands could not be broadcast together with remapped shapes [original->remapped]: "
-        f"{broadcasting.shape_text(source)} {broadcasting.shape_text(mask)} "
-    )
+    differs = "operands could not be broadcast together with remapped shapes [original->remapped]: {shapes} "
     lines = list(zip(source[::-1], mask[::-1], strict=False))
     widened = [
         axis for axis, (dim, own) in enumerate(lines)
@@ -219,7 +216,7 @@ def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
         )
     for dim, own in lines:
         if own != dim and not broadcasting.repeats(own, dim):
-            broadcasting.require_equal(dim, own, differs)
+            broadcasting.require_equal(dim, own, differs, (source, mask))
 
 
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:

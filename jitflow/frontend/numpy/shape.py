@@ -273,11 +273,11 @@ def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:
         raise UserValueError("input operand has more dimensions than allowed by the axis remapping")
     message = (
         "operands could not be broadcast together with remapped shapes [original->remapped]: "
-        f"{broadcasting.shape_text(source)}  and requested shape {broadcasting.shape_text(target)}"
+        "{shape}  and requested shape {shape}"
     )
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
         if dim != wanted and not broadcasting.repeats(dim, wanted):
-            broadcasting.require_equal(dim, wanted, message)
+            broadcasting.require_equal(dim, wanted, message, (source, target))
     return broadcasting.broadcast_to(value, target)
 
 

@@ -69,17 +69,14 @@ def _fitting(given: Operand, view: Value) -> Value:
         return value
     while len(source) > len(target) and source[0] == 1:  # NumPy drops leading axes of size 1
         value, source = values.reshape(value, source[1:]), source[1:]
-    message = (
-        f"could not broadcast input array from shape {broadcasting.shape_text(source)} "
-        f"into shape {broadcasting.shape_text(target)}"
-    )
+    message, shapes = broadcasting.DOES_NOT_FIT, (source, target)
     if len(source) > len(target):
-        raise UserValueError(message)
+        raise UserValueError(broadcasting.with_shapes(message, shapes))
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
         if dim != wanted and not broadcasting.repeats(dim, wanted):
             if isinstance(wanted, int) and wanted == 1:
-                raise UserValueError(message)
-            broadcasting.require_equal(wanted, dim, message)
+                raise UserValueError(broadcasting.with_shapes(message, shapes))
+            broadcasting.require_equal(wanted, dim, message, shapes)
     return broadcasting.broadcast_to(value, target)
 
 
@@ -144,17 +141,15 @@ def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Operand
 
 def _spread(value: Value, target: tuple[Any, ...]) -> Value:
     source = values.dims(value)
-    message = (
-        f"shape mismatch: value array of shape {broadcasting.shape_text(source)} could not be broadcast to "
-        f"indexing result of shape {broadcasting.shape_text(target)}"
-    )
+    shapes = (source, target)
+    message = "shape mismatch: value array of shape {shape} could not be broadcast to indexing result of shape {shape}"
     while len(source) > len(target) and source[0] == 1:
         value, source = values.reshape(value, source[1:]), source[1:]
     if len(source) > len(target):
-        raise UserValueError(message)
+        raise UserValueError(broadcasting.with_shapes(message, shapes))
     for dim, wanted in zip(source[::-1], target[::-1], strict=False):
         if dim != wanted and not broadcasting.repeats(dim, wanted):
-            broadcasting.require_equal(wanted, dim, message)
+            broadcasting.require_equal(wanted, dim, message, shapes)
     return broadcasting.broadcast_to(value, target)
 
 

@@ -67,7 +67,8 @@ class Writer(Statements):
         name = f"helper{len(self.helpers)}"
         self.inside_helper = True
         self._function(name, kinds, 3, (result,))
-        self.helpers.append((name, kinds, result))
+        if not self.lines[-2].endswith("return None"):
+            self.helpers.append((name, kinds, result))
 
     def _function(self, name: str, parameters: dict[str, Kind], length: int, results: tuple[Kind, ...]) -> None:
         self.names, self.positions, self.results, self.kept = dict(parameters), {}, results, set()
