@@ -19,7 +19,7 @@ FLOAT_BINARY = (
     "add subtract multiply divide floor_divide remainder fmod maximum minimum fmax fmin nextafter copysign "
     "less less_equal greater greater_equal equal not_equal"
 ).split()
-FLOAT_UNARY = "negative absolute sign floor ceil trunc rint sqrt isnan isinf isfinite signbit spacing".split()
+FLOAT_UNARY = "negative absolute sign floor ceil trunc rint sqrt isnan isinf isfinite signbit spacing flush".split()
 
 
 def reference(name: str, *operands: Any) -> Any:

@@ -21,8 +21,8 @@ NAMES = {
     **dict.fromkeys(INTEGERS, (
         "floor_divide remainder fmod power left_shift right_shift gcd lcm bitwise_count sign absolute maximum".split()
     )),
-    **dict.fromkeys(FLOATS, "floor_divide remainder fmod sign hypot nextafter spacing".split()),
-    **dict.fromkeys(HALVES, "add divide floor_divide sqrt sign nextafter spacing less".split()),
+    **dict.fromkeys(FLOATS, "floor_divide remainder fmod sign hypot nextafter spacing flush".split()),
+    **dict.fromkeys(HALVES, "add divide floor_divide sqrt sign nextafter spacing flush less".split()),
     "bool": "less less_equal maximum bitwise_xor bitwise_not".split(),
 }  # fmt: skip
 CASES = [(name, dtype) for dtype, names in NAMES.items() for name in names]

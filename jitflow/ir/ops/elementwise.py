@@ -181,6 +181,7 @@ _ROWS: list[tuple[str, int, str, str, Callable[..., Any], str]] = [
     ("copysign", 2, "f", "same", np.copysign, "|a| with the sign of b"),
     ("nextafter", 2, "f", "same", np.nextafter, "the next float after a towards b"),
     ("spacing", 1, "f", "same", np.spacing, "distance to the next float away from zero"),
+    ("flush", 1, "f", "same", lambda a: _flush(a), "a, or 0 where |a| is below the smallest normal number"),
     # complex numbers
     ("real", 1, "c", "real", np.real, "real part"),
     ("imag", 1, "c", "real", np.imag, "imaginary part"),
@@ -212,6 +213,12 @@ def _fma_of_f64(a: float, b: float, c: float) -> float:
         return float(exact)
     except OverflowError:
         return math.inf if exact > 0 else -math.inf
+
+
+def _flush(a: Any) -> Any:
+    dtype = np.asarray(a).dtype
+    smallest = np.finfo(dtype if dtype.kind == "f" else np.float32).smallest_normal  # of bf16 it is that of f32
+    return np.where(np.abs(a) < smallest, np.zeros_like(a), a)[()]
 
 
 def _special(name: str, a: Any) -> Any:

@@ -186,6 +186,7 @@ PARTIALS: dict[str, Partials] = {
     "fmod": _remainder,
     "negative": _constant(-1),
     "copy": _constant(1),
+    "flush": _constant(1),
     "power": _power,
     "sqrt": _of_result(lambda m, y: Over(m("multiply", 2, y))),
     "cbrt": _of_result(lambda m, y: Over(m("multiply", 3, m("multiply", y, y)))),

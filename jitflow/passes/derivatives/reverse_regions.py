@@ -1,14 +1,16 @@
 """The reverse of branches and loops.
 
 The reverse of a branch is a branch on the same condition. The reverse of a loop runs as many turns, the last first, and
-carries the cotangents of what the loop carries. Numbers from outside that are used inside get their cotangents as
-results (of a branch) or as something else that is carried (round a loop); arrays from outside have accumulators.
+carries the cotangents of what the loop carries, with zeros for denormal numbers. Numbers from outside that are used
+inside get their cotangents as results (of a branch) or as something else that is carried (round a loop); arrays from
+outside have accumulators.
 
     %r: f64 = for 0, n, 1, %x (%i, %s: f64) {        %x': f64 = for 0, n, 1, %r' (%k, %s': f64) {
       %1: f64 = sin %s                                 %s: f64 = ...  (kept in turn n - 1 - k)
       yield %1                               ->        %2: f64 = cos %s
     }                                                  %3: f64 = multiply %s', %2
-                                                       yield %3
+                                                       %4: f64 = flush %3
+                                                       yield %4
                                                      }
 """
 
@@ -20,10 +22,10 @@ from dataclasses import replace
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, maximum, symbol, symbols
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import F32, F64, I64
 from jitflow.ir.effects import is_removable
-from jitflow.ir.types import Index, Scalar, Tensor, Type, Variable, map_dims
-from jitflow.passes.derivatives.notation import dtype_of, plain
+from jitflow.ir.types import Index, Scalar, Tensor, Type, Variable, dims_of, map_dims
+from jitflow.passes.derivatives.notation import Notation, dtype_of, plain
 from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.renew import renewed
 from jitflow.passes.derivatives.reverse import Sweep, active_outside, zeros_where_none
@@ -119,7 +121,7 @@ def _loop(
     inner.run(body)
     own = [parameters[number] for number in carried]
     yielded = [
-        *(zeros_where_none(inner.m, inner.cotangent(value), plain(value.type)) for value in own),
+        *(_flushed(inner.m, zeros_where_none(inner.m, inner.cotangent(value), plain(value.type))) for value in own),
         *(zeros_where_none(inner.m, inner.cotangents.get(value), _number(value)) for value in numbers),
         *(inner.accumulators[parameters[number]] for number in places),
     ]
@@ -145,6 +147,19 @@ def _loop(
         sweep.reversal.masked.update(found)
     for number, cotangent in zip(carried, found, strict=False):
         sweep.contribute(initial[number], cotangent)
+
+
+def _flushed(m: Notation, cotangent: Value) -> Value:
+    """What a turn hands on: where a loop contracts, it gets smaller every turn, and denormal numbers are slow.
+
+    An array is left alone if that took a sweep of its own, as behind a product.
+    """
+    if dtype_of(cotangent) not in (F32, F64):
+        return cotangent
+    source = next((op for op in reversed(m.builder.ops) if cotangent in op.results), None)
+    if dims_of(cotangent.type) and (source is None or "elementwise" not in source.definition.traits):
+        return cotangent
+    return m("flush", cotangent)
 
 
 def _closed(sweep: Sweep, parameters: Sequence[Value], yielded: Sequence[Value], sizes: dict[str, Dim]) -> Region:

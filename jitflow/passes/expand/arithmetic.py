@@ -50,7 +50,12 @@ _INTEGER: dict[str, Callable[..., Number]] = {
 ARITHMETIC: dict[str, dict[str, Callable[..., Number]]] = {
     "signed": _INTEGER,
     "unsigned": _INTEGER,
-    "half": {"nextafter": floats.nextafter, "spacing": floats.half_spacing, "sign": floats.half_sign},
+    "half": {
+        "nextafter": floats.nextafter,
+        "spacing": floats.half_spacing,
+        "sign": floats.half_sign,
+        "flush": floats.flush,
+    },
     INDEX: {"floor_divide": integers.integer_floor_divide, "remainder": integers.integer_remainder},
     "float": {
         "floor_divide": floats.float_floor_divide,
@@ -60,6 +65,7 @@ ARITHMETIC: dict[str, dict[str, Callable[..., Number]]] = {
         "hypot": floats.hypot,
         "nextafter": floats.nextafter,
         "spacing": floats.spacing,
+        "flush": floats.flush,
     },
     "bool": {
         "less": bool_less,

@@ -139,6 +139,13 @@ def half_spacing(x: Number) -> Number:
     return f16_spacing(x) if x.dtype == "f16" else spacing(x)
 
 
+def flush(x: Number) -> Number:
+    """Zero for numbers below the smallest normal one, with which processors calculate a hundred times as slowly."""
+    wide = _wide(x)
+    smallest = 2.0**-14 if x.dtype == "f16" else FORMATS[wide.dtype].smallest_normal
+    return select(abs(wide) < smallest, x.constant(0.0), x)
+
+
 def _bits(x: Number) -> Number:
     return x.bitcast(f"i{width_of(x)}")
 
