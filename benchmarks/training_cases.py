@@ -1,4 +1,4 @@
-"""What is trained: the paper's classifier and an LSTM, with their data, first weights, and NumPy's answers.
+"""What is trained: the paper's classifier, an LSTM, a table of embeddings; data, first weights, NumPy's answers.
 
 The oracle has its derivatives written out by hand, so that it owes nothing to any of those who are compared.
 """
@@ -11,21 +11,24 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BATCHES", "CASES", "EPSILON", "LEARNING_RATE", "STEPS", "Case"]
+__all__ = ["BATCHES", "CASES", "COLUMNS", "EPSILON", "LEARNING_RATE", "ROWS", "STEPS", "Case"]
 
 BATCHES = (32, 128, 1024)
 LEARNING_RATE = 0.01
 FIRST_SUM = 0.1
 EPSILON = 1e-10
 STEPS = 5
-"""So many steps of the classifier are compared before the clock starts."""
+"""So many steps of the classifier and of the table are compared before the clock starts."""
+
+ROWS, COLUMNS = 1_000_000, 64
+"""The size of the table, of which a step reads and writes a few rows."""
 
 Arrays = list[np.ndarray]
 
 
 @dataclass(frozen=True)
 class Case:
-    """One training step: of the ``classifier`` with Adagrad, or an ``lstm`` forward and backward."""
+    """One training step: the ``classifier`` with Adagrad, an ``lstm`` there and back, an ``embedding`` with SGD."""
 
     name: str
     model: str
@@ -33,27 +36,35 @@ class Case:
     description: str
 
     def answers(self) -> list[Any]:
-        """What NumPy finds: the losses of the classifier's first steps, or the LSTM's loss and gradients."""
-        return _classifier(self) if self.model == "classifier" else _lstm(self)
+        """What NumPy finds: the losses of the first steps, or the LSTM's loss and gradients."""
+        return {"classifier": _classifier, "lstm": _lstm, "embedding": _embedding}[self.model](self)
 
     @cached_property
     def inputs(self) -> np.ndarray:
-        """Pictures ``(batch, 784)``, or sequences ``(steps, batch, 128)``."""
+        """Pictures ``(batch, 784)``, sequences ``(steps, batch, 128)``, or ids ``(batch,)``, of which two are equal."""
+        if self.model == "embedding":
+            ids = _random(0).integers(0, ROWS, self.batch)
+            ids[-1] = ids[0]
+            return ids
         shape = (self.batch, 784) if self.model == "classifier" else (64, self.batch, 128)
         return _random(0).standard_normal(shape, np.float32)
 
     @cached_property
     def targets(self) -> np.ndarray:
-        """Labels ``(batch,)``, or what the last state should be, ``(batch, 128)``."""
+        """Labels ``(batch,)``, what the last state should be, ``(batch, 128)``, or products, ``(batch,)``."""
+        if self.model == "embedding":
+            return _random(1).standard_normal(self.batch, np.float32)
         if self.model == "classifier":
             return _random(1).integers(0, 10, self.batch).astype(np.int32)
         return _random(1).standard_normal((self.batch, 128), np.float32)
 
     def first_weights(self) -> Arrays:
-        """Weights and biases of two layers, or the weights of inputs, of states, and the biases of an LSTM."""
-        shapes = (
-            [(784, 100), (100,), (100, 10), (10,)] if self.model == "classifier" else [(128, 512), (128, 512), (512,)]
-        )
+        """Weights and biases of two layers; the weights of inputs, of states, and the biases of an LSTM; or a table."""
+        shapes = {
+            "classifier": [(784, 100), (100,), (100, 10), (10,)],
+            "lstm": [(128, 512), (128, 512), (512,)],
+            "embedding": [(ROWS, COLUMNS), (COLUMNS,)],
+        }[self.model]
         random = _random(2)
         return [random.standard_normal(shape, np.float32) * np.float32(0.05) for shape in shapes]
 
@@ -67,6 +78,7 @@ CASES = {
     for case in (
         *(Case(f"classifier_{batch}", "classifier", batch, f"784-100-10, Adagrad, batch {batch}") for batch in BATCHES),
         Case("lstm", "lstm", 16, "LSTM of 128 units, 64 steps, batch 16, forward and backward"),
+        Case("embedding", "embedding", 32, "32 rows of a table of 1,000,000 by 64, a product with each, SGD"),
     )
 }
 
@@ -125,3 +137,16 @@ def _lstm(case: Case) -> list[Any]:
         by_b += by_z.sum(0)
         by_h, by_c = by_z @ u.T, by_c * f
     return [loss, by_w, by_u, by_b]
+
+
+def _embedding(case: Case) -> list[Any]:
+    ids, target, (table, w) = case.inputs, case.targets, case.first_weights()
+    losses = []
+    for _ in range(STEPS):
+        rows = table[ids]
+        missed = rows @ w - target
+        losses.append((missed * missed).mean())
+        by_product = 2 * missed / case.batch
+        np.add.at(table, ids, -LEARNING_RATE * by_product[:, None] * w)
+        w = w - LEARNING_RATE * by_product @ rows
+    return losses

@@ -13,6 +13,8 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from jitflow.errors import UserNotImplementedError
+
 __all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "jvp", "stop_gradient",
            "value_and_grad", "vjp"]  # fmt: skip
 
@@ -219,11 +221,24 @@ def _transformed(fun: Function, transform: Function) -> Function:
     from jitflow.signatures import with_signature
 
     given = fun
-    if getattr(type(fun), "__jitflow_compiled__", False):
+    _refuse_part(fun)
+    if _is_compiled(fun):
         fun = fun.__wrapped__  # type: ignore[attr-defined]
     if active_trace() is not None:
         return lambda *args, **kwargs: transform(fun, args, kwargs)
     return derived(with_signature(fun, transform), given)  # type: ignore[no-any-return]
+
+
+def _is_compiled(fun: Any) -> bool:
+    return getattr(type(fun), "__jitflow_compiled__", False)
+
+
+def _refuse_part(fun: Any) -> None:
+    if _is_compiled(fun) and fun._options.part is not None:
+        raise UserNotImplementedError(
+            "the gradient of a part of a function",
+            mend="write the part as a function of its own, which the whole one calls, and differentiate that",
+        )
 
 
 @functools.lru_cache(maxsize=256)
@@ -231,6 +246,7 @@ def _compiled(fun: Function, transform: Function) -> Function:
     """``transform(fun, first, rest)`` as a compiled function, the same one at the next call."""
     from jitflow.api import derived
 
+    _refuse_part(fun)
     return derived(lambda first, *rest: transform(fun, first, *rest))  # type: ignore[no-any-return]
 
 

@@ -445,3 +445,20 @@ def test_arguments_that_overlap() -> None:
     memory = np.arange(4.0)
     assert "overlap in memory" in str(refused(shifted.partial("twice"), memory, memory[:-1]))
     same(shifted.partial("twice")(memory.copy(), memory[:-1]), [0, 0, 2, 4])
+
+
+def test_a_part_has_no_gradient() -> None:
+    @jitflow.function
+    def program(x: Any) -> Any:
+        half = jitflow.name((x * x).sum(), "half")
+        return half * 2
+
+    part = program.partial("half")
+    for ask in (
+        lambda: jitflow.grad(part)(X),
+        lambda: jitflow.jacobian(part)(X),
+        lambda: jitflow.vjp(part, X),
+        lambda: jitflow.jvp(part, (X,), (X,)),
+    ):
+        with pytest.raises(NotImplementedError, match="the gradient of a part of a function"):
+            ask()

@@ -59,3 +59,25 @@ def lstm(case: Case, mode: str) -> Callable[[], Any]:
         return (value, *gradients)
 
     return run
+
+
+def embedding(case: Case, mode: str) -> Callable[[], Any]:
+    """By rows by hand: JAX has no sparse gradients, and that of the table would be as large as the table."""
+
+    def loss(rows: Any, w: Any, target: Any) -> Any:
+        return ((rows @ w - target) ** 2).mean()
+
+    def step(table: Any, w: Any, ids: Any, target: Any) -> Any:
+        value, (by_rows, by_w) = jax.value_and_grad(loss, argnums=(0, 1))(table[ids], w, target)
+        return value, table.at[ids].add(-LEARNING_RATE * by_rows), w - LEARNING_RATE * by_w
+
+    compiled = jax.jit(step, donate_argnums=(0, 1))
+    table, w = [jnp.array(weight) for weight in case.first_weights()]
+    ids, target = jnp.array(case.inputs), jnp.array(case.targets)
+
+    def run() -> Any:
+        nonlocal table, w
+        value, table, w = jax.block_until_ready(compiled(table, w, ids, target))
+        return value
+
+    return run

@@ -52,3 +52,18 @@ def lstm(case: Case, mode: str) -> Callable[[], Any]:
         return (value, *gradients)
 
     return run
+
+
+def embedding(case: Case, mode: str) -> Callable[[], Any]:
+    table, w = variables = [jitflow.Variable(weight) for weight in case.first_weights()]
+    optimiser = jitflow.optim.SGD(LEARNING_RATE)
+
+    def loss(ids: Any, target: Any) -> Any:
+        return ((table[ids] @ w - target) ** 2).mean()
+
+    @jitflow.function
+    def step(ids: Any, target: Any) -> Any:
+        return optimiser.minimize(loss, variables, ids, target)
+
+    ids, target = case.inputs, case.targets
+    return lambda: step(ids, target)

@@ -1,4 +1,4 @@
-"""The models in TensorFlow: a `tf.function` over variables, with its own Adagrad kernel; time is unrolled."""
+"""The models in TensorFlow: a `tf.function` over variables, with its own kernels for updates; time is unrolled."""
 
 from __future__ import annotations
 
@@ -51,3 +51,19 @@ def lstm(case: Case, mode: str) -> Callable[[], Any]:
         return results
 
     return run
+
+
+def embedding(case: Case, mode: str) -> Callable[[], Any]:
+    table, w = [tf.Variable(weight) for weight in case.first_weights()]
+
+    @tf.function(jit_compile=mode == "xla")
+    def step(ids: Any, target: Any) -> Any:
+        with tf.GradientTape() as tape:
+            value = tf.reduce_mean((tf.linalg.matvec(tf.gather(table, ids), w) - target) ** 2)
+        rows, by_w = tape.gradient(value, [table, w])  # of the table as `tf.IndexedSlices`
+        table.scatter_sub(tf.IndexedSlices(LEARNING_RATE * rows.values, rows.indices))
+        w.assign_sub(LEARNING_RATE * by_w)
+        return value
+
+    ids, target = tf.constant(case.inputs), tf.constant(case.targets)
+    return lambda: step(ids, target).numpy()

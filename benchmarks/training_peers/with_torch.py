@@ -100,3 +100,34 @@ def _library_lstm(case: Case) -> tuple[list[Any], Callable[..., Any]]:
 def _as_ours(gradient: Any) -> Any:
     """The gradient by the library's weights ``(512, 128)``, as that by weights ``(128, 512)``: a view."""
     return gradient.T if gradient.shape == (512, 128) else gradient
+
+
+def embedding(case: Case, mode: str) -> Callable[[], Any]:
+    """Eager with torch's sparse gradients; compiled, which has none, by rows by hand."""
+    table, w = [torch.tensor(weight, requires_grad=mode != "compile") for weight in case.first_weights()]
+    ids, target = torch.tensor(case.inputs), torch.tensor(case.targets)
+
+    def loss(rows: Any, w: Any) -> Any:
+        return ((rows @ w - target) ** 2).mean()
+
+    @torch.compile
+    def step(table: Any, w: Any, ids: Any) -> Any:
+        (by_rows, by_w), value = torch.func.grad_and_value(loss, argnums=(0, 1))(table[ids], w)
+        table.index_add_(0, ids, by_rows, alpha=-LEARNING_RATE)
+        w.sub_(LEARNING_RATE * by_w)
+        return value
+
+    def run_compiled() -> Any:
+        with torch.no_grad():
+            return step(table, w, ids)
+
+    optimiser = torch.optim.SGD([table, w], LEARNING_RATE)
+
+    def run() -> Any:
+        value = loss(functional.embedding(ids, table, sparse=True), w)
+        optimiser.zero_grad()
+        value.backward()
+        optimiser.step()
+        return value.detach()
+
+    return run_compiled if mode == "compile" else run
