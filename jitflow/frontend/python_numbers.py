@@ -222,7 +222,8 @@ def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
         return wrap(as_weak(value, I64))
     if dtype == C128:
         raise located(UserTypeError(f"type complex doesn't define __{name}__ method"))
-    rounded = emit("rint" if name == "round" else name, value)
+    # A conversion drops the fraction by itself, and no number within the limits has one that would lead beyond them.
+    rounded = value if name == "trunc" and dtype == F64 else emit("rint" if name == "round" else name, value)
     large_enough = emit("greater_equal", rounded, number(-(2.0**63), F64))
     fits = emit("logical_and", large_enough, emit("less", rounded, number(2.0**63, F64)))
     trace = current_trace()

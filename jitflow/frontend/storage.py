@@ -21,15 +21,13 @@ from jitflow.frontend.imitations import Imitations
 from jitflow.frontend.parts import Parts
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Scalar, Tensor, Variable
+from jitflow.ir.types import Tensor, Variable
 
 if TYPE_CHECKING:
     from jitflow.frontend.scopes import Scope
     from jitflow.frontend.trace import Trace
 
 __all__ = ["Overlap", "Restart", "Site", "Storage"]
-
-_ZEROS: dict[str, Any] = {"b": False, "i": 0, "u": 0, "f": 0.0, "c": 0j}
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +262,7 @@ class Storage:
 
     def memory(self, kind: Tensor) -> Value:
         """New memory, without contents that anybody may read."""
-        trace = self._trace
-        number = trace.make("constant", value=_ZEROS[kind.dtype.kind], type=Scalar(kind.dtype))
-        return trace.make("variable", trace.make("broadcast", number, dims=kind.dims, axes=()))
+        return self._trace.make("variable", self._trace.make("empty", dtype=kind.dtype, dims=kind.dims))
 
     def made_here(self, value: Value) -> None:
         """The region that is being recorded has ``value`` as a parameter or result."""

@@ -46,3 +46,19 @@ def test_conversions(program: Any):
 def test_no_integer(number: float):
     with pytest.raises((ValueError, OverflowError), match="cannot convert float"):
         interpreted(lambda x: int(x[0]))(np.array([number]))
+
+
+BEYOND = np.nextafter(2.0**63, np.inf)
+
+
+@pytest.mark.parametrize(
+    "number", [-(2.0**63), np.nextafter(2.0**63, 0), 2.0**53 + 2, -0.99, 1e-300, -4503599627370495.5]
+)
+def test_the_largest_integers(number: float):
+    assert interpreted(lambda x: int(x[0]))(np.array([number])) == int(number)
+
+
+@pytest.mark.parametrize("number", [2.0**63, -BEYOND, 1e300, -1e300])
+def test_integers_beyond_64_bits(number: float):
+    with pytest.raises(OverflowError, match="the int does not fit in 64 bits"):
+        interpreted(lambda x: int(x[0]))(np.array([number]))

@@ -192,7 +192,7 @@ def _float_power(base: Number, exponent: Number) -> Number:
 def _square(x: Number) -> Number:
     """x**2: C's ``pow`` rounds it as a product is rounded, but for one number in a thousand."""
     result = x * x
-    _check((abs(x) < math.inf) & result.equals(math.inf), "OverflowError", python_words(operator.pow, 1e300, 2.0))
+    _check((result >= math.inf) & (abs(x) < math.inf), "OverflowError", python_words(operator.pow, 1e300, 2.0))
     return result
 
 

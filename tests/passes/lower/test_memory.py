@@ -195,3 +195,11 @@ func @shifted(%u: var f64[n]) {
 def test_slices_that_meet_are():
     assert counts(SHIFTED, np.zeros(9))["alloc"] == 2
     check(SHIFTED, (RANDOM.standard_normal(9),), (RANDOM.standard_normal(100),))
+
+
+def test_memory_for_positions_is_not_filled_before():
+    program = jitflow.function(lambda x: np.nonzero(x)[0])
+    x = RANDOM.integers(0, 3, 100)
+    np.testing.assert_array_equal(program(x), np.nonzero(x)[0])
+    assert "broadcast" not in program.ir(x, stage="fused")
+    assert "empty" in program.ir(x, stage="fused")
