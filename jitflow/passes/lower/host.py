@@ -20,6 +20,7 @@ from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.hoist import hoist
 from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.in_place import early_stores
+from jitflow.passes.lower.inside import inside
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
@@ -83,7 +84,8 @@ class HostLowering(OwningProgram):
             self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels),
         )  # fmt: skip
         if not self.target.distributed:
-            host = poll(count(outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))))
+            host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
+            host = poll(count(inside(host)))
             host = settle(host, self._lasting())
         return Lowered(host, places, slots)
 
