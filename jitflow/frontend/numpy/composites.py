@@ -225,11 +225,15 @@ def ndtr(x: Value) -> Value:
 
 @through_f32
 def expit(x: Value) -> Value:
-    """1 / (1 + exp(-x)); where the power would overflow 0, whose derivative is a number as well."""
+    """1 / (1 + exp(-x)); where the power overflows 0, whose derivative is a number as well.
+
+    All of it is made of the power, and so is its derivative: a gradient keeps nothing else.
+    """
     zero, one = constant_like(0.0, x), constant_like(1.0, x)
-    lowest = constant_like(-float(np.log(np.finfo(dtype_of_value(x).numpy).max)), x)
-    power = emit("exp", emit("negative", emit("maximum", x, lowest)))
-    return select(emit("less", x, lowest), zero, emit("divide", one, emit("add", one, power)))
+    largest = constant_like(float(np.finfo(dtype_of_value(x).numpy).max), x)
+    power = emit("exp", emit("negative", x))
+    share = emit("divide", one, emit("add", one, emit("minimum", power, largest)))
+    return select(emit("greater", power, largest), zero, share)
 
 
 @through_f32
