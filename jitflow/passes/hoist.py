@@ -25,6 +25,7 @@ from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import Call, Dim, Expression
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.extents import signed_sizes
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
 
 __all__ = ["hoist"]
@@ -52,7 +53,7 @@ class _Hoisting:
         self.effects = Effects(function)
         self.bounds = Bounds(function.facts)
         self.fixed = {name for parameter in function.parameters for name in named_sizes(parameter.type)}
-        for name in _signed_sizes(function):
+        for name in signed_sizes(function):
             self.bounds.name(name, signed=True)
 
     def region(self, region: Region) -> Region:
@@ -148,15 +149,6 @@ class _Hoisting:
             if not inside:
                 return False
         return True
-
-
-def _signed_sizes(function: Function) -> Iterator[str]:
-    """The sizes that may be negative: positions of loops, and integers of the program."""
-    for op in walk(function.region):
-        if op.name == "for":
-            yield from named_sizes(op.regions[0].parameters[0].type)
-        elif op.name == "to_index":
-            yield from bound_sizes(op)
 
 
 def _if_any(size: Dim) -> Iterator[Dim]:

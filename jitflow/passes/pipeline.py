@@ -30,6 +30,7 @@ from jitflow.passes.forward import forward
 from jitflow.passes.fuse import fuse
 from jitflow.passes.hoist import hoist
 from jitflow.passes.materialize import materialize
+from jitflow.passes.narrow import narrow
 from jitflow.passes.promote import promote
 from jitflow.passes.record import record
 from jitflow.passes.reload import reload
@@ -54,6 +55,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "cse": cse,
     "dce": dce,
     "hoist": hoist,
+    "narrow": narrow,
     "split": split,
     "forward": forward,
     "chain": chain,
@@ -67,10 +69,10 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 }
 """Every pass by its name."""
 
-TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce")
+TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce", "narrow")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-_VALUES = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "split")
+_VALUES = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "narrow", "split")
 _SPARSE = ("sparsify", "dce")
 _ELEMENTS = ("forward", "chain", "record")
 

@@ -22,9 +22,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
-from jitflow.ir.dims import Dim, Expression, Symbol, substitute, symbol, symbols
+from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index, Place, Scalar, Tensor, dims_of
+from jitflow.passes.extents import factor_of
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_of
 
 __all__ = ["split"]
@@ -94,7 +95,7 @@ class _Splitting:
         first = _dim(start)
         assert first is not None
         end = stop
-        falling = [dim for dim in known if _factor(dim, name) == -1]
+        falling = [dim for dim in known if factor_of(dim, name) == -1]
         for dim in falling:
             limit = builder.make("size", dim=dim + symbol(name) + 1)
             end = builder.make("minimum", end, limit)
@@ -130,19 +131,8 @@ def _checks(body: Region, name: str) -> Iterator[tuple[Op, Dim]]:
             "greater": left - right - 1,
             "less": right - left - 1,
         }
-        if compare.name in known and _factor(known[compare.name], name) in (-1, 0, 1):
+        if compare.name in known and factor_of(known[compare.name], name) in (-1, 0, 1):
             yield op, known[compare.name]
-
-
-def _factor(dim: Dim, name: str) -> int | None:
-    """How often a name is added in a dim; None if it stands elsewhere."""
-    found = 0
-    for monomial, coefficient in dim.terms if isinstance(dim, Expression) else ():
-        if monomial == (Symbol(name),):
-            found = coefficient
-        elif name in symbols(Expression(((monomial, 1),))):
-            return None
-    return found
 
 
 def _is_over_elements(loop: Op) -> bool:
