@@ -178,6 +178,47 @@ def fills_a_view_that_another_path_leaves_unbound(u, k):
     return u.sum()
 
 
+def asks_whether_it_is_true(u, flag):
+    mean = flag is not True
+    if flag is True:
+        return u.sum(), mean, flag is False
+    return u.max(), mean, flag is not False
+
+
+def chooses_by_value(u, k):
+    match k % 5:
+        case 0 | 1:
+            u[0] = 7
+        case rest if rest > 3:
+            u[1] = rest
+        case _:
+            u[2] = k
+    return u.sum()
+
+
+def walks_by_pairs(u, n):
+    i, j, total = 0, 0, u[0]
+    for _ in range(n):
+        i, j = (j + 1) % 3, (i + 2) % 4
+        match i, j:
+            case 0, 0:
+                continue
+            case 0, _:
+                total += u[1]
+            case a, 1:
+                total -= a
+        if (i, j) != (2, 3) and (i, j) not in [(1, 2), (0, 3)]:
+            total += u[i] * j
+    return total
+
+
+def hashes_with_large_constants(u):
+    found = np.uint64(14695981039346656037)
+    for byte in u.astype(np.uint8):
+        found = (found ^ byte) * np.uint64(1099511628211)
+    return found
+
+
 def _array(start: int = 0) -> Any:
     return np.arange(start, start + 6, dtype=np.float64)
 
@@ -199,6 +240,10 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     ),
     (scales_what_is_small_in_each_turn, [(_array(), np.arange(8, dtype=np.int32).reshape(4, 2))]),
     (fills_a_view_that_another_path_leaves_unbound, [(_array(), k) for k in (3, 1, 0)]),
+    (asks_whether_it_is_true, [(_array(), flag) for flag in (True, False)]),
+    (chooses_by_value, [(_array(), k) for k in (0, 6, 4, 3)]),
+    (walks_by_pairs, [(_array(1), n) for n in (0, 1, 40)]),
+    (hashes_with_large_constants, [(_array(),)]),
     *(
         (program, [(_array(start), n) for n in (0, 1, 2, 3, 5) for start in (0, 3)])
         for program in (

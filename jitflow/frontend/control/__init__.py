@@ -8,11 +8,12 @@ raises, `trying.py` nothing.
 from __future__ import annotations
 
 from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
-from jitflow.frontend.control.logic import chain, contains, not_
+from jitflow.frontend.control.logic import chain, contains, equal, is_bool, not_, unequal
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.raising import assert_, exception, raise_
 from jitflow.frontend.control.trying import trying
 from jitflow.frontend.texts import percent, text, text_method
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "exception", "for_", "if_", "not_", "or_",
-           "percent", "raise_", "text", "text_method", "trying", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "equal", "exception", "for_", "if_", "is_bool",
+           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal",
+           "while_"]  # fmt: skip

@@ -13,8 +13,9 @@ from jitflow.frontend.numpy import values
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Scalar
 
-__all__ = ["chain", "contains", "not_", "truth"]
+__all__ = ["chain", "contains", "equal", "is_bool", "not_", "truth", "unequal"]
 
 
 def truth(thing: Any) -> bool | Value:
@@ -56,7 +57,8 @@ def as_python_bool(value: Value) -> Any:
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-    "is": operator.is_, "is not": operator.is_not,
+    "is": lambda left, right: is_bool(left, right) if type(right) is bool else left is right,
+    "is not": lambda left, right: not_(is_bool(left, right)) if type(right) is bool else left is not right,
     "in": lambda item, container: contains(container, item),
     "not in": lambda item, container: not_(contains(container, item)),
 }  # fmt: skip
@@ -76,9 +78,7 @@ def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
     if isinstance(container, tracers.ArrayTracer):
         return (container == item).any()
-    if not isinstance(container, list | tuple | range) or not (
-        isinstance(item, tracers.Tracer) or any(isinstance(other, tracers.Tracer) for other in container)
-    ):
+    if not isinstance(container, list | tuple | range) or not (_is_traced(item) or any(map(_is_traced, container))):
         return item in container
     answer: Any = False
     from jitflow.frontend.control.branch import or_
@@ -86,5 +86,46 @@ def contains(container: Any, item: Any) -> Any:
     for other in container:
         if other is item:
             return True
-        answer = or_(answer, partial(operator.eq, other, item))
+        answer = or_(answer, partial(equal, other, item))
     return answer
+
+
+def is_bool(thing: Any, wanted: bool) -> Any:
+    """``thing is True`` or ``thing is False``."""
+    if isinstance(thing, tracers.ScalarTracer) and thing.value.type == Scalar(BOOL, True):
+        return thing if wanted else not_(thing)
+    return thing is wanted
+
+
+def _is_traced(thing: Any) -> bool:
+    return isinstance(thing, tracers.Tracer) or (type(thing) in (tuple, list) and any(map(_is_traced, thing)))
+
+
+def equal(left: Any, right: Any) -> Any:
+    """``left == right``, of tuples and lists item by item."""
+    if not _are_sequences(left, right):
+        return left == right
+    if len(left) != len(right):
+        return False
+    from jitflow.frontend.control.branch import and_
+
+    answer: Any = True
+    for one, other in zip(left, right, strict=True):
+        if one is not other:
+            answer = and_(answer, partial(_equal_items, one, other))
+    return answer
+
+
+def unequal(left: Any, right: Any) -> Any:
+    """``left != right``, of tuples and lists item by item."""
+    return not_(equal(left, right)) if _are_sequences(left, right) else left != right
+
+
+def _are_sequences(left: Any, right: Any) -> bool:
+    return type(left) in (tuple, list) and type(right) is type(left)
+
+
+def _equal_items(left: Any, right: Any) -> Any:
+    """What Python takes of two items' comparison is its truth."""
+    answer = truth(equal(left, right))
+    return answer if isinstance(answer, bool) else as_python_bool(answer)

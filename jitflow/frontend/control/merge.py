@@ -171,7 +171,7 @@ def _no_common_type(name: str, things: Sequence[Any]) -> UserTypeError:
 
 RETURNED = "value__"
 """What the rewriting calls the value of a ``return``."""
-_MADE_NAME = re.compile(r"(and|or|choice)__\d+")
+_MADE_NAME = re.compile(r"(and|or|choice|match)__\d+")
 
 
 def shown_name(name: str) -> str:

@@ -383,6 +383,8 @@ def _converter(kind: type[np.generic]) -> Callable[..., Any]:
     """What calling a scalar type does: ``np.float32(x)`` converts numbers and arrays."""
 
     def convert_to(value: Any = 0, /) -> Any:
+        if type(value) is int and issubclass(kind, np.integer):  # it may be too large for a Python int of the program
+            return new(values.constant(int(numpy_says(kind, value)), dtype_argument(kind)))
         return new(values.as_scalar(convert_object(as_value(value), dtype_argument(kind))))
 
     convert_to.__name__ = kind.__name__

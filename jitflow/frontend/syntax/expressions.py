@@ -6,6 +6,8 @@
 ``x if t else y``        ``jit__.choose(t, lambda: x, lambda: y)``
 ``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
 ``x in y``               ``jit__.contains(y, x)``
+``x is True``            ``jit__.is_bool(x, True)``, and so for ``False``
+``(x, y) == z``          ``jit__.equal((x, y), z)``, where one side is written as a tuple or list; ``unequal``
 ``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
 ``"%.2f" % x``           ``jit__.percent("%.2f", x)``
 ``s.format(x)``          ``jit__.text_method(s, 'format')(x)``; likewise ``join``
@@ -103,7 +105,7 @@ class Expressions(ast.NodeTransformer):
         assigning = [assigns(comparator) for comparator in node.comparators]
         self.generic_visit(node)
         if len(node.ops) == 1:
-            return self._contains(node)
+            return self._one_comparison(node)
         if any(assigning[1:]):
             return node
         if not assigning[0]:
@@ -115,8 +117,8 @@ class Expressions(ast.NodeTransformer):
         first = ast.copy_location(ast.Compare(node.left, node.ops[:1], [second]), node)
         again = ast.copy_location(load(second.target.id), second)
         rest = ast.copy_location(ast.Compare(again, node.ops[1:], node.comparators[1:]), node)
-        last = self._chain(rest, again, rest.ops, rest.comparators) if len(rest.ops) > 1 else self._contains(rest)
-        return self.hook("and_", node, self._contains(first), self.lazy(last))
+        last = self._chain(rest, again, rest.ops, rest.comparators) if len(rest.ops) > 1 else self._one_comparison(rest)
+        return self.hook("and_", node, self._one_comparison(first), self.lazy(last))
 
     def _chain(self, node: ast.expr, left: ast.expr, ops: list[ast.cmpop], comparators: list[ast.expr]) -> ast.expr:
         links: list[ast.expr] = [
@@ -125,8 +127,16 @@ class Expressions(ast.NodeTransformer):
         ]
         return self.hook("chain", node, left, ast.Tuple(links, ast.Load()))
 
-    def _contains(self, node: ast.Compare) -> ast.expr:
-        """``in`` and ``not in``; other comparisons ask nobody for a truth."""
+    def _one_comparison(self, node: ast.Compare) -> ast.expr:
+        """``in`` and ``not in``, ``is True``, and tuples; other comparisons ask nobody for a truth."""
+        operator, left, right = node.ops[0], node.left, node.comparators[0]
+        found: ast.expr | None = None
+        if isinstance(operator, ast.Is | ast.IsNot) and isinstance(right, ast.Constant) and type(right.value) is bool:
+            found = self.hook("is_bool", node, left, right)
+        elif isinstance(operator, ast.Eq | ast.NotEq) and (_is_display(left) or _is_display(right)):
+            return self.hook("equal" if isinstance(operator, ast.Eq) else "unequal", node, left, right)
+        if found is not None:
+            return found if isinstance(operator, ast.Is) else self.hook("not_", node, found)
         if not isinstance(node.ops[0], ast.In | ast.NotIn):
             return node
         item, container = node.left, node.comparators[0]
@@ -212,3 +222,8 @@ class Expressions(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> Any:
         """Annotations stay as they are."""
         return node
+
+
+def _is_display(node: ast.expr) -> bool:
+    """Whether it is written as a tuple or list."""
+    return isinstance(node, ast.Tuple | ast.List)

@@ -4,6 +4,7 @@
   the head of each block that becomes a function.
 - ``x: int = 1`` becomes ``x = 1``: annotations of local names are never computed, and a name with one cannot be a cell
   of another function.
+- A ``match`` whose patterns are values becomes a chain of ``if`` (`matching`).
 - An assignment inside an operand that may be skipped, as in ``t and (x := f())``, becomes an ``if`` statement where the
   expression is computed first in its statement, so that it is seen that ``x`` is assigned on one of two paths::
 
@@ -18,6 +19,7 @@ from __future__ import annotations
 import ast
 
 from jitflow.frontend.syntax.build import assign, children, constant, load, negated, placed
+from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope
 
 __all__ = ["assigns", "prepared"]
@@ -53,6 +55,10 @@ class _Preparation:
                 return []
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 return self.statement(ast.copy_location(ast.Assign([target], value), statement))
+            case ast.Match():
+                branches = branches_of(statement, self._local)
+                if branches is not None:
+                    return self.block(branches)
             case ast.While(test=test) if _skips_assignment(test) and not statement.orelse:
                 leave = ast.If(negated(test), [ast.Break()], [])
                 statement.test, statement.body = constant(True), [leave, *statement.body]

@@ -25,7 +25,8 @@ __all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plai
 _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _RESERVED = frozenset({CELL, LAZY, ITEM})
-_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "or", "ret", "test", "then", "value")
+_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "match", "or", "ret", "test", "then",
+              "value")  # fmt: skip
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 
@@ -108,7 +109,7 @@ _TEXT_METHODS = frozenset({"format", "join"})
 def _deciding() -> frozenset[int]:
     """The instructions of statements and expressions that are rewritten: all jumps and a few more."""
     found = {*dis.hasjrel, *dis.hasjabs}
-    found |= {dis.opmap[name] for name in ("UNARY_NOT", "CONTAINS_OP", "RAISE_VARARGS")}
+    found |= {dis.opmap[name] for name in ("UNARY_NOT", "CONTAINS_OP", "IS_OP", "RAISE_VARARGS")}
     found |= {dis.opmap[name] for name in _FORMATTING if name in dis.opmap}
     return frozenset(number for number in found if number < 256)
 

@@ -707,6 +707,46 @@ def matches(*subject):
     return found
 
 
+@case(0, 1, 2, 3, 7, None, "two", True)
+def matches_values(x):
+    match x:
+        case 0:
+            return "zero"
+        case 1 | 2 if x == 2:
+            y = "two"
+        case None | "two":
+            y = "none"
+        case y if y == 7:
+            y = "seven"
+        case z:
+            y = z
+    return y, x
+
+
+@case((0, 0), (0, 1), (2, 0), (3, 4))
+def matches_pairs(x, y):
+    found = []
+    for step in range(2):
+        match x, y + step:
+            case 0, 0:
+                continue
+            case 0, _:
+                found.append("left")
+            case a, 0:
+                found.append(a)
+            case a, b:
+                found.append((a, b))
+                break
+    return found
+
+
+@case((1, 2), (2, 1), (True, False))
+def compares_tuples(x, y):
+    if (x, y) == (1, 2) or [x, y] != [2, 1]:
+        return x is True, y is not False
+    return (x, y) in [(2, 1), (3, 4)]
+
+
 @case(1)
 def uses_global_names(x):
     global NOT_THERE_YET

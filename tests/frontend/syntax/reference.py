@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "exception", "for_", "if_", "not_", "or_",
-           "percent", "raise_", "text", "text_method", "trying", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "equal", "exception", "for_", "if_",
+           "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal",
+           "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -67,6 +68,21 @@ def or_(left: Any, right: Callable[[], Any]) -> Any:
 def not_(operand: Any) -> Any:
     """``not operand``."""
     return not operand
+
+
+def equal(left: Any, right: Any) -> Any:
+    """``left == right``."""
+    return left == right
+
+
+def unequal(left: Any, right: Any) -> Any:
+    """``left != right``."""
+    return left != right
+
+
+def is_bool(thing: Any, wanted: bool) -> bool:
+    """``thing is wanted``."""
+    return thing is wanted
 
 
 def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:

@@ -17,7 +17,9 @@ from tests.frontend.syntax.reference import (
     chain,
     choose,
     contains,
+    equal,
     exception,
+    is_bool,
     not_,
     or_,
     percent,
@@ -25,10 +27,12 @@ from tests.frontend.syntax.reference import (
     text,
     text_method,
     trying,
+    unequal,
 )
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "exception", "for_", "if_", "not_", "or_",
-           "percent", "raise_", "text", "text_method", "trying", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "equal", "exception", "for_", "if_",
+           "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal",
+           "while_"]  # fmt: skip
 
 
 class Nothing:
