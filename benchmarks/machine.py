@@ -33,6 +33,7 @@ ONE_THREAD = {
     "MKL_NUM_THREADS": "1",
     "VECLIB_MAXIMUM_THREADS": "1",
     "NUMBA_NUM_THREADS": "1",
+    "JITFLOW_THREADS": "1",
     "NPROC": "1",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
     "JAX_PLATFORMS": "cpu",
@@ -43,8 +44,8 @@ ONE_THREAD = {
 }
 """What the libraries read when they are imported. JAX gets 64-bit types; 32-bit work stays 32-bit all the same."""
 
-ALL_THREADS = {"JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
-"""The same where everybody may use all cores."""
+ALL_THREADS = {"JITFLOW_THREADS": str(os.cpu_count() or 1), "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "1"}
+"""The same where everybody may use all cores; jitflow uses one of them unless it is told."""
 
 KEEP_MEMORY = {
     "MALLOC_MMAP_MAX_": "0",

@@ -172,8 +172,11 @@ class CompiledFunction:
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced
+        from jitflow.runtime.threads import for_one_thread
 
         compilation = self._trace(flat)
+        if not compilation.shared:
+            for_one_thread(self)
         try:
             specialisation = compile_traced(compilation)
         except UserError as error:
@@ -186,9 +189,10 @@ class CompiledFunction:
         from jitflow.compiler import Compilation
         from jitflow.frontend.function import trace
         from jitflow.naming import extracted
+        from jitflow.runtime.threads import uses_threads
 
         options, part = self._options, self._options.part
-        compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered)
+        compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered, shared=uses_threads())
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
@@ -211,6 +215,12 @@ class CompiledFunction:
         self._unlink(specialisation)
         self._evicted_hits += specialisation.hits
         self._hits_seen.pop(id(specialisation), None)
+
+    def _compile_anew(self) -> None:
+        """Forget what was compiled, since it would be compiled differently now."""
+        with self._lock:
+            for specialisation in self._specialisations:
+                self._forget(specialisation)
 
     # -- what users call ---------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ class Compilation:
     fastmath: bool
     ordered: bool = True
     """Whether calls that use the same variables wait for each other."""
+    shared: bool = False
+    """Whether several threads may run a kernel."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -141,12 +143,13 @@ def fuse(compilation: Compilation) -> Function:
 def lower(compilation: Compilation) -> Function:
     """Turn each kernel into loops and the rest into the host program, in primitive arithmetic."""
     from jitflow.passes.expand.expand import expand
+    from jitflow.passes.lower import CPU, THREADS
     from jitflow.passes.lower import lower as lower_function
 
     if compilation.host is None:
         fused = fuse(compilation)
         with compilation.stage("lower"):
-            compilation.lowered = lower_function(fused)
+            compilation.lowered = lower_function(fused, THREADS if compilation.shared else CPU)
         with compilation.stage("expand"):
             compilation.host = expand(compilation.lowered.host)
         _verify(compilation.host, "expand")

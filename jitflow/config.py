@@ -40,6 +40,9 @@ class Config:
     cache_size: int = 64
     """`JITFLOW_CACHE_SIZE=N`: specialisations kept for each function before the oldest is evicted."""
 
+    threads: int = 1
+    """`JITFLOW_THREADS=N`: how many threads a call may use until `jitflow.set_num_threads` says otherwise."""
+
 
 def read_config(environment: Mapping[str, str]) -> Config:
     """Return the configuration that `environment` asks for.
@@ -53,6 +56,7 @@ def read_config(environment: Mapping[str, str]) -> Config:
         verify=_flag(environment, "JITFLOW_VERIFY"),
         dump=_integer(environment, "JITFLOW_DUMP", default=0, smallest=0, largest=_DUMP_LEVELS - 1),
         cache_size=_integer(environment, "JITFLOW_CACHE_SIZE", default=64, smallest=1, largest=1 << 20),
+        threads=_integer(environment, "JITFLOW_THREADS", default=1, smallest=1, largest=1 << 10),
     )
 
 

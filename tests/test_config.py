@@ -22,8 +22,10 @@ def test_every_switch_is_read() -> None:
         "JITFLOW_VERIFY": "yes",
         "JITFLOW_DUMP": "2",
         "JITFLOW_CACHE_SIZE": "8",
+        "JITFLOW_THREADS": "4",
     }
-    assert read_config(environment) == Config(disable=True, entry="python", verify=True, dump=2, cache_size=8)
+    expected = Config(disable=True, entry="python", verify=True, dump=2, cache_size=8, threads=4)
+    assert read_config(environment) == expected
 
 
 @pytest.mark.parametrize("text", ["0", "", "no", "OFF", " false "])

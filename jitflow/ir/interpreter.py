@@ -138,7 +138,7 @@ class _Interpreter:
         name = op.attributes["kernel" if op.name == "launch" else "function"]
         if name not in self.functions:
             raise CompilerBug(f"expected a function of this program, got {name}", operation=print_op(op))
-        return self.run(self.functions[name], operands)
+        return self.run(self.functions[name], operands[:-1] if "shared" in op.attributes else operands)
 
     def library(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         symbol = op.attributes["symbol"]

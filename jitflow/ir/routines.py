@@ -21,15 +21,18 @@ import numpy as np
 
 from jitflow.ir.dtypes import DType
 
-__all__ = ["POLL", "SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results", "argument_of",
-           "flags_ignored", "is_quick", "is_silent", "options_of", "prepared", "results_of", "routine_function",
-           "run_routine"]  # fmt: skip
+__all__ = ["POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results",
+           "argument_of", "flags_ignored", "is_quick", "is_silent", "options_of", "prepared", "results_of",
+           "routine_function", "run_routine"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""
 
 POLL = "jitflow.poll"
 """What it asks there in long loops: whether to go on."""
+
+SHARE = "jitflow.share"
+"""What it calls there to let threads share a loop."""
 
 _LIBRARIES = ("numpy", "scipy", "jitflow")
 

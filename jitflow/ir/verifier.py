@@ -255,7 +255,8 @@ class _Verifier:
         callee = self.callees[name]
         # Sizes of the called function are its own, so every one of its dims accepts every size.
         own = {str(dim) for value in callee.parameters for dim in _dims(value.type)}
-        self.flow(op, "the arguments", op.operands, callee.parameters, own)
+        given = op.operands[:-1] if "shared" in op.attributes else op.operands
+        self.flow(op, "the arguments", given, callee.parameters, own)
 
 
 def _accepts(target: Type, source: Type, fresh: set[str]) -> bool:

@@ -30,6 +30,7 @@ from jitflow.ir.core import Op
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
 from jitflow.ir.routines import (
     POLL,
+    SHARE,
     SITE_PREFIX,
     TRAMPOLINE,
     Routine,
@@ -51,6 +52,7 @@ from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
 from jitflow.runtime.symbols import symbol_address
+from jitflow.runtime.threads import share_address
 
 __all__ = ["CallSite", "LinkedSymbols", "link_symbols"]
 
@@ -258,6 +260,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
             return _trampoline()
         if name == POLL:
             return api_address("poll")
+        if name == SHARE:
+            return share_address()
         if name in FLAG_FUNCTIONS:
             return flag_function(name)
         if name.startswith(LOOP_PREFIX):

@@ -1,27 +1,128 @@
-"""How many threads a call may use."""
+"""How many threads a call may use, and the threads that work for calls.
+
+Threads other than the caller's run spans of kernels (`workers_text`). They are started when code that uses them
+is linked, never end, and cost nothing while there is nothing to do. A process that was forked has none of them until
+more code is linked.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import operator
+import os
+import sys
+import threading
+import weakref
+from functools import cache
+from typing import Protocol
 
-__all__ = ["num_threads", "set_num_threads"]
+from jitflow.config import CONFIG
+from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.workers_text import JOB_FIELDS, SYSTEM_FUNCTIONS, workers_text
 
-_limit = 1
+__all__ = ["for_one_thread", "num_threads", "set_num_threads", "share_address", "uses_threads"]
+
+_limit = CONFIG.threads
+_LOCK = threading.Lock()
+
+
+class _Compiled(Protocol):
+    """A compiled function."""
+
+    def _compile_anew(self) -> None: ...
+
+
+_for_one: weakref.WeakSet[_Compiled] = weakref.WeakSet()
+"""Functions with code that leaves everything to the caller's thread."""
 
 
 def set_num_threads(count: int) -> None:
-    """Let a call use up to ``count`` threads.
+    """Let a call use up to ``count`` threads, its own among them.
 
-    The kernels of this version run on the calling thread, so that any limit is kept. Results have the same bits for any
-    number of threads. Raises ValueError for less than one.
+    At the start they are as many as ``JITFLOW_THREADS`` says, or 1. With more of them, kernels over large arrays are
+    shared. Results have the same bits for any number of threads. Matrix products are those of SciPy's BLAS, which has a
+    number of threads of its own. Functions that were compiled for one thread are compiled once more when they are next
+    called. Where the system has no more threads to give, or no POSIX threads at all, fewer are used.
+
+    Raises ValueError for less than one.
     """
     global _limit
     number = operator.index(count)
     if number < 1:
         raise ValueError(f"expected a number of threads of at least 1, got {number}")
-    _limit = number
+    with _LOCK:
+        _limit = number
+        if _workers.cache_info().currsize:
+            _workers().allow(number)
+        outdated = [*_for_one] if uses_threads() else []
+        _for_one.difference_update(outdated)
+    for function in outdated:
+        function._compile_anew()
 
 
 def num_threads() -> int:
-    """The limit that `set_num_threads` has set; 1 at the start."""
+    """The limit that `set_num_threads` or ``JITFLOW_THREADS`` has set, else 1."""
     return _limit
+
+
+def uses_threads() -> bool:
+    """Whether what is compiled now is to be shared by threads."""
+    return _limit > 1 and _HAS_THREADS
+
+
+def for_one_thread(function: _Compiled) -> None:
+    """Note that a function has code for one thread, which is compiled anew when more are allowed."""
+    _for_one.add(function)
+
+
+_HAS_THREADS = sys.platform != "win32"
+
+
+def share_address() -> int:
+    """The address of the function that lets threads share a loop; from now on there are threads."""
+    with _LOCK:
+        workers = _workers()
+        workers.allow(_limit)
+    return workers.share_address
+
+
+class _Workers:
+    """The threads of this process, and what they share."""
+
+    def __init__(self) -> None:
+        code = NativeCode(workers_text(), optimisation=1)
+        make_immortal(code)
+        self.share_address = code.address("share")
+        self._work_address = code.address("work")
+        self._job = (ctypes.c_int64 * len(JOB_FIELDS)).from_address(code.address("job"))
+        self._mutex, self._condition = code.address("mutex"), code.address("condition")
+        self._system = ctypes.CDLL(None)
+        functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("threads_system"))
+        for place, name in enumerate(SYSTEM_FUNCTIONS):
+            functions[place] = ctypes.cast(getattr(self._system, name), ctypes.c_void_p).value
+        self._begin_anew()
+        os.register_at_fork(after_in_child=self._begin_anew)
+
+    def allow(self, count: int) -> None:
+        """Let up to ``count`` threads work on a job, or as many as the system gives."""
+        thread, work = ctypes.c_void_p(), ctypes.c_void_p(self._work_address)
+        while self._started < count - 1:
+            number = ctypes.c_void_p(self._started + 1)
+            if self._system.pthread_create(ctypes.byref(thread), None, work, number):
+                break
+            self._system.pthread_detach(thread)
+            self._started += 1
+        self._job[JOB_FIELDS.index("limit")] = min(count, self._started + 1)
+
+    def _begin_anew(self) -> None:
+        """No threads, no job: at the start, and in a process that was forked, perhaps in the middle of one."""
+        self._started = 0
+        ctypes.memset(ctypes.addressof(self._job), 0, ctypes.sizeof(self._job))
+        self._job[JOB_FIELDS.index("limit")] = 1
+        self._system.pthread_mutex_init(ctypes.c_void_p(self._mutex), None)
+        self._system.pthread_cond_init(ctypes.c_void_p(self._condition), None)
+
+
+@cache
+def _workers() -> _Workers:
+    return _Workers()

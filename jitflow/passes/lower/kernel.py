@@ -33,6 +33,7 @@ from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.nest import Loop, Nest
 from jitflow.passes.lower.reductions import BLOCK, Reduction, reduction_for
 from jitflow.passes.lower.schedule import is_short
+from jitflow.passes.lower.sharing import Span, span_of
 from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
@@ -58,11 +59,12 @@ class KernelArgument:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A loop function, what to call it with, and where its results lie."""
+    """A loop function, what to call it with, where its results lie, and how threads share it, if they do."""
 
     function: Function
     arguments: tuple[KernelArgument, ...]
     layouts: tuple[Layout, ...]
+    span: Span | None = None
 
 
 def lower_nest(
@@ -102,17 +104,19 @@ class KernelLowering(Elements):
         for value in self.region.yielded:
             self.declare_output(value)
         self.place_saved()
-        self._loops()
+        choice = worth_bands(self)
+        self.span = span_of(self) if choice == 0 else None
+        self._loops(choice)
         return self._finish(name)
 
     # Loops
 
-    def _loops(self) -> None:
-        """All loops; where the sizes decide whether a reduction goes in bands of rows, both ways.
+    def _loops(self, choice: Dim) -> None:
+        """All loops; where the sizes decide (0 or 1) whether a reduction goes in bands of rows, both ways.
 
         Then the other way is for small matrices, which need no tiles.
         """
-        emitter, choice = self.emitter, worth_bands(self)
+        emitter = self.emitter
 
         def in_bands() -> None:
             self._store_results(set())
@@ -134,7 +138,7 @@ class KernelLowering(Elements):
         self._store_results(set(self.outer) - set(loops))
         loop, *inner = loops
         emitter = self.emitter
-        stop = emitter.size(loop.dim)
+        start, stop = self._ends(loop)
 
         def body(_: Sequence[Value]) -> Sequence[Value]:
             self._outer_loops(inner)
@@ -144,7 +148,13 @@ class KernelLowering(Elements):
             self._vector_loop(loop, (), lambda carried: body(carried))
         else:
             distributed = self.target.distributed
-            emitter.loop(emitter.size(0), stop, emitter.size(1), (), body, loop, parallel=distributed)
+            emitter.loop(start, stop, emitter.size(1), (), body, loop, parallel=distributed)
+
+    def _ends(self, loop: Loop) -> tuple[Value, Value]:
+        """From where to where a loop runs."""
+        if self.span is not None and loop is self.span.loop:
+            return self.span.first, self.span.last
+        return self.emitter.size(0), self.emitter.size(loop.dim)
 
     def _vector_loop(
         self, loop: Loop, carried: Sequence[Value], body: Callable[[Sequence[Value]], Sequence[Value]]
@@ -155,14 +165,17 @@ class KernelLowering(Elements):
         """
         emitter = self.emitter
         step = emitter.size(self.lanes)
+        start, stop = self._ends(loop)
         if self.is_long():
             return emitter.loop(
-                emitter.size(0), emitter.size(loop.dim), step, carried, body, loop, self.lanes, masked=True,
+                start, stop, step, carried, body, loop, self.lanes, masked=True,
                 parallel=self.target.distributed and not loop.reduced,
             )  # fmt: skip
         main = self._whole_vectors(loop)
+        if self.span is not None and loop is self.span.loop:
+            main = emitter.arithmetic("minimum", stop, main)
         if not (isinstance(loop.dim, int) and loop.dim < self.lanes):
-            carried = emitter.loop(emitter.size(0), main, step, carried, body, loop, self.lanes)
+            carried = emitter.loop(start, main, step, carried, body, loop, self.lanes)
         if not (isinstance(loop.dim, int) and loop.dim % self.lanes == 0):
             carried = self._rest(main, loop, carried, body)
         return carried
@@ -171,7 +184,7 @@ class KernelLowering(Elements):
         self, main: Value, loop: Loop, carried: Sequence[Value], body: Callable[[Sequence[Value]], Sequence[Value]]
     ) -> Sequence[Value]:
         """What whole vectors have left: one turn under a mask, or, of a tile, narrower turns, which compile faster."""
-        emitter, stop = self.emitter, self.emitter.size(loop.dim)
+        emitter, (_, stop) = self.emitter, self._ends(loop)
         narrow = self.register_lanes
         if self.horizontal or not self.tiled:
             return emitter.rest(main, stop, carried, body, loop, self.lanes)
@@ -417,9 +430,11 @@ class KernelLowering(Elements):
             if not isinstance(dim, int):
                 arguments.append(KernelArgument("size", 0, dim))
                 parameters.append(value)
+        if self.span is not None:
+            parameters += [self.span.first, self.span.last]
         region = self.emitter.close(parameters, [])
         function = Function(name, region, (), "loop", MappingProxyType({}))
-        return Kernel(function, tuple(arguments), tuple(layout for _, layout, _ in self.outputs.values()))
+        return Kernel(function, tuple(arguments), tuple(layout for _, layout, _ in self.outputs.values()), self.span)
 
 
 def _dtype(buffer: Value) -> DType:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from jitflow.ir.core import Builder, Function, Region, Value
 from jitflow.ir.dims import Dim, Expression, product
@@ -233,7 +234,11 @@ class HostProgram:
                 buffer = self.builder.make("alloc", nbytes, dtype=argument.dtype)
                 scratch.append((buffer, nbytes))
                 arguments.append(buffer)
+        shared: dict[str, Any] = {}
+        if (span := kernel.span) is not None:
+            arguments += [self.dim(0), self.dim(span.loop.dim), self.dim(span.least)]
+            shared = {"shared": span.step}
         self.kernels.append(kernel.function)
-        self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name)
+        self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name, **shared)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)

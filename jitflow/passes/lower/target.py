@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CPU", "GPU", "Target"]
+__all__ = ["CPU", "GPU", "THREADS", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,16 @@ class Target:
     ``parallel``, scratch memory is not shared between them, and what pays only on one core with wide vectors and deep
     caches is left out (short loops joined under patterns of lanes, versions for short sizes, writes past the caches).
     ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
+    ``shared``: a kernel may be run by several threads, each of which takes a span of the outermost loop (`sharing.py`).
     """
 
     vector_bytes: int = 64
     lanes: int = 0
     distributed: bool = False
     masked: bool = False
+    shared: bool = False
 
 
 CPU = Target()
+THREADS = Target(shared=True)
 GPU = Target(lanes=32, distributed=True, masked=True)

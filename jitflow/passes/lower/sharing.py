@@ -1,0 +1,66 @@
+"""Kernels that several threads share: each takes a span of the outermost loop.
+
+    kernel @k(..., %n) {                   kernel @k(..., %n, %first, %last) {
+      for %0, %n, %1 (%i) { ... }    ->      for %first, %last, %1 (%i) { ... }
+
+    launch ..., %n                         launch ..., %n, %0, %n, %least {shared=1}
+
+A row, or a vector of outputs, is computed by one thread in the way in which it would be computed alone, so the bits are
+the same for any number of threads. What the kernel gives on the whole span at once, ``launch`` gives in spans side by
+side, cut at multiples of ``shared``; ``least`` says how many positions are worth a thread's while.
+
+Left to one thread are kernels in which a loop around the others is reduced, whose rows share scratch memory, that hold
+a result outside of all loops, or that go down large matrices in bands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, maximum, minimum, product
+from jitflow.ir.types import Index
+from jitflow.passes.lower.nest import Loop
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.elements import Elements
+
+__all__ = ["Span", "span_of"]
+
+WORTH = 1 << 16
+"""Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
+FOR_MEMORY = 4
+"""What reading or writing an element costs in these."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Span:
+    """The part of a loop that a kernel is to run: two more parameters."""
+
+    loop: Loop
+    first: Value
+    last: Value
+    step: int
+    """Spans begin at multiples of it."""
+    least: Dim
+    """How many positions are worth a thread's while."""
+
+
+def span_of(kernel: Elements) -> Span | None:
+    """How a kernel is shared; None where it is not."""
+    schedule = kernel.schedule
+    if not kernel.target.shared or not kernel.outer or kernel.scratch:
+        return None
+    outermost, *inner = kernel.outer
+    if any(outermost not in schedule.loops_of(value) for value in kernel.region.yielded):
+        return None
+    step = kernel.lanes if outermost is kernel.vector else 1
+    accesses = len(kernel.nest.layouts) + len(kernel.region.yielded)
+    volume = product([loop.dim for loop in (*inner, *kernel.reduced)]) * (schedule.cost + FOR_MEMORY * accesses)
+    least = maximum(WORTH // maximum(minimum(volume, WORTH), 1), step)
+    if isinstance(outermost.dim, int) and isinstance(least, int) and outermost.dim < 2 * least:
+        return None
+    first, last = Value(Index(), "first"), Value(Index(), "last")
+    kernel.emitter.depth_of |= {first: 0, last: 0}
+    return Span(outermost, first, last, step, least)

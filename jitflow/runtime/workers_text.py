@@ -1,0 +1,239 @@
+"""The threads that share loops, as LLVM text.
+
+A *job* is a function, what it is called with, and a range of positions in pieces. Who has a job publishes it, takes
+pieces until none is left, and waits for those who are still at work on one. All state lies in the words of `@job`.
+
+    owner                                       worker
+      open = 1, generation += 1, wake             until generation changes: spin for a while, then sleep
+      take pieces                                 inside += 1
+      open = 0                                    if open: take pieces
+      until inside is 0: wait                     inside -= 1
+
+``open`` and ``inside`` are in one order for all threads: either a worker finds the job closed and touches nothing, or
+the owner finds the worker inside and waits. There is one job at a time; whoever comes while there is one does his work
+alone, so nobody waits for a thread that waits. Workers never touch Python.
+"""
+
+from __future__ import annotations
+
+import platform
+
+from jitflow.runtime.llvm_text import FunctionText
+
+__all__ = ["JOB_FIELDS", "SYSTEM_FUNCTIONS", "workers_text"]
+
+JOB_FIELDS = (
+    "limit", "busy", "open", "inside", "generation", "sleepers", "next", "pieces", "piece", "last", "function",
+    "arguments",
+)  # fmt: skip
+"""The words of `@job`. At most ``limit`` threads work on a job, the caller among them."""
+
+SYSTEM_FUNCTIONS = (
+    "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
+)  # fmt: skip
+"""The pointers of `@threads_system`."""
+
+PIECES = 4
+"""Pieces for each thread: who is late takes fewer."""
+SPINS = 2000
+"""How often a worker looks for the next job before it sleeps, some 100 us: waking it up takes about as long."""
+PATIENCE = 1000
+"""How often an owner looks before he lets other threads have the processor."""
+
+_PAUSE = {
+    **dict.fromkeys(("x86_64", "amd64"), ("@llvm.x86.sse2.pause", ())),
+    **dict.fromkeys(("aarch64", "arm64"), ("@llvm.aarch64.hint", ("i32 1",))),
+}
+"""The intrinsic of each kind of processor that says that this is a loop that waits."""
+
+
+def _pauses() -> list[tuple[str, tuple[str, ...]]]:
+    pause = _PAUSE.get(platform.machine().lower())
+    return [] if pause is None else [pause]
+
+
+def workers_text() -> str:
+    """``share``, which owners call, ``work``, the life of a worker, and their state."""
+    return "\n".join(
+        [
+            f"@job = global [{len(JOB_FIELDS)} x i64] zeroinitializer, align 64",
+            f"@threads_system = global [{len(SYSTEM_FUNCTIONS)} x ptr] zeroinitializer",
+            "@mutex = global [16 x i64] zeroinitializer, align 64",
+            "@condition = global [16 x i64] zeroinitializer, align 64",
+            "declare i64 @llvm.umin.i64(i64, i64)",
+            "declare i64 @llvm.umax.i64(i64, i64)",
+            *(f"declare void {name}({', '.join(a.split()[0] for a in arguments)})" for name, arguments in _pauses()),
+            _take(),
+            _share(),
+            _work(),
+        ]
+    )
+
+
+def _field(function: FunctionText, name: str) -> str:
+    return function.at("@job", 8 * JOB_FIELDS.index(name))
+
+
+def _get(function: FunctionText, name: str, kind: str = "i64") -> str:
+    """Read a field, in the one order of all threads."""
+    return function.let(f"load atomic {kind}, ptr {_field(function, name)} seq_cst, align 8")
+
+
+def _set(function: FunctionText, name: str, value: str, kind: str = "i64") -> None:
+    function.do(f"store atomic {kind} {value}, ptr {_field(function, name)} seq_cst, align 8")
+
+
+def _add(function: FunctionText, name: str, amount: int) -> str:
+    """Add to a field, and give what it was."""
+    return function.let(f"atomicrmw add ptr {_field(function, name)}, i64 {amount} seq_cst")
+
+
+def _system(function: FunctionText, name: str) -> str:
+    return function.load("ptr", "@threads_system", 8 * SYSTEM_FUNCTIONS.index(name))
+
+
+def _pause(function: FunctionText) -> None:
+    for name, arguments in _pauses():
+        function.run(name, *arguments)
+
+
+def _take() -> str:
+    """Do pieces of the job until none is left."""
+    function = FunctionText("internal void @take()")
+    turn, work, done = function.label("turn"), function.label("work"), function.label("done")
+    piece, last = _get(function, "piece"), _get(function, "last")
+    code, arguments = _get(function, "function", "ptr"), _get(function, "arguments", "ptr")
+    pieces = _get(function, "pieces")
+    function.jump(turn)
+    function.begin(turn)
+    number = _add(function, "next", 1)
+    function.branch(function.compare("ult", number, pieces), work, done)
+    function.begin(work)
+    first = function.let(f"mul i64 {number}, {piece}")
+    behind = function.let(f"add i64 {first}, {piece}")
+    end = function.call("i64", "@llvm.umin.i64", f"i64 {behind}", f"i64 {last}")
+    function.run(code, f"ptr {arguments}", f"i64 {first}", f"i64 {end}")
+    function.jump(turn)
+    function.begin(done)
+    function.give("void")
+    return function.text()
+
+
+def _share() -> str:
+    """Run a function on all positions from 0 to ``last``, in pieces cut at multiples of ``step``.
+
+    A piece has at least ``least`` positions, since a thread is not worth waking for fewer.
+    """
+    function = FunctionText("void @share(ptr %function, ptr %arguments, i64 %last, i64 %step, i64 %least)")
+    alone, together = function.label("alone"), function.label("together")
+    limit = _get(function, "limit")
+    function.require(function.compare("sgt", limit, "1"), alone)
+    worth = function.let(f"sdiv i64 %last, {function.let('call i64 @llvm.umax.i64(i64 %least, i64 1)')}")
+    function.require(function.compare("sgt", worth, "1"), alone)
+    before = function.let(f"atomicrmw xchg ptr {_field(function, 'busy')}, i64 1 seq_cst")
+    function.branch(function.compare("eq", before, "0"), together, alone)
+    function.begin(alone)
+    function.run("%function", "ptr %arguments", "i64 0", "i64 %last")
+    function.give("void")
+    function.begin(together)
+    wanted = function.let(f"mul i64 {limit}, {PIECES}")
+    most = function.call("i64", "@llvm.umin.i64", f"i64 {worth}", f"i64 {wanted}")
+    piece = _round_up(function, _up(function, "%last", most), "%step")
+    for name, value, kind in (
+        ("piece", piece, "i64"),
+        ("pieces", _up(function, "%last", piece), "i64"),
+        ("last", "%last", "i64"),
+        ("function", "%function", "ptr"),
+        ("arguments", "%arguments", "ptr"),
+        ("next", "0", "i64"),
+        ("open", "1", "i64"),
+    ):
+        _set(function, name, value, kind)
+    _add(function, "generation", 1)
+    with function.when(function.compare("ne", _get(function, "sleepers"), "0")):
+        function.call("i32", _system(function, "pthread_mutex_lock"), "ptr @mutex")
+        function.call("i32", _system(function, "pthread_cond_broadcast"), "ptr @condition")
+        function.call("i32", _system(function, "pthread_mutex_unlock"), "ptr @mutex")
+    function.run("@take")
+    _set(function, "open", "0")
+    _wait_until_nobody_is_inside(function)
+    _set(function, "busy", "0")
+    function.give("void")
+    return function.text()
+
+
+def _up(function: FunctionText, number: str, divisor: str) -> str:
+    """A quotient, rounded up."""
+    above = function.let(f"sub i64 {function.let(f'add i64 {number}, {divisor}')}, 1")
+    return function.let(f"udiv i64 {above}, {divisor}")
+
+
+def _round_up(function: FunctionText, number: str, step: str) -> str:
+    return function.let(f"mul i64 {_up(function, number, step)}, {step}")
+
+
+def _wait_until_nobody_is_inside(function: FunctionText) -> None:
+    test, wait, done = function.label("test"), function.label("wait"), function.label("done")
+    before, following = function.block, f"%following_{wait.replace('.', '_')}"
+    function.jump(test)
+    function.begin(test)
+    looks = function.phi("i64", ("0", before), (following, f"{wait}.end"))
+    function.branch(function.compare("eq", _get(function, "inside"), "0"), done, wait)
+    function.begin(wait)
+    _pause(function)
+    with function.when(function.compare("ugt", looks, str(PATIENCE))):
+        function.call("i32", _system(function, "sched_yield"))
+    function.jump(f"{wait}.end")
+    function.begin(f"{wait}.end")
+    function.do(f"{following} = add i64 {looks}, 1")
+    function.jump(test)
+    function.begin(done)
+
+
+def _work() -> str:
+    """The life of a worker; ``number`` counts them from 1."""
+    function = FunctionText("ptr @work(ptr %number)")
+    names = ("idle", "look", "again", "sleep", "doze", "nap", "awake", "go", "enter", "leave", "ready")
+    idle, look, again, sleep, doze, nap, awake, go, enter, leave, ready = map(function.label, names)
+    number = function.let("ptrtoint ptr %number to i64")
+    start = function.block
+    function.jump(idle)
+    function.begin(idle)
+    seen = function.phi("i64", ("0", start), ("%generation", go), ("%generation", leave))
+    function.jump(look)
+    function.begin(look)
+    looks = function.phi("i64", ("0", idle), ("%looks", again))
+    function.do(f"%spinning = load atomic i64, ptr {_field(function, 'generation')} seq_cst, align 8")
+    function.branch(function.compare("ne", "%spinning", seen), ready, again)
+    function.begin(again)
+    _pause(function)
+    function.do(f"%looks = add i64 {looks}, 1")
+    function.branch(function.compare("ult", "%looks", str(SPINS)), look, sleep)
+    function.begin(sleep)
+    function.call("i32", _system(function, "pthread_mutex_lock"), "ptr @mutex")
+    _add(function, "sleepers", 1)
+    function.jump(doze)
+    function.begin(doze)
+    function.do(f"%waking = load atomic i64, ptr {_field(function, 'generation')} seq_cst, align 8")
+    function.branch(function.compare("eq", "%waking", seen), nap, awake)
+    function.begin(nap)
+    function.call("i32", _system(function, "pthread_cond_wait"), "ptr @condition", "ptr @mutex")
+    function.jump(doze)
+    function.begin(awake)
+    _add(function, "sleepers", -1)
+    function.call("i32", _system(function, "pthread_mutex_unlock"), "ptr @mutex")
+    function.jump(ready)
+    function.begin(ready)
+    function.do(f"%generation = phi i64 [%spinning, %{look}], [%waking, %{awake}]")
+    function.jump(go)
+    function.begin(go)
+    function.branch(function.compare("slt", number, _get(function, "limit")), enter, idle)
+    function.begin(enter)
+    _add(function, "inside", 1)
+    with function.when(function.compare("ne", _get(function, "open"), "0")):
+        function.run("@take")
+    _add(function, "inside", -1)
+    function.jump(leave)
+    function.begin(leave)
+    function.jump(idle)
+    return function.text()

@@ -1,0 +1,138 @@
+"""Kernels that threads share: the same bits for any number of threads, whoever calls, also in forked processes."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.runtime.threads import num_threads, share_address
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no POSIX threads")
+
+Program = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = num_threads()
+    yield
+    jitflow.set_num_threads(before)
+
+
+def elementwise(x: Any) -> Any:
+    return np.tanh(x) * x[::-1] + 1
+
+
+def standardised_rows(x: Any) -> Any:
+    return (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
+
+
+def row_and_column_sums(x: Any) -> Any:
+    return np.exp(x).sum(axis=1), (x * x).sum(axis=0), x.sum()
+
+
+def in_place(x: Any) -> Any:
+    u = x.copy()
+    for _ in range(3):
+        u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return u
+
+
+def transposed(x: Any) -> Any:
+    return np.ascontiguousarray(x.T) + 2, x.T.copy() * x[0, 0]
+
+
+def pictures(x: Any) -> Any:
+    return x.reshape(-1, 3) * np.array([0.5, 1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "program", [elementwise, standardised_rows, row_and_column_sums, in_place, transposed, pictures],
+    ids=lambda program: program.__name__,
+)  # fmt: skip
+@pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
+def test_any_number_of_threads_gives_the_same_bits(program: Program, shape: tuple[int, int]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape)
+    results = []
+    for count in (1, 2, 5):
+        jitflow.set_num_threads(count)
+        found = jitflow.function(program)(x)
+        results.append([np.asarray(part).tobytes() for part in (found if isinstance(found, tuple) else (found,))])
+    assert results[0] == results[1] == results[2]
+
+
+def test_shared_kernels_take_a_span() -> None:
+    jitflow.set_num_threads(2)
+    text = jitflow.function(elementwise).ir(np.ones((1000, 1000)), stage="kernels")
+    (launch,) = (line for line in text.splitlines() if "launch" in line)
+    assert "shared=1" in launch
+    assert "%first: index, %last: index)" in text
+
+
+def test_more_threads_compile_anew_and_fewer_do_not() -> None:
+    jitflow.set_num_threads(1)
+    program, x = jitflow.function(lambda x: x + 1), np.ones(500_000)
+    for count, misses in ((1, 1), (2, 2), (3, 2), (1, 2), (2, 2)):
+        jitflow.set_num_threads(count)
+        np.testing.assert_array_equal(program(x), x + 1)
+        assert program.cache_info().misses == misses
+
+
+@pytest.mark.parametrize(
+    ("last", "step", "least"), [(1000, 1, 10), (1001, 32, 32), (7, 1, 1), (0, 1, 1), (10**6, 8, 99)]
+)
+def test_spans_meet_without_gap(last: int, step: int, least: int) -> None:
+    jitflow.set_num_threads(3)
+    spans: list[tuple[int, int]] = []
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+    run = function(lambda _, first, behind: spans.append((first, behind)))
+    share = ctypes.CFUNCTYPE(None, function, ctypes.c_void_p, *[ctypes.c_int64] * 3)(share_address())
+    share(run, None, last, step, least)
+    spans.sort()
+    assert [first for first, _ in spans] == [0, *(behind for _, behind in spans[:-1])]
+    assert spans[-1][1] == last
+    assert all(first % step == 0 for first, _ in spans)
+    assert len(spans) <= max(last // least, 1)
+
+
+def test_callers_at_the_same_time() -> None:
+    jitflow.set_num_threads(3)
+    program = jitflow.function(elementwise)
+    inputs = [np.random.default_rng(seed).standard_normal((500, 700)) for seed in range(4)]
+    expected = [program(x) for x in inputs]
+    barrier = threading.Barrier(4)
+
+    def call(number: int) -> None:
+        barrier.wait()
+        for _ in range(50):
+            np.testing.assert_array_equal(program(inputs[number]), expected[number])
+
+    with ThreadPoolExecutor(4) as executor:
+        for future in [executor.submit(call, number) for number in range(4)]:
+            future.result()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_works_alone_until_it_asks_for_threads() -> None:
+    jitflow.set_num_threads(3)
+    program, x = jitflow.function(elementwise), np.random.default_rng(0).standard_normal((800, 900))
+    expected = program(x)
+    child = os.fork()
+    if child == 0:
+        right = np.array_equal(program(x), expected)
+        jitflow.set_num_threads(2)
+        right = right and np.array_equal(program(x), expected)
+        os._exit(0 if right else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    np.testing.assert_array_equal(program(x), expected)
