@@ -26,6 +26,7 @@ from jitflow.passes.agree import agree
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
 from jitflow.passes.derivatives.activity import Activity
+from jitflow.passes.derivatives.contents import with_contents
 from jitflow.passes.derivatives.forward import Forward
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.remember import Keeping, Level
@@ -42,9 +43,17 @@ __all__ = ["differentiate"]
 def differentiate(function: Function) -> Function:
     """The function without ops that ask for a derivative."""
     while any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
-        for prepare in (agree, simplify, cse, promote, simplify, cse, dce):
-            function = prepare(function)
+        function = _prepared(function)
+        copying = with_contents(function)
+        if copying is not function:
+            function = _prepared(copying)
         function = _Differentiation(function).run()
+    return function
+
+
+def _prepared(function: Function) -> Function:
+    for prepare in (agree, simplify, cse, promote, simplify, cse, dce):
+        function = prepare(function)
     return function
 
 

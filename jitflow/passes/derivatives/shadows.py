@@ -9,7 +9,8 @@ loop hands its shadows on the other way: what it gave to the next turn, it gets 
       yield %2, %1                                yield %2, %1, %2', %1'
     }                                           }
 
-Relies on loops that only swap what they carry; others are refused.
+Relies on loops that only swap what they carry, outside of other loops. Others hand on contents (`contents.py`) or are
+refused.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def sources(op: Op, positions: Sequence[int]) -> tuple[int, ...]:
 
 def _refusal(op: Op) -> UserNotImplementedError:
     error = UserNotImplementedError(
-        "the gradient of a loop or branch that hands on an array which it makes anew, and which is written to later",
-        mend="write to an array that is made before it: y[...] = ..., or copy the array where it is written to",
+        "the gradient of a loop or branch that hands on an array which has another name too, and which is written to",
+        mend="give each array one name: where it gets a second one, take a copy of it (first = u.copy())",
     )
     return error.at(op.loc)
