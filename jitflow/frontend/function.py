@@ -135,7 +135,7 @@ def _trace(
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
     state.guard = inputs.guard
-    recorded = recorder.root(function, function.__name__)
+    recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
         take = recorder.constant if name in static and argument is not NOT_GIVEN else recorder.take
