@@ -20,15 +20,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import combinations
+from functools import cached_property
 from typing import Any
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dims import product
-from jitflow.ir.effects import is_removable
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.dce import dce
-from jitflow.passes.extents import Extents, own_axes, position_of
+from jitflow.passes.extents import Extents
 
 __all__ = ["narrow"]
 
@@ -62,7 +61,6 @@ class _Narrowing:
         self.narrowed: set[Op] = set()
         self.values: dict[Value, Value] = {}
         self._enter(function.region, None)
-        self._extents: Extents | None = None
         for op in reversed(list(walk(function.region))):
             if self.is_whole(op) and self.may_narrow(op):
                 self.narrow(op)
@@ -80,7 +78,7 @@ class _Narrowing:
 
     def is_whole(self, op: Op) -> bool:
         """Whether an op computes an array by its elements."""
-        if "elementwise" not in op.definition.traits or len(op.results) != 1 or not is_removable(op):
+        if "elementwise" not in op.definition.traits or len(op.results) != 1 or op.own_effects:
             return False
         return isinstance(op.result.type, Tensor) and bool(dims_of(op.result.type))
 
@@ -88,14 +86,18 @@ class _Narrowing:
         parts = list(self.users[op.result])
         if not parts or any(part.name != "slice" for part in parts):
             return False
-        (loop, *others) = {self.around[part] for part in parts}
-        if others or not self.is_of_memory(op, cheap=loop is not self.around[op]):
+        (around, *others) = {self.around[part] for part in parts}
+        inside = None if around is self.around[op] else around
+        if others or not self.is_of_memory(op, cheap=inside is not None):
             return False
-        if loop is not self.around[op] and not self.is_turn_by_turn(op, loop, parts):
+        if inside is not None and (self.around[inside] is not self.around[op] or _has_single_elements(parts)):
             return False
-        if self._extents is None:
-            self._extents = Extents(self.function)
-        return all(self._extents.apart(one, other) for one, other in combinations(parts, 2))
+        return self.extents.never_meet(parts, inside)
+
+    @cached_property
+    def extents(self) -> Extents:
+        """Proofs, which most functions need none of."""
+        return Extents(self.function)
 
     def is_of_memory(self, op: Op, cheap: bool) -> bool:
         """Whether what an op computes of is in memory anyway, or narrows with it."""
@@ -115,16 +117,6 @@ class _Narrowing:
         source = self.producers.get(shown)
         passable = source is None or not self.is_whole(source) or _is_passable(producer)
         return passable and self.is_in_memory(shown, producer, cheap)
-
-    def is_turn_by_turn(self, op: Op, loop: Op | None, parts: list[Op]) -> bool:
-        """Whether the turns of a loop beside an op read longer parts, none of which are those of another turn."""
-        position = None if loop is None else position_of(loop)
-        if loop is None or position is None or self.around[loop] is not self.around[op]:
-            return False
-        if any(product(part.attributes["sizes"]) == 1 for part in parts):
-            return False
-        own = [{(axis, *_stretch(part, axis)) for axis in own_axes(part, position)} for part in parts]
-        return bool(set.intersection(*own))
 
     def narrow(self, op: Op) -> None:
         """Compute an op by the parts that are read of it."""
@@ -211,5 +203,5 @@ def _before(view: Op, part: Attributes) -> Attributes:
     return {"starts": starts, "sizes": sizes, "steps": steps}
 
 
-def _stretch(part: Op, axis: int) -> tuple[object, object]:
-    return part.attributes["starts"][axis], part.attributes["sizes"][axis]
+def _has_single_elements(parts: list[Op]) -> bool:
+    return any(product(part.attributes["sizes"]) == 1 for part in parts)

@@ -4,7 +4,7 @@ Two sweeps. Forwards, a load of a place gives the value that was last stored to 
 place around it, as long as nothing in between may have written to its elements; a variable is known to hold what it
 starts as. Backwards, a store vanishes if its place is overwritten, or never read again, before anybody looks: a caller
 looks at what it can see where the function ends or may fail. A variable that only lives in one stretch of code so
-becomes a plain value.
+becomes a plain value, and one of which a loop writes every row before anybody looks starts as no matter what.
 
     %v: var f64[n] = variable %x                 %0: f64[n] = multiply %x, %x
     store %v, %0  [= multiply %x, %x]      ->    yield %0
@@ -20,11 +20,13 @@ from where it was stored to.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
+from jitflow.passes.extents import Extents, covers
 from jitflow.passes.identity import keep_apart
 
 __all__ = ["promote"]
@@ -39,6 +41,13 @@ class _Where:
     root: Value
     views: Views = ()
 
+    @property
+    def part(self) -> dict[str, Any] | None:
+        """The attributes of the slice of the root that a place is all of, None if it is not all of one."""
+        if not self.views or self.views[0][0] != "slice" or any(name != "reshape" for name, _ in self.views[1:]):
+            return None
+        return dict(self.views[0][1])
+
     def part_of(self, other: _Where) -> bool:
         """Whether this place is a view of ``other``, or ``other`` itself."""
         return self.root is other.root and self.views[: len(other.views)] == other.views
@@ -50,7 +59,7 @@ def promote(function: Function) -> Function:
         return function
     places = _Places(function)
     region = _Forwards(places).region(function.region, {})
-    region = _Backwards(places).region(region, frozenset(), function.region)
+    region = _Backwards(places, function).region(region, frozenset(), function.region)
     return replace(function, region=keep_apart(function.region, region))
 
 
@@ -160,9 +169,10 @@ _Dead = frozenset[_Where]
 
 
 class _Backwards:
-    def __init__(self, places: _Places) -> None:
+    def __init__(self, places: _Places, function: Function) -> None:
         self.places = places
         self.effects = places.effects
+        self.function = function
 
     def region(self, region: Region, dead: _Dead, before: Region) -> Region:
         """The region without its dead stores; ``dead`` are the places that nobody reads behind it."""
@@ -175,9 +185,13 @@ class _Backwards:
                 inside = dead if op.name == "if" else self.unread(dead, op)
                 op = replace(op, regions=tuple(self.region(inner, inside, inner) for inner in op.regions))
             kept.append(op)
+            if op.name == "variable" and self.is_overwritten(op, dead):
+                kept[-1:] = reversed(_started_empty(op))
             dead = self.unread(dead, op)
             if op.name == "store":
                 dead = dead | {self.places.of(op.operands[0])}
+            elif op.name == "for":
+                dead = dead | self.covered(op)
         kept.reverse()
         return Region(region.parameters, tuple(kept))
 
@@ -193,6 +207,35 @@ class _Backwards:
     def is_dead(self, store: Op, dead: _Dead) -> bool:
         where = self.places.of(store.operands[0])
         return any(where.part_of(other) for other in dead)
+
+    def covered(self, loop: Op) -> _Dead:
+        """The variables of which a loop overwrites every row, and reads none."""
+        reads = [access for access in self.effects.of(loop) if access.kind == "reads"]
+        found = set()
+        for op in loop.regions[0].body:
+            where = self.places.of(op.operands[0]) if op.name == "store" else None
+            part = None if where is None else where.part
+            if where is None or part is None or not isinstance(where.root.type, Variable):
+                continue
+            own = self.effects.access("reads", where.root)
+            if any(self.effects.overlap(own, access) for access in reads):
+                continue
+            if covers(loop, part, where.root.type.dims):
+                found.add(_Where(where.root))
+        return frozenset(found)
+
+    def is_overwritten(self, variable: Op, dead: _Dead) -> bool:
+        """Whether nobody reads what a variable starts as."""
+        if _Where(variable.result) in dead:
+            return True
+        parts = [where.part for where in dead if where.root is variable.result]
+        slices = [part for part in parts if part is not None]
+        return len(slices) > 1 and self.extents.fill(slices, dims_of(variable.result.type))
+
+    @cached_property
+    def extents(self) -> Extents:
+        """Proofs, which most functions need none of."""
+        return Extents(self.function)
 
     def unread(self, dead: _Dead, op: Op) -> _Dead:
         """What of ``dead`` nobody reads from the op on."""
@@ -211,3 +254,13 @@ class _Backwards:
         if "external" in kinds or ("check" in kinds and (visible is None or not visible.isdisjoint(own.places))):
             return True
         return any(self.effects.overlap(own, access) for access in reads)
+
+
+def _started_empty(variable: Op) -> list[Op]:
+    """The variable, whose first content nobody reads."""
+    (first,) = variable.operands
+    if not isinstance(first.type, Tensor) or not first.type.dims:
+        return [variable]
+    builder = Builder(loc=variable.loc)
+    empty = builder.make("empty", dtype=first.type.dtype, dims=first.type.dims)
+    return [*builder.ops, replace(variable, operands=(empty,))]

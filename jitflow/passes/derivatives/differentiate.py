@@ -26,6 +26,7 @@ from jitflow.passes.agree import agree
 from jitflow.passes.cse import cse
 from jitflow.passes.dce import dce
 from jitflow.passes.derivatives.activity import Activity
+from jitflow.passes.derivatives.alone import read_alone
 from jitflow.passes.derivatives.contents import with_contents
 from jitflow.passes.derivatives.forward import Forward
 from jitflow.passes.derivatives.notation import Notation
@@ -121,7 +122,8 @@ class _Differentiation:
         hints = dict(self.function.attributes.get("hints", ()))
         keeping = Keeping(self.effects, _written(region, self.effects), shadows, hints)
         doubtful = any(op.name in CHOOSING for op in walk(region))
-        sweep = Sweep(Reversal(activity, keeping, shadows, self.producers, self.fresh, doubtful), outer)
+        alone = read_alone(self.function, region)
+        sweep = Sweep(Reversal(activity, keeping, shadows, self.producers, self.fresh, alone, doubtful), outer)
         m = sweep.m
         m.builder.loc = op.loc
         for variable in filter(sweep.is_active, memory):

@@ -137,12 +137,22 @@ class Notation:
     # -- storage
 
     def increase(self, place: Value, value: Value) -> None:
-        """Add ``value`` to what ``place`` shows. One element is a number, which no kernel is needed for."""
-        dims = dims_of(place.type)
-        if dims and all(dim == 1 for dim in dims):
-            place, value = self("reshape", place, dims=()), self("reshape", value, dims=()) if rank(value) else value
+        """Add ``value`` to what ``place`` shows."""
+        place, value = self._element(place, value)
         shown = self("load", place)
         self.add("store", place, self("add", shown, self.fitted(value, shown.type)))
+
+    def replace(self, place: Value, value: Value) -> None:
+        """Store ``value``, which becomes what ``place`` shows."""
+        place, value = self._element(place, value)
+        self.add("store", place, self.fitted(value, plain(place.type)))
+
+    def _element(self, place: Value, value: Value) -> tuple[Value, Value]:
+        """One element and what goes there are a number, which no kernel is needed for."""
+        dims = dims_of(place.type)
+        if not dims or any(dim != 1 for dim in dims):
+            return place, value
+        return self("reshape", place, dims=()), self("reshape", value, dims=()) if rank(value) else value
 
 
 def _given(value: Value | None) -> Value:

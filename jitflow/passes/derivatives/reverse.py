@@ -17,7 +17,7 @@ has none: the gradient of a norm at 0 is 0, as that of ``absolute`` is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -56,6 +56,8 @@ class Reversal:
     shadows: Shadows
     producers: dict[Value, Op]
     fresh: Callable[[str], str]
+    alone: Set[Op]
+    """Slices whose elements nothing else reads (`alone.py`)."""
     doubtful: bool
     """Whether there are ops that choose, so that what comes out of storage and regions may be ``masked``."""
     masked: set[Value] = field(default_factory=set)
@@ -133,13 +135,15 @@ class Sweep:
         return found
 
     def contribute(
-        self, value: Value, arriving: Value | Part | None, masked: bool = False, unbounded: bool = False
-    ) -> None:
-        """Add to the cotangent of a value."""
+        self, value: Value, arriving: Value | Part | None, masked: bool = False, unbounded: bool = False,
+        alone: bool = False,
+    ) -> None:  # fmt: skip
+        """Add to the cotangent of a value; ``alone``: a part of it to which nothing else is added."""
         if arriving is None or not self.is_active(value):
             return
         if isinstance(arriving, Part):
-            arriving.add_to(self.m, self.accumulate(value))
+            add = arriving.put_in if alone and arriving.put_in is not None else arriving.add_to
+            add(self.m, self.accumulate(value))
             return
         masked = masked or arriving in self.reversal.masked
         arriving = self.m.fitted(arriving, value.type)
@@ -177,7 +181,7 @@ class Sweep:
         else:
             raise no_rule(op)
         for operand, what in zip(op.operands, arriving, strict=True):
-            self.contribute(operand, what, masked, unbounded or op.name in ROOTS)
+            self.contribute(operand, what, masked, unbounded or op.name in ROOTS, op in self.reversal.alone)
 
     # -- storage
 

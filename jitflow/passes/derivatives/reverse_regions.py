@@ -136,7 +136,10 @@ def _loop(
         *(_arriving(sweep, parameters[number]) for number in carried),
         *(value.type for value in (*totals, *given.values())),
     ]
-    stacking = Stacking(m, turn, turns.count, sweep.level.known, sweep.reversal.keeping.sizes, shadows)
+    sliced = (sweep.accumulator(inner.operands[0]) for inner in body.ops if inner in sweep.reversal.alone)
+    complete = [accumulator for accumulator in sliced if accumulator is not None]
+    hints = sweep.reversal.keeping.sizes
+    stacking = Stacking(m, turn, turns.count, sweep.level.known, hints, shadows, complete)
     region = stacking.within(region)
     bounds = m.size(0), m.size(turns.count), m.size(1)
     found = m.add("for", *bounds, *starts, *before, *shadows, types=types, regions=(region,))

@@ -20,9 +20,13 @@ __all__ = ["Arriving", "Change", "Part", "Refused", "Tangent", "Transpose", "giv
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What arrives at some elements of an operand: ``add_to(m, place)`` adds it to storage of the operand's type."""
+    """What arrives at some elements of an operand: ``add_to(m, place)`` adds it to storage of the operand's type.
+
+    ``put_in`` stores it instead, where nothing else arrives at these elements.
+    """
 
     add_to: Callable[[Notation, Value], None]
+    put_in: Callable[[Notation, Value], None] | None = None
 
 
 @dataclass(frozen=True)

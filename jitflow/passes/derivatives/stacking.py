@@ -6,13 +6,15 @@ the sum each time. It is done where the rows are fewer numbers than the sum, so 
 faster than what the forward sweep keeps of them.
 
     for ... (%k: index[k], ...) {                            for ... (%k: index[k], ...) {
-      %1: f32[p, n] = transpose %x                             store (%xs at k), %x
-      %2: f32[p, q] = matmul %1, %d              ->            store (%ds at k), %d
+      %1: f32[p, n] = transpose %x                             store (%xs at n - 1 - k), %x
+      %2: f32[p, q] = matmul %1, %d              ->            store (%ds at n - 1 - k), %d
       store %w', load %w' + %2                                 ...
       ...                                                    }
     }                                                        store %w', load %w' + matmul (transpose %xs), %ds
 
-It relies on the sum being touched by nothing else in the loop.
+Rows that lie in memory turn by turn anyway are not put away again: those that the forward sweep kept, rows of an array
+that the loop takes one by one, and cotangents of such rows. It relies on the sum being touched by nothing else in the
+loop.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from dataclasses import dataclass
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
 from jitflow.ir.dims import Dim, evaluate, symbols
-from jitflow.ir.types import Place, Variable, dims_of
+from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.contract import BLAS_LETTERS
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.order import sizes_of
@@ -47,15 +49,19 @@ class _Sum:
 class Stacking:
     """The stacks of one reverse loop, whose ops ``m`` writes: `within` before the loop, `behind` after it.
 
-    ``turn`` is the position of the loop, which turns ``count`` times; ``known`` are the sizes that are bound before it,
+    ``turn`` is the position of the loop, which turns ``count`` times; ``complete`` is storage of which each turn writes
+    a row that nothing else touches, the row of the forward turn; ``known`` are the sizes that are bound before it,
     ``hints`` their likely values; ``carried`` is storage that the loop hands on from turn to turn.
     """
 
     def __init__(
         self, m: Notation, turn: Dim, count: Dim, known: frozenset[str], hints: Mapping[str, int],
-        carried: Collection[Value],
+        carried: Collection[Value], complete: Collection[Value],
     ) -> None:  # fmt: skip
-        self.m, self.turn, self.count, self.known, self.hints = m, turn, count, known, hints
+        self.m, self.count, self.known, self.hints = m, count, known, hints
+        self.row = count - 1 - turn
+        """The row of this turn in what lies in memory turn by turn: that of the forward one."""
+        self._complete = complete
         self._carried = frozenset(carried)
         self._stacks: dict[Value, Value] = {}
         self._later: list[Callable[[], None]] = []
@@ -64,6 +70,7 @@ class Stacking:
     def within(self, region: Region) -> Region:
         """The region of the loop, with rows that are put away instead of sums."""
         self._producers = {result: op for op in region.ops for result in op.results}
+        self._find_rows(region)
         sums: dict[Op, _Sum] = {}
         for op in region.ops:
             if op.name == "store" and (found := self._match(op)) is not None:
@@ -140,6 +147,33 @@ class Stacking:
                     touched[self._origin(operand)[0]].add(op)
         return Counter({root: len(ops) for root, ops in touched.items()})
 
+    def _find_rows(self, region: Region) -> None:
+        """Know the values of a turn that are a row of an array anyway, and need not be put away."""
+        written = {self._origin(op.operands[0])[0] for op in walk(region) if op.name in ("store", "scatter")}
+        for op in region.ops:
+            if op.name == "store":
+                row, (value, _) = op.operands[0], self._origin(op.operands[1])
+                root = self._array_of_row(row, dims_of(value.type))
+                if root is not None and root in self._complete:
+                    self._stacks[value] = root
+            elif op.name in ("load", "reshape") and isinstance(op.result.type, Tensor):
+                root = self._array_of_row(op.result, op.result.type.dims)
+                if root is not None and root not in written:
+                    self._stacks.setdefault(op.result, root)
+
+    def _array_of_row(self, row: Value, dims: tuple[Dim, ...]) -> Value | None:
+        """The array or storage of which ``row`` is the row of this turn, with dims that may leave out the 1."""
+        views: list[Op] = []
+        while (op := self._producers.get(row)) is not None and ("view" in op.definition.traits or op.name == "load"):
+            views += [op] if op.name != "load" else []
+            row = op.operands[0]
+        if op is not None or not views or any(view.name != "reshape" for view in views[:-1]):
+            return None
+        part = views[-1]
+        everything = (self.row, *(0 for _ in dims)), (1, *dims), (1, *(1 for _ in dims))
+        shown = tuple(part.attributes.get(name) for name in ("starts", "sizes", "steps"))
+        return row if shown == everything and dims_of(row.type) == (self.count, *dims) else None
+
     # -- what becomes of it
 
     def _put_away(self, found: _Sum) -> list[Op]:
@@ -166,13 +200,14 @@ class Stacking:
             dims = dims_of(value.type)
             empty = self.m("empty", dtype=dtype_of(value), dims=(self.count, *dims))
             stack = self._stacks[value] = self.m("variable", empty)
-            part = inside("slice", stack, starts=(self.turn, 0, 0), sizes=(1, *dims), steps=(1, 1, 1))
+            part = inside("slice", stack, starts=(self.row, 0, 0), sizes=(1, *dims), steps=(1, 1, 1))
             inside.add("store", inside("reshape", part, dims=dims), value)
         return self._stacks[value]
 
     def _all_rows(self, stack: Value) -> Value:
         turns, rows, columns = dims_of(stack.type)
-        return self.m("reshape", self.m("load", stack), dims=(turns * rows, columns))
+        every_turn = stack if isinstance(stack.type, Tensor) else self.m("load", stack)
+        return self.m("reshape", every_turn, dims=(turns * rows, columns))
 
     def _again(self, value: Value, views: tuple[Op, ...]) -> Value:
         values: dict[Value, Value] = {}

@@ -57,7 +57,10 @@ def _part(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arrivin
     def add_to(m: Notation, place: Value) -> None:
         m.increase(m(op.name, place, **dict(op.attributes)), cotangent)
 
-    return (Part(add_to),)
+    def put_in(m: Notation, place: Value) -> None:
+        m.replace(m(op.name, place, **dict(op.attributes)), cotangent)
+
+    return (Part(add_to, put_in),)
 
 
 def _concatenate(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
