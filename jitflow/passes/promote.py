@@ -209,8 +209,11 @@ class _Backwards:
         return any(where.part_of(other) for other in dead)
 
     def covered(self, loop: Op) -> _Dead:
-        """The variables of which a loop overwrites every row, and reads none."""
-        reads = [access for access in self.effects.of(loop) if access.kind == "reads"]
+        """The variables that no caller sees of which a loop overwrites every row, and reads none."""
+        accesses = self.effects.of(loop)
+        reads = [access for access in accesses if access.kind == "reads"]
+        if any(access.kind == "external" for access in accesses):
+            return frozenset()
         found = set()
         for op in loop.regions[0].body:
             where = self.places.of(op.operands[0]) if op.name == "store" else None
@@ -218,7 +221,7 @@ class _Backwards:
             if where is None or part is None or not isinstance(where.root.type, Variable):
                 continue
             own = self.effects.access("reads", where.root)
-            if any(self.effects.overlap(own, access) for access in reads):
+            if self.is_visible(own) or any(self.effects.overlap(own, access) for access in reads):
                 continue
             if covers(loop, part, where.root.type.dims):
                 found.add(_Where(where.root))
@@ -250,10 +253,14 @@ class _Backwards:
 
     def is_read(self, where: _Where, reads: list[Access], kinds: set[str]) -> bool:
         own = self.effects.access("reads", where.root)
-        visible = self.effects.visible
-        if "external" in kinds or ("check" in kinds and (visible is None or not visible.isdisjoint(own.places))):
+        if "external" in kinds or ("check" in kinds and self.is_visible(own)):
             return True
         return any(self.effects.overlap(own, access) for access in reads)
+
+    def is_visible(self, access: Access) -> bool:
+        """Whether a caller may see what an access touches."""
+        visible = self.effects.visible
+        return visible is None or not visible.isdisjoint(access.places)
 
 
 def _started_empty(variable: Op) -> list[Op]:

@@ -20,7 +20,7 @@ loop.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
@@ -152,27 +152,41 @@ class Stacking:
         written = {self._origin(op.operands[0])[0] for op in walk(region) if op.name in ("store", "scatter")}
         for op in region.ops:
             if op.name == "store":
-                row, (value, _) = op.operands[0], self._origin(op.operands[1])
-                root = self._array_of_row(row, dims_of(value.type))
-                if root is not None and root in self._complete:
-                    self._stacks[value] = root
+                value, row = self._laid_out(op.operands[1]), op.operands[0]
             elif op.name in ("load", "reshape") and isinstance(op.result.type, Tensor):
-                root = self._array_of_row(op.result, op.result.type.dims)
-                if root is not None and root not in written:
-                    self._stacks.setdefault(op.result, root)
+                value = row = op.result
+            else:
+                continue
+            root = self._array_of_row(row)
+            if root is None or _long(dims_of(value.type)) != _long(dims_of(root.type)[1:]):
+                continue
+            if root in self._complete if op.name == "store" else root not in written:
+                self._stacks[value] = root
 
-    def _array_of_row(self, row: Value, dims: tuple[Dim, ...]) -> Value | None:
-        """The array or storage of which ``row`` is the row of this turn, with dims that may leave out the 1."""
+    def _laid_out(self, value: Value) -> Value:
+        """What a value is but for axes of size 1 and the names of its sizes."""
+        while (op := self._producers.get(value)) is not None and op.name in ("reshape", "broadcast"):
+            (source,) = op.operands
+            renamed = op.name == "broadcast" and op.attributes.get("assumed")
+            if not renamed and _without_ones(source) != _without_ones(value):
+                break
+            if sum(_long(dims_of(source.type))) != sum(_long(dims_of(value.type))):
+                break
+            value = source
+        return value
+
+    def _array_of_row(self, row: Value) -> Value | None:
+        """The array or storage of which ``row`` is the row of this turn."""
         views: list[Op] = []
         while (op := self._producers.get(row)) is not None and ("view" in op.definition.traits or op.name == "load"):
             views += [op] if op.name != "load" else []
             row = op.operands[0]
         if op is not None or not views or any(view.name != "reshape" for view in views[:-1]):
             return None
-        part = views[-1]
+        (count, *dims), part = dims_of(row.type), views[-1]
         everything = (self.row, *(0 for _ in dims)), (1, *dims), (1, *(1 for _ in dims))
         shown = tuple(part.attributes.get(name) for name in ("starts", "sizes", "steps"))
-        return row if shown == everything and dims_of(row.type) == (self.count, *dims) else None
+        return row if shown == everything and count == self.count else None
 
     # -- what becomes of it
 
@@ -187,7 +201,7 @@ class Stacking:
         stacks = [self._stack(m, value) for value in (rows, right)]
 
         def write() -> None:
-            first, second = (self._all_rows(stack) for stack in stacks)
+            first, second = map(self._all_rows, stacks, (rows, right))
             value = self.m("matmul", self.m("transpose", first, axes=(1, 0)), second)
             self.m.increase(self._again(found.root, found.views), self._again(value, found.shaping))
 
@@ -196,6 +210,9 @@ class Stacking:
 
     def _stack(self, inside: Notation, value: Value) -> Value:
         """The memory of what a value is in all turns; what two products share is kept once."""
+        same = self._laid_out(value)
+        if same in self._stacks and _long(dims_of(same.type)) == _long(dims_of(value.type)):
+            return self._stacks[same]
         if value not in self._stacks:
             dims = dims_of(value.type)
             empty = self.m("empty", dtype=dtype_of(value), dims=(self.count, *dims))
@@ -204,10 +221,12 @@ class Stacking:
             inside.add("store", inside("reshape", part, dims=dims), value)
         return self._stacks[value]
 
-    def _all_rows(self, stack: Value) -> Value:
-        turns, rows, columns = dims_of(stack.type)
+    def _all_rows(self, stack: Value, row: Value) -> Value:
+        """What a value is in all turns, one below the other."""
+        turns, *dims = dims_of(stack.type)
+        height, width = dims_of(row.type)
         every_turn = stack if isinstance(stack.type, Tensor) else self.m("load", stack)
-        return self.m("reshape", every_turn, dims=(turns * rows, columns))
+        return self.m.named(self.m("reshape", every_turn, dims=(turns * dims[0], dims[1])), (turns * height, width))
 
     def _again(self, value: Value, views: tuple[Op, ...]) -> Value:
         values: dict[Value, Value] = {}
@@ -222,3 +241,12 @@ class Stacking:
 def _shows_all(view: Op) -> bool:
     """Whether a view of a value has each of its elements once."""
     return view.name in ("reshape", "transpose") or bool(view.attributes.get("assumed"))
+
+
+def _long(dims: Sequence[Dim]) -> list[bool]:
+    """Which axes are longer than 1, as far as is known."""
+    return [dim != 1 for dim in dims]
+
+
+def _without_ones(value: Value) -> list[Dim]:
+    return [dim for dim in dims_of(value.type) if dim != 1]
