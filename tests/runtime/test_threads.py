@@ -36,6 +36,11 @@ def standardised_rows(x: Any) -> Any:
     return (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True)
 
 
+def softmax(x: Any) -> Any:
+    powers = np.exp(x - x.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
 def row_and_column_sums(x: Any) -> Any:
     return np.exp(x).sum(axis=1), (x * x).sum(axis=0), x.sum()
 
@@ -56,7 +61,7 @@ def pictures(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "program", [elementwise, standardised_rows, row_and_column_sums, in_place, transposed, pictures],
+    "program", [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, pictures],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
@@ -76,6 +81,7 @@ def test_shared_kernels_take_a_span() -> None:
     (launch,) = (line for line in text.splitlines() if "launch" in line)
     assert "shared=1" in launch
     assert "%first: index, %last: index)" in text
+    assert "shared=1" in jitflow.function(softmax).ir(np.ones((1000, 1000)), stage="kernels")
 
 
 def test_more_threads_compile_anew_and_fewer_do_not() -> None:

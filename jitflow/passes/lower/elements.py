@@ -381,8 +381,8 @@ class Elements:
     def place_saved(self) -> None:
         """Choose where values that a later sweep needs again are kept."""
         for value in list(self.schedule.saved):
-            host = self._host_output(value)
-            if host is not None and (self.target.distributed or not (self.horizontal and self.outer)):
+            host, alone = self._host_output(value), not (self.target.distributed or self.target.shared)
+            if host is not None and not (alone and self.horizontal and self.outer):
                 self.hosts.add(host)
                 self.saved[value] = self.outputs[host][2]
             elif self.horizontal and isinstance(value.type, Tensor):
