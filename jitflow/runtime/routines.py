@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["accumulate", "histogram", "histogram2d", "lexsort", "reduce", "reduceat"]
+__all__ = ["accumulate", "histogram", "histogram2d", "lexsort", "over_stretches", "reduce", "reduceat"]
 
 Array = Any
 
@@ -40,6 +40,17 @@ def histogram2d(
 def reduceat(array: Array, indices: Array, *, ufunc: str, axis: int, dtype: Any) -> Array:
     """``ufunc.reduceat``."""
     return getattr(np, ufunc).reduceat(array, indices, axis, dtype)
+
+
+def over_stretches(sums: Array, indices: Array, like: Array, *, axis: int) -> Array:
+    """An array like ``like``, to whose elements the sums that ``np.add.reduceat`` put them into are added."""
+    size = like.shape[axis]
+    lengths = np.maximum(np.append(indices[1:], size) - indices, 1)
+    numbers = np.repeat(np.arange(len(indices)), lengths)
+    within = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    found = np.zeros_like(like)
+    np.add.at(np.moveaxis(found, axis, 0), indices[numbers] + within, np.moveaxis(sums, axis, 0)[numbers])
+    return found
 
 
 def accumulate(array: Array, *, ufunc: str, axis: int, dtype: Any) -> Array:

@@ -131,9 +131,15 @@ def _svd_results(a: Matrices, op: Op) -> tuple[Value, Value, Value]:
     (matrix,) = op.operands
     numbers = op.results[0] if len(op.results) == 1 else op.results[1]
     least = dims_of(numbers.type)[-1]
-    if len(op.results) == 3 and not _options(op).get("full_matrices", True):
+    if len(op.results) == 3 and not _is_full(op):
         return op.results[0], op.results[1], op.results[2]
     return a.singular(matrix, least)
+
+
+def _is_full(op: Op) -> bool:
+    """Whether there may be more vectors than values."""
+    *_, rows, columns = dims_of(op.operands[0].type)
+    return bool(_options(op).get("full_matrices", True)) and rows != columns
 
 
 _THIN = "use np.linalg.svd(a, full_matrices=False): the vectors beyond those have no derivative"
@@ -143,7 +149,7 @@ def _svd(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving
     a = Matrices(m)
     left, sizes, back = _svd_results(a, op)
     of_left, of_sizes, of_back = (None, *cotangents, None) if len(cotangents) == 1 else cotangents
-    if (of_left is not None or of_back is not None) and _options(op).get("full_matrices", True):
+    if (of_left is not None or of_back is not None) and _is_full(op):
         raise no_rule(op, _THIN)
     right = a.adjoint(back)
     inner = a.of_diagonal(m.cast(m.zeros(sizes.type) if of_sizes is None else of_sizes, dtype_of(left)))
@@ -184,7 +190,7 @@ def _svd_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Ch
     of_sizes = _real_diagonal(a, inner)
     if len(op.results) == 1:
         return (of_sizes,)
-    if _options(op).get("full_matrices", True):
+    if _is_full(op):
         return Refused(_THIN), of_sizes, Refused(_THIN)
     squares = m("multiply", sizes, sizes)
     columns, rows = a.times_columns(inner, sizes), m("multiply", a.rows(sizes, inner), inner)

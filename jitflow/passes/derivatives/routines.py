@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Op
-from jitflow.passes.derivatives import decompositions, equations, ordering, signals
+from jitflow.passes.derivatives import decompositions, equations, folds, members, ordering, signals
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.rules import Arriving, Change, Refused, Tangent, Transpose, no_rule
 
@@ -14,6 +14,8 @@ __all__ = ["ROUTINE_TANGENTS", "ROUTINE_TRANSPOSES", "tangent", "transpose"]
 ROUTINE_TRANSPOSES: dict[str, Transpose] = {
     **equations.TRANSPOSES,
     **decompositions.TRANSPOSES,
+    **folds.TRANSPOSES,
+    **members.TRANSPOSES,
     **ordering.TRANSPOSES,
     **signals.TRANSPOSES,
 }
@@ -21,6 +23,8 @@ ROUTINE_TRANSPOSES: dict[str, Transpose] = {
 ROUTINE_TANGENTS: dict[str, Tangent] = {
     **equations.TANGENTS,
     **decompositions.TANGENTS,
+    **folds.TANGENTS,
+    **members.TANGENTS,
     **ordering.TANGENTS,
     **signals.TANGENTS,
 }
