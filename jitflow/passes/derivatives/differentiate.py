@@ -154,7 +154,7 @@ class _Differentiation:
         count, outputs = op.attributes["inputs"], op.attributes["outputs"]
         inputs, tangents = op.operands[:count], op.operands[count:]
         activity = Activity(region, self.effects, region.parameters, region.yielded[:outputs])
-        forward = Forward(activity, self.producers, self.fresh)
+        forward = Forward(activity, self.producers, self.fresh, known)
         ops, found = forward.run(region, tangents, outputs)
         m = Notation(Builder(loc=op.loc))
         found = [

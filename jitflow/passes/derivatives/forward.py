@@ -25,18 +25,23 @@ from jitflow.passes.derivatives.factors import scaled
 from jitflow.passes.derivatives.notation import Notation, dtype_of, plain
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS
+from jitflow.passes.derivatives.renew import renewed
 from jitflow.passes.derivatives.reverse import CHOOSING
 from jitflow.passes.derivatives.rules import Change, Refused, no_rule, total
 from jitflow.passes.derivatives.transposes import LINEAR, TANGENTS
+from jitflow.passes.order import bound_sizes, named_sizes
 
 __all__ = ["Forward"]
 
 
 class Forward:
-    """The tangents of one region. ``fresh`` names a new size after another one."""
+    """The tangents of one region. ``fresh`` names a new size after another one, ``known`` are those bound around it."""
 
-    def __init__(self, activity: Activity, producers: Mapping[Value, Op], fresh: Callable[[str], str]) -> None:
+    def __init__(
+        self, activity: Activity, producers: Mapping[Value, Op], fresh: Callable[[str], str], known: frozenset[str]
+    ) -> None:
         self.activity = activity
+        self.known = known
         self.producers = producers
         self.tangents: dict[Value, Value] = {}
         self.twins: dict[Value, Value] = {}
@@ -64,7 +69,9 @@ class Forward:
 
     def ops(self, region: Region) -> None:
         """Append the ops of a region, and behind each what gives the tangents of its results."""
+        self.known |= {name for parameter in region.parameters for name in named_sizes(parameter.type)}
         for op in region.body:
+            self.known |= set(bound_sizes(op))
             self.m.builder.loc = op.loc
             if op.name in _REGIONS:
                 _REGIONS[op.name](self, op)
@@ -223,13 +230,21 @@ class Forward:
         self.append(op, (*op.operands, *initial), [inside], [op.results[number] for number in given])
 
     def custom(self, op: Op) -> None:
-        if any(map(self.is_active, op.results)):
-            error = UserNotImplementedError(
-                "the tangent of a function with a gradient of its own",
-                mend="ask for it in reverse: jitflow.vjp, jitflow.jacobian or jitflow.hvp",
-            )
-            raise error.at(op.loc)
+        """A function whose reverse is given, which is linear in what it takes: the reverse of that is its tangent."""
         self.m.builder.ops.append(op)
+        if not any(map(self.is_active, op.results)):
+            return
+        m, rule = self.m, op.regions[1]
+        taken = tuple(Value(result.type) for result in op.results)
+        ops, yielded = renewed(rule, (*op.operands, *taken), m.fresh, self.known)
+        zeros = [m.converted(m.zeros(result.type), result.type) for result in op.results]
+        seeds = [m.converted(self.tangent_or_zeros(operand), operand.type) for operand in op.operands]
+        found = m.add(
+            "vjp", *zeros, *seeds, regions=(Region(taken, (*ops, replace(rule.ops[-1], operands=yielded))),),
+            inputs=len(zeros), outputs=len(seeds), variables=0,
+            types=[*(operand.type for operand in op.operands), *(result.type for result in op.results)],
+        )  # fmt: skip
+        self.tangents.update(zip(op.results, found[len(seeds) :], strict=True))
 
     def companion(self, value: Value) -> Value:
         """The tangent of a value, the twin of a place."""

@@ -269,14 +269,55 @@ def test_through_checkpoints() -> None:
     assert change == pytest.approx(jitflow.grad(lambda x: layer(layer(x)) * 2)(0.7), rel=1e-12)
 
 
-def test_gradients_of_their_own_have_no_tangent() -> None:
+def test_gradients_of_their_own() -> None:
+    """What the rule says of cotangents says what becomes of tangents."""
+
     @jitflow.custom_gradient
     def clipped(x: Any) -> Any:
-        return np.clip(x, -1, 1), lambda cotangent: cotangent
+        return np.clip(x, -1, 1), lambda cotangent: 3 * cotangent
 
-    with pytest.raises(NotImplementedError, match="the tangent of a function with a gradient of its own"):
-        jitflow.jvp(lambda x: clipped(x) ** 2, (0.5,), (1.0,))
+    assert jitflow.jvp(lambda x: clipped(x) ** 2, (0.5,), (1.0,)) == (0.25, 3.0)
     assert jitflow.jvp(lambda x: clipped(jitflow.stop_gradient(x)) * x, (0.5,), (1.0,)) == (0.25, 0.5)
+
+    @jitflow.custom_gradient
+    def product(x: Any, w: Any) -> Any:
+        inner = np.cos(x @ w)
+        return (np.sin(x @ w), inner.sum()), lambda dy, ds: (2 * (dy * inner) @ w.T + ds, None)
+
+    x, w, change = np.ones((2, 3)), np.full((3, 4), 0.2), np.arange(6.0).reshape(2, 3)
+    _, (first, second) = jitflow.jvp(lambda x: product(x, w), (x,), (change,))
+    np.testing.assert_allclose(first, 2 * np.cos(x @ w) * (change @ w), rtol=1e-12)
+    np.testing.assert_allclose(second, change.sum(), rtol=1e-12)
+
+
+def test_gradients_of_their_own_in_loops_and_once_more() -> None:
+    @jitflow.custom_gradient
+    def cube(x: Any) -> Any:
+        return x**3, lambda cotangent: cotangent * 3 * x**2
+
+    def program(x: Any) -> Any:
+        total = x
+        for turn in range(10):
+            if turn % 2:
+                total = total + cube(total) * 0.01
+        return total
+
+    def plain(x: Any) -> Any:
+        total = x
+        for turn in range(10):
+            if turn % 2:
+                total = total + total**3 * 0.01
+        return total
+
+    for x in (0.7, np.array([0.3, -1.2])):
+        for ours, theirs in zip(jitflow.jvp(program, (x,), (x,)), jitflow.jvp(plain, (x,), (x,)), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+    def slope(function: Any) -> Any:
+        return lambda x: jitflow.jvp(function, (x,), (1.0,))[1]
+
+    assert jitflow.grad(slope(program))(0.7) == pytest.approx(jitflow.grad(slope(plain))(0.7), rel=1e-12)
+    assert slope(slope(program))(0.7) == pytest.approx(slope(slope(plain))(0.7), rel=1e-12)
 
 
 def test_variables() -> None:
