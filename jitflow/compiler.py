@@ -142,14 +142,16 @@ def fuse(compilation: Compilation) -> Function:
 
 def lower(compilation: Compilation) -> Function:
     """Turn each kernel into loops and the rest into the host program, in primitive arithmetic."""
+    from jitflow.backends.llvm.engine import ENGINE
     from jitflow.passes.expand.expand import expand
     from jitflow.passes.lower import CPU, THREADS
     from jitflow.passes.lower import lower as lower_function
 
     if compilation.host is None:
         fused = fuse(compilation)
+        alone = CPU if ENGINE.makes_products else replace(CPU, tile=None)
         with compilation.stage("lower"):
-            compilation.lowered = lower_function(fused, THREADS if compilation.shared else CPU)
+            compilation.lowered = lower_function(fused, THREADS if compilation.shared else alone)
         with compilation.stage("expand"):
             compilation.host = expand(compilation.lowered.host)
         _verify(compilation.host, "expand")

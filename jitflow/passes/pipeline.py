@@ -17,6 +17,7 @@ from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.printer import print_function
 from jitflow.ir.types import Place, Variable
 from jitflow.ir.verifier import verify
+from jitflow.passes.absorb import absorb
 from jitflow.passes.agree import agree
 from jitflow.passes.chain import chain
 from jitflow.passes.commit import commit
@@ -66,6 +67,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "materialize": materialize,
     "fuse": fuse,
     "reload": reload,
+    "absorb": absorb,
 }
 """Every pass by its name."""
 
@@ -82,7 +84,7 @@ STORAGE_PIPELINE = (*_VALUES, *_ELEMENTS)
 LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_ELEMENTS)
 """What those go through that have variables which outlive them."""
 
-FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload")
+FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload", "absorb")
 """What groups a tensor function into kernels."""
 
 

@@ -38,6 +38,8 @@ class ModuleText:
         self.fast_flags = FAST_MATH if fast_math else ""
         self.declarations: dict[str, str] = {}
         """Declared or helper functions by name: the whole text of each."""
+        self.shared: dict[str, str] = {}
+        """Functions that are the same in all programs, by name."""
 
     def declare(self, name: str, result: str, parameters: Sequence[str]) -> None:
         """Make an external function or an intrinsic known."""

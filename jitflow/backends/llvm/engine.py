@@ -40,6 +40,7 @@ class Engine:
         self._linked = 0
         self._current_linker: Any = None
         self._machines: dict[Work, Any] = {}
+        self._shared: dict[str, bytes] = {}
 
     @cached_property
     def _target(self) -> Any:
@@ -83,6 +84,11 @@ class Engine:
         width = 512 if self.features.get("avx512f") else 256 if self.features.get("avx2") else 128
         return f'nounwind "prefer-vector-width"="{width}"'
 
+    @property
+    def makes_products(self) -> bool:
+        """Whether products by tiles were measured to be worth it on this kind of CPU."""
+        return bool(self.features.get("avx512f"))
+
     def parse(self, text: str) -> Any:
         """Text to a module in a context of its own. Raises RuntimeError where LLVM refuses it."""
         return llvm.parse_assembly(text, llvm.create_context())
@@ -101,6 +107,12 @@ class Engine:
         """Object code of a module."""
         with self._keeping_selections(work):
             return bytes(self.machine(work).emit_object(module))
+
+    def shared(self, text: str, work: Work) -> bytes:
+        """Object code of a module that many programs have, generated once."""
+        if text not in self._shared:
+            self._shared[text] = self.generate(self.parse(text), work)
+        return self._shared[text]
 
     def assembly(self, module: Any, work: Work) -> str:
         """The assembly text of a module."""

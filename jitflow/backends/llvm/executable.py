@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from jitflow.backends.llvm.engine import ENGINE, Linked
-from jitflow.backends.llvm.module import RUN, ProgramText, Work, emit_program
+from jitflow.backends.llvm.module import RUN, ModuleCode, ProgramText, Work, emit_program
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op
 
@@ -45,7 +45,7 @@ class Executable:
         """The machine code as assembly text, generated anew."""
         with ENGINE.lock:
             return "\n".join(
-                ENGINE.assembly(module, work) for module, work in _optimised_modules(self._program, _Clock())
+                ENGINE.assembly(module, work) for module, work in _optimised_modules(self._program.modules, _Clock())
             )
 
 
@@ -67,8 +67,10 @@ def compile_program(
     with ENGINE.lock:
         clock.restart()
         try:
-            modules = _optimised_modules(program, clock)
-            codes = [ENGINE.generate(module, work) for module, work in modules]
+            codes = [ENGINE.shared(module.text, module.work) for module in program.modules if module.shared]
+            clock.stop("shared")
+            modules = _optimised_modules([module for module in program.modules if not module.shared], clock)
+            codes += [ENGINE.generate(module, work) for module, work in modules]
             clock.stop("generate")
             linked = ENGINE.link(codes, names)
             clock.stop("link")
@@ -78,14 +80,14 @@ def compile_program(
     return Executable(program, codes, linked, clock.times)
 
 
-def _optimised_modules(program: ProgramText, clock: _Clock) -> list[tuple[Any, Work]]:
+def _optimised_modules(modules: Sequence[ModuleCode], clock: _Clock) -> list[tuple[Any, Work]]:
     """The modules, each with what it is."""
-    modules = [(ENGINE.parse(module.text), module.work) for module in program.modules]
+    parsed = [(ENGINE.parse(module.text), module.work) for module in modules]
     clock.stop("parse")
-    for module, work in modules:
+    for module, work in parsed:
         ENGINE.optimise(module, work)
     clock.stop("optimise")
-    return modules
+    return parsed
 
 
 _DEFINED = re.compile(r"^define (?!internal|private)[^@]*@\"?([\w.$]+)", re.MULTILINE)

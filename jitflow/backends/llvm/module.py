@@ -43,6 +43,8 @@ class ModuleCode:
 
     work: Work
     text: str
+    shared: bool = False
+    """Whether other programs have the same module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,8 @@ def emit_program(
         add("calls", [extra_text])
     else:
         add("calls", [_host(module, program), extra_text])
-    return ProgramText(tuple(parts), module)
+    shared = [ModuleCode("vectors", _assemble([], [text], *frame), shared=True) for text in module.shared.values()]
+    return ProgramText((*shared, *parts), module)
 
 
 _LAUNCHES = ("launch", "library", "invoke")

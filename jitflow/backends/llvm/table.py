@@ -10,6 +10,7 @@ from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
 from jitflow.backends.llvm.emit_loops import LOOP_EMISSION
 from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
 from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
+from jitflow.backends.llvm.emit_tiles import TILE_EMISSION
 from jitflow.backends.llvm.emitter import Emission
 
 __all__ = ["EMISSION", "REMOVED_BY_EXPANSION", "REMOVED_BY_LOWERING"]
@@ -23,6 +24,7 @@ EMISSION: dict[str, Emission] = {
     **HOST_EMISSION,
     **INVOKE_EMISSION,
     **TAPE_EMISSION,
+    **TILE_EMISSION,
 }
 
 REMOVED_BY_EXPANSION = {

@@ -51,7 +51,7 @@ class Elements:
         self.scalars: dict[Value, Value] = {}
         self.outputs: dict[Value, tuple[Value, Layout, Access]] = {}
         placed = {value: into[position] for position, value in enumerate(self.region.yielded) if position in into}
-        self.schedule = Schedule(nest, keep_order, placed, periodic=not target.distributed)
+        self.schedule = self.make_schedule(keep_order, placed)
         self.placed = frozenset(placed)
         """Outputs in memory that exists, which may be the caller's."""
         self.used = {value for position, value in enumerate(self.region.yielded) if position in used}
@@ -68,6 +68,9 @@ class Elements:
         self.ahead = 0
         """How many elements in advance operands are brought near, 0 if they are not."""
         self.scratch: list[tuple[Value, Dim]] = []
+
+    def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
+        return Schedule(self.nest, keep_order, placed, periodic=not self.target.distributed)
 
     def buffer_for(self, key: Value, dtype: DType) -> Value:
         self.buffers[key] = Value(Buffer(dtype), key.name or "buffer")

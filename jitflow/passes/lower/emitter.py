@@ -158,7 +158,8 @@ class Emitter:
         may run in any order and at the same time.
         """
         index = Value(Index(), "i")
-        parameters = [Value(value.type) for value in carried]
+        types: list[Type] = [Index() if isinstance(value.type, Index) else value.type for value in carried]
+        parameters = [Value(type) for type in types]
         depth = len(self.scopes)
         scope = Scope(Builder(), depth, loop, index, lanes=lanes)
         self.scopes.append(scope)
@@ -170,7 +171,6 @@ class Emitter:
             scope.mask = self.emit("lanes_below", left, lanes=lanes, mostly=True)
         following = body(parameters)
         region = self.close([index, *parameters], following)
-        types: list[Type] = [value.type for value in carried]
         attributes = {"parallel": True} if parallel else {}
         return list(self.here("for", start, stop, step, *carried, types=types, regions=(region,), **attributes))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from jitflow.ir.dims import product
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.lower.in_place import replaces_own_elements
-from jitflow.passes.lower.kernel import lower_nest
+from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.numbers import is_number_work, lower_number_work, with_numbers
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
@@ -20,7 +21,7 @@ from jitflow.passes.lower.tapes import room_on_tape
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering
 
-__all__ = ["lower_fusion"]
+__all__ = ["Place", "allocate_outputs", "give_results", "layouts_of", "lower_fusion", "places_of", "plain_kernel"]
 
 
 def lower_fusion(host: HostLowering, op: Op) -> None:
@@ -30,7 +31,7 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         return
     op = with_numbers(host, op)
     _check_not_empty(host, op)
-    layouts = [host.layouts[operand] if isinstance(operand.type, Tensor) else None for operand in op.operands]
+    layouts = layouts_of(host, op)
     packed = packed_layouts(op, layouts)
     stored = [host.storage.get(operand) for operand in op.operands]
     for position, layout in packed.items():
@@ -39,21 +40,56 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         stored[position] = target = host.allocate(operand.type.dtype, operand.type.dims, layout)
         host.copy_into(operand, target, layout)
         layouts[position] = layout
-    places = {result: place for result in op.results if (place := _place_of(host, op, result)) is not None}
-    into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
-    reshaped = any(result in host.reshaped for result in op.results)
-    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-    used = [position for position, result in enumerate(op.results) if result in host.starts]
-    kernel = lower_nest(op, layouts, host.target, name=name, keep_order=reshaped, into=into, used=used)
-    outputs = [
-        places[result].storage if result in places else host.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
-        for result, layout in zip(op.results, kernel.layouts, strict=True)
-    ]
+    places = places_of(host, op)
+    kernel = plain_kernel(host, op, layouts, places)
+    outputs = allocate_outputs(host, op, places, kernel.layouts)
     host.launch(kernel, op.operands, outputs, stored)
     for position in packed:
         copied = stored[position]
         assert copied is not None
         host.free(copied)
+    give_results(host, op, places, outputs)
+
+
+def layouts_of(host: HostLowering, op: Op) -> list[Layout | None]:
+    """How the operands of a fusion lie; None for numbers."""
+    return [host.layouts[operand] if isinstance(operand.type, Tensor) else None for operand in op.operands]
+
+
+def places_of(host: HostLowering, op: Op, factors: Sequence[Value] = ()) -> dict[Value, Place]:
+    """Where those results go that get no memory of their own. The ``factors`` are read while they are written."""
+    found = {result: _place_of(host, op, result, factors) for result in op.results}
+    return {result: place for result, place in found.items() if place is not None}
+
+
+def plain_kernel(
+    host: HostLowering,
+    op: Op,
+    layouts: Sequence[Layout | None],
+    places: Mapping[Value, Place],
+    *,
+    keep_order: bool = False,
+) -> Kernel:
+    """The kernel of a fusion, whose results go to ``places`` or memory of their own."""
+    into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
+    reshaped = any(result in host.reshaped for result in op.results)
+    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
+    used = [position for position, result in enumerate(op.results) if result in host.starts]
+    return lower_nest(op, layouts, host.target, name=name, keep_order=reshaped or keep_order, into=into, used=used)
+
+
+def allocate_outputs(
+    host: HostLowering, op: Op, places: Mapping[Value, Place], layouts: Sequence[Layout]
+) -> list[Storage]:
+    """Memory for the results, which lie as ``layouts`` say where they get memory of their own."""
+    return [
+        places[result].storage if result in places else host.allocate(result.type.dtype, dims_of(result.type), layout)  # type: ignore[union-attr]
+        for result, layout in zip(op.results, layouts, strict=True)
+    ]
+
+
+def give_results(host: HostLowering, op: Op, places: Mapping[Value, Place], outputs: Sequence[Storage]) -> None:
+    """The results are what a kernel has written, as far as nobody else owns that."""
     for result, storage in zip(op.results, outputs, strict=True):
         if isinstance(result.type, Scalar):
             host.set_number(result, host.builder.make("read", storage.buffer, host.dim(0), lanes=0))
@@ -63,23 +99,23 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class Place:
     """Memory that exists, and how a result lies in it."""
 
     storage: Storage
     layout: Layout
 
 
-def _place_of(host: HostLowering, op: Op, result: Value) -> _Place | None:
+def _place_of(host: HostLowering, op: Op, result: Value, factors: Sequence[Value]) -> Place | None:
     """Where a result goes that gets no memory of its own: a concatenation, the place that it is stored to, a tape."""
     if result in host.destinations:
         concatenation, layout = host.destinations[result]
-        return _Place(host.part_of(concatenation), layout)
+        return Place(host.part_of(concatenation), layout)
     if result in host.pushes:
         push = host.pushes[result]
         host.stored.add(push)
         room = room_on_tape(host, push.operands[0], result)
-        return _Place(room, room.layout)
+        return Place(room, room.layout)
     early = host.early.get(result)
     if early is None:
         return None
@@ -87,6 +123,8 @@ def _place_of(host: HostLowering, op: Op, result: Value) -> _Place | None:
         host.view(view)
     place = early.store.operands[0]
     storage, layout = host.storage[place], host.layouts[place]
+    if any(host.may_overlap(factor, place) for factor in factors):
+        return None
     for operand, parameter in zip(op.operands, op.regions[0].parameters, strict=True):
         if operand not in host.storage or not host.may_overlap(operand, place):
             continue
@@ -100,7 +138,7 @@ def _place_of(host: HostLowering, op: Op, result: Value) -> _Place | None:
         if not same or not replaces_own_elements(op, layouts, parameter, layout, apart):
             return None
     host.stored.add(early.store)
-    return _Place(storage, layout)
+    return Place(storage, layout)
 
 
 def _check_not_empty(host: HostLowering, op: Op) -> None:

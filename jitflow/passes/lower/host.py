@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.layout import view_layout
 from jitflow.ir.types import Index, Scalar, Tensor, Variable, dims_of
+from jitflow.passes.absorb import product_of
 from jitflow.passes.axes import is_axis_view
 from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
@@ -25,6 +26,7 @@ from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.poll import poll
+from jitflow.passes.lower.products import lower_product
 from jitflow.passes.lower.program import Storage, is_array
 from jitflow.passes.lower.results import ResultPlace, give_results
 from jitflow.passes.lower.scan import lower_accumulation
@@ -133,7 +135,7 @@ class HostLowering(OwningProgram):
 
     def lower_op(self, op: Op) -> None:
         if op.name == "fusion":
-            lower_fusion(self, op)
+            (lower_fusion if product_of(op) is None else lower_product)(self, op)
         elif op.name == "load":
             self._load(op)
         elif op.name == "store":

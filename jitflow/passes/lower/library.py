@@ -16,7 +16,7 @@ from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.contract import BLAS_LETTERS
 from jitflow.passes.lower.program import HostProgram, Storage
 
-__all__ = ["lower_matmul"]
+__all__ = ["is_for_library", "lower_matmul", "multiply_into"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,19 @@ class _Matrix:
 
 
 def lower_matmul(host: HostProgram, op: Op) -> None:
-    """Call ``gemm`` for each matrix of the batch."""
-    left_value, right_value = op.operands
+    """The product in memory of its own."""
     type = op.result.type
     assert isinstance(type, Tensor)
     storage = host.allocate(type.dtype, type.dims)
+    multiply_into(host, op, storage)
+    host.give(op.result, storage)
+
+
+def multiply_into(host: HostProgram, op: Op, storage: Storage) -> None:
+    """Call ``gemm`` for each matrix of the batch; the result lies in C order."""
+    left_value, right_value = op.operands
+    type = op.result.type
+    assert isinstance(type, Tensor)
     left, right = _matrix(host, left_value), _matrix(host, right_value)
     *batch, rows, columns = type.dims
     inner = dims_of(left_value.type)[-1]
@@ -87,11 +95,23 @@ def lower_matmul(host: HostProgram, op: Op) -> None:
     for matrix in (left, right):
         if matrix.temporary:
             host.free(matrix.storage)
-    host.give(op.result, storage)
+
+
+def is_for_library(host: HostProgram, value: Value) -> bool:
+    """Whether BLAS can take an operand as it lies."""
+    return _as_it_lies(host, value) is not None
 
 
 def _matrix(host: HostProgram, value: Value) -> _Matrix:
     """An operand as BLAS can take it, copied if neither its rows nor its columns are contiguous."""
+    found = _as_it_lies(host, value)
+    if found is not None:
+        return found
+    storage = host.contiguous_copy(value)
+    return _Matrix(storage, storage.layout, False, dims_of(value.type)[-1], True)
+
+
+def _as_it_lies(host: HostProgram, value: Value) -> _Matrix | None:
     type = value.type
     assert isinstance(type, Tensor)
     layout, itemsize = host.layouts[value], type.dtype.itemsize
@@ -105,8 +125,7 @@ def _matrix(host: HostProgram, value: Value) -> _Matrix:
         leading = column_stride // itemsize if columns != 1 else rows
         if _is_multiple(column_stride, itemsize) or columns == 1:
             return _Matrix(host.storage[value], layout, True, leading, False)
-    storage = host.contiguous_copy(value)
-    return _Matrix(storage, storage.layout, False, columns, True)
+    return None
 
 
 def _is_multiple(stride: Dim, itemsize: int) -> bool:

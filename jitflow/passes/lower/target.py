@@ -21,6 +21,8 @@ class Target:
     caches is left out (short loops joined under patterns of lanes, versions for short sizes, writes past the caches).
     ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
     ``shared``: a kernel may be run by several threads, each of which takes a span of the outermost loop (`sharing.py`).
+    ``tile`` is how many rows of how many bytes of a matrix product are made at a time, None where products are the
+    library's.
     """
 
     vector_bytes: int = 64
@@ -28,8 +30,9 @@ class Target:
     distributed: bool = False
     masked: bool = False
     shared: bool = False
+    tile: tuple[int, int] | None = None
 
 
-CPU = Target()
+CPU = Target(tile=(16, 192))
 THREADS = Target(shared=True)
 GPU = Target(lanes=32, distributed=True, masked=True)

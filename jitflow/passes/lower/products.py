@@ -1,0 +1,128 @@
+"""Products with what works on them: by tiles of our own where that is faster, else by the library and a kernel.
+
+The choice depends on the shape alone, so the bits do too. Where sizes are known at run time only, the host program
+branches. The library's product and a tile's scrap are one piece of memory, which is there before the branch: behind
+the first write to a variable that outlives the program nothing may fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import product as product_of_dims
+from jitflow.ir.layout import Layout, contiguous
+from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.absorb import without_product
+from jitflow.passes.lower.fusions import (
+    allocate_outputs,
+    give_results,
+    layouts_of,
+    lower_fusion,
+    places_of,
+    plain_kernel,
+)
+from jitflow.passes.lower.library import is_for_library, lower_matmul, multiply_into
+from jitflow.passes.lower.numbers import with_numbers
+from jitflow.passes.lower.tiles import lower_tiles, scrap_layout
+
+if TYPE_CHECKING:
+    from jitflow.passes.lower.host import HostLowering
+
+__all__ = ["lower_product"]
+
+_MOST_WORK = 3 << 24
+"""Multiplications, times the bytes of an element, from which on the library is as fast with one thread, and may use
+several."""
+_LARGEST_RIGHT = 1 << 20
+"""Bytes of a right matrix from which on walking down it costs more than copying it into another order."""
+
+
+def lower_product(host: HostLowering, op: Op) -> None:
+    """Launch the kernel of a fusion that holds a product, or have the library multiply first, as the sizes say."""
+    product, rest = without_product(op)
+    type = product.result.type
+    assert isinstance(type, Tensor)
+    itemsize = type.dtype.itemsize
+    choice = _prefers_tiles(host, product)
+    if choice == 0:
+        lower_matmul(host, product)
+        storage = host.storage[product.result]
+        lower_fusion(host, rest)
+        host.free(storage)
+        return
+    tile, tile_bytes = scrap_layout(host.target, itemsize)
+    whole = contiguous(type.dims, itemsize)
+    scrap = host.allocate(type.dtype, (tile_bytes // itemsize + (1 - choice) * product_of_dims(type.dims),))
+    host.storage[product.result], host.layouts[product.result] = scrap, whole
+    rest = with_numbers(host, rest)
+    places = places_of(host, rest, product.operands)
+    outputs = allocate_outputs(host, rest, places, [_in_order(result) for result in rest.results])
+
+    def by_tiles() -> None:
+        host.layouts[product.result] = tile
+        fusion = _with_factors(rest, product)
+        into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
+        name = host.kernel_name(op.attributes["kernel"] + host.suffix)
+        kernel = lower_tiles(fusion, layouts_of(host, fusion), host.target, name=name, into=into)
+        host.launch(kernel, fusion.operands, outputs)
+
+    def by_library() -> None:
+        host.layouts[product.result] = whole
+        multiply_into(host, product, scrap)
+        kernel = plain_kernel(host, rest, layouts_of(host, rest), places, keep_order=True)
+        host.launch(kernel, rest.operands, outputs)
+
+    if choice == 1:
+        by_tiles()
+    else:
+        regions = []
+        condition = host.builder.make("greater", host.dim(choice), host.dim(0))
+        for way in (by_tiles, by_library):
+            host.scopes.enter(op.loc)
+            way()
+            regions.append(host.scopes.leave().builder.region((), ()))
+        host.builder.add("if", condition, types=(), regions=tuple(regions))
+    host.free(scrap)
+    give_results(host, rest, places, outputs)
+
+
+def _with_factors(fusion: Op, product: Op) -> Op:
+    """A fusion that reads a product with its factors as further operands."""
+    (region,) = fusion.regions
+    factors = tuple(Value(factor.type, factor.name) for factor in product.operands)
+    inside = Region((*region.parameters, *factors), region.ops)
+    return replace(fusion, operands=(*fusion.operands, *product.operands), regions=(inside,))
+
+
+def _in_order(result: Value) -> Layout:
+    assert isinstance(result.type, Tensor)
+    return contiguous(result.type.dims, result.type.dtype.itemsize)
+
+
+def _prefers_tiles(host: HostLowering, product: Op) -> Dim:
+    """1 where tiles are faster, else 0, as an expression over sizes.
+
+    The right matrix must have its rows without gaps. A factor that the library cannot take as it lies is copied for it,
+    which must not happen in a branch.
+    """
+    left, right = product.operands
+    itemsize = _itemsize(product.result)
+    if host.target.tile is None or host.layouts[right].strides[1] != itemsize:
+        return 0
+    if not (is_for_library(host, left) and is_for_library(host, right)):
+        return 0
+    rows, inner = dims_of(left.type)
+    columns = dims_of(right.type)[1]
+    height, _ = host.target.tile
+    right_bytes = inner * columns * itemsize
+    little = 1 - minimum(rows * right_bytes // _MOST_WORK, 1)
+    near = 1 - minimum(right_bytes // _LARGEST_RIGHT, 1)
+    return minimum(rows // height, 1) * little * near
+
+
+def _itemsize(value: Value) -> int:
+    assert isinstance(value.type, Tensor)
+    return value.type.dtype.itemsize

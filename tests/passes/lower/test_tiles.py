@@ -1,0 +1,176 @@
+"""Products by tiles: whatever the shape, the layout and the rest of the kernel, the tiles make up the result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.ir.core import Function, walk
+from jitflow.ir.dtypes import F32
+from jitflow.ir.interpreter import interpret
+from jitflow.ir.parser import parse
+from jitflow.passes.lower import CPU, GPU, lower
+from jitflow.passes.lower.target import Target
+from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+from tests.execute import compile_ir
+
+DENSE = """func @f(%x: f32[n, k], %w: f32[k, m], %b: f32[m]) {
+  %0: f32[n, m] = matmul %x, %w
+  %1: f32[n, m] = broadcast %b {dims=[n, m], axes=[1]}
+  %2: f32[n, m] = add %0, %1
+  yield %2
+}"""
+STEP = """func @f(%x: f32[n, k], %d: f32[n, m], %w: var f32[k, m]) {
+  %0: f32[k, m] = load %w
+  %1: f32[k, n] = transpose %x {axes=[1, 0]}
+  %2: f32[k, m] = matmul %1, %d
+  %3: f32[k, m] = subtract %0, %2
+  store %w, %3
+  yield
+}"""
+ONTO_A_FACTOR = """func @f(%x: f32[n, n], %w: var f32[n, n]) {
+  %0: f32[n, n] = load %w
+  %1: f32[n, n] = matmul %x, %0
+  %2: f32[n, n] = negative %1
+  store %w, %2
+  yield
+}"""
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "C": np.ascontiguousarray, "F": np.asfortranarray,
+    "general": lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)[::2, ::2],
+}  # fmt: skip
+
+
+def integers(random: np.random.Generator, *shape: int, dtype: Any = np.float32) -> Any:
+    return random.integers(-9, 10, shape).astype(dtype)
+
+
+def lowered(text: str, target: Target) -> Function:
+    return lower(run_passes(parse(text), FUSION_PIPELINE), target).host
+
+
+def tiles_of(host: Function) -> int:
+    return sum(op.name == "multiply_tile" for kernel in host.functions for op in walk(kernel.region))
+
+
+def test_the_processor_has_tiles_and_the_graphics_card_the_library() -> None:
+    assert tiles_of(lowered(DENSE, CPU)) == 1
+    assert tiles_of(lowered(DENSE, GPU)) == tiles_of(lowered(DENSE, Target())) == 0
+
+
+def test_what_is_known_to_be_too_few_rows_is_the_library_s() -> None:
+    text = DENSE.replace("n, ", "3, ")
+    assert tiles_of(lowered(text, CPU)) == 0
+
+
+def test_what_is_known_to_be_right_for_tiles_has_no_branch() -> None:
+    host = lowered(DENSE.replace("n, ", "64, ").replace("k]", "10]").replace("[k,", "[10,").replace("m]", "20]"), CPU)
+    assert len(host.functions) == 1
+    assert not any(op.name == "library" for op in walk(host.region))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_shapes(dtype: Any, layout: str) -> None:
+    @jitflow.function
+    def dense(x: Any, w: Any, b: Any) -> Any:
+        return np.maximum(x @ w + b, 1)
+
+    random = np.random.default_rng(1)
+    sizes = (0, 1, 2, 7, 8, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 70)
+    for _ in range(120):
+        rows, inner, columns = random.choice(sizes, 3)
+        x, b = LAYOUTS[layout](integers(random, rows, inner, dtype=dtype)), integers(random, columns, dtype=dtype)
+        w = integers(random, inner, columns, dtype=dtype)
+        np.testing.assert_array_equal(dense(x, w, b), np.maximum(x @ w + b, 1))
+
+
+def test_rows_of_a_wider_matrix() -> None:
+    @jitflow.function
+    def outer(x: Any, d: Any) -> Any:
+        return x.T @ d * 2
+
+    random = np.random.default_rng(2)
+    x, d = integers(random, 40, 90)[:, 5:85], integers(random, 40, 60)[:, 1:51]
+    np.testing.assert_array_equal(outer(x, d), x.T @ d * 2)
+
+
+def test_infinities_and_nans_stay_where_they_are() -> None:
+    @jitflow.function
+    def dense(x: Any, w: Any) -> Any:
+        return x @ w + 0
+
+    random = np.random.default_rng(3)
+    x, w = integers(random, 33, 20), integers(random, 20, 53)
+    x[32, 3], w[7, 52], x[5, 5], w[9, 0] = np.inf, np.nan, -np.inf, np.inf
+    x[x == 0], w[w == 0] = 1, 1
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(dense(x, w), x @ w)
+
+
+def test_a_step_is_written_in_place() -> None:
+    random = np.random.default_rng(4)
+    assert tiles_of(lowered(STEP, CPU)) == 1
+    assert [kernel.name for kernel in lowered(STEP, CPU).functions] == ["kernel_0", "kernel_0_0"]
+    for rows, inner, columns in ((32, 78, 100), (3, 16, 5), (5, 15, 49), (0, 20, 20)):
+        x, d, w = integers(random, rows, inner), integers(random, rows, columns), integers(random, inner, columns)
+        expected = w - x.T @ d
+        compile_ir(parse(STEP))(x, d, w)
+        np.testing.assert_array_equal(w, expected)
+
+
+def test_a_factor_is_read_to_the_end_before_it_is_written_over() -> None:
+    random = np.random.default_rng(5)
+    for size in (3, 16, 40, 100):
+        x, w = integers(random, size, size), integers(random, size, size)
+        expected = -(x @ w)
+        compile_ir(parse(ONTO_A_FACTOR))(x, w)
+        np.testing.assert_array_equal(w, expected)
+
+
+def test_variables_that_a_product_reads_before_they_change() -> None:
+    w, random = jitflow.Variable(np.ones((30, 50), np.float32)), np.random.default_rng(6)
+
+    @jitflow.function
+    def step(x: Any) -> Any:
+        hidden = np.maximum(x @ w, 0)
+        back = hidden @ w.T
+        w[...] = w - x.T @ hidden
+        return back
+
+    x = integers(random, 20, 30)
+    old = w.numpy().copy()
+    hidden = np.maximum(x @ old, 0)
+    np.testing.assert_array_equal(step(x), hidden @ old.T)
+    np.testing.assert_array_equal(w.numpy(), old - x.T @ hidden)
+
+
+def test_the_bits_do_not_depend_on_what_reads_the_product() -> None:
+    @jitflow.function
+    def same(x: Any, w: Any) -> Any:
+        return x @ w + 0
+
+    @jitflow.function
+    def twice(x: Any, w: Any) -> Any:
+        return np.sqrt((x @ w) * (x @ w)), (x @ w) * 2
+
+    random = np.random.default_rng(7)
+    x, w = random.standard_normal((37, 65), np.float32), random.standard_normal((65, 83), np.float32)
+    result = same(x, w)
+    assert np.array_equal(same(x.copy(), w.copy()), result)
+    np.testing.assert_allclose(result, x.astype(np.float64) @ w, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(twice(x, w)[1], 2 * result, rtol=1e-5, atol=1e-5)
+
+
+def test_the_interpreter_says_what_the_machine_does() -> None:
+    """To the bit: each product is rounded once with the sum so far, from the first to the last."""
+    random = np.random.default_rng(8)
+    x, w, b = (random.standard_normal(shape).astype(np.float32) for shape in ((18, 9), (9, 50), (50,)))
+    (compiled,) = compile_ir(parse(DENSE))(x, w, b)
+    memory, *sizes = interpret(lowered(DENSE, CPU), x, 18, 9, 36, 4, w, 9, 50, 200, 4, b, 50, 4)
+    assert sizes == [18, 50, 200, 4]
+    np.testing.assert_array_equal(memory.array(F32, 18 * 50).reshape(18, 50), compiled)
