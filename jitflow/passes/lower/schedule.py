@@ -34,6 +34,9 @@ PERIOD_LANES = 16
 MOST_PERIOD_LANES = 96
 """Short loops are joined if a multiple of their length and of 16 lanes is at most 96."""
 
+NARROWEST_SCATTERED = 4
+"""Bytes of the narrowest elements that processors store apart from each other with one instruction."""
+
 _WORTH_SAVING = 10
 """A value whose computation costs more than this is kept for a later sweep rather than computed again."""
 
@@ -171,6 +174,8 @@ class Schedule:
         if outer and reduced and self.periodic and is_short(reduced):
             return outer[-1]
         natural_last = self.nest.order[-1] if not self.reordered else self.order[-1]
+        if self.periodic and not reduced and self._only_scatters(natural_last):
+            return None
 
         # A reduction's bits must not depend on what else the nest computes and stores: its own loads decide.
         folded = self._folded_loads()
@@ -183,6 +188,17 @@ class Schedule:
             return -gathers, loads, 0 if folded else stores, loop is natural_last
 
         return max(candidates, key=score)
+
+    def _only_scatters(self, loop: Loop) -> bool:
+        """Whether all that a nest does is to store elements which lie apart and are narrower than what is scattered.
+
+        A vector would come apart into as many stores as it has lanes, each with a branch of its own in the tail.
+        """
+        return all(op.name in ("broadcast", "copy") for op in self.nest.computed) and all(
+            _itemsize(value) < NARROWEST_SCATTERED
+            and self._natural_strides(value).get(loop, 0) not in (0, _itemsize(value))
+            for value in self.yielded
+        )
 
     def _folded_loads(self) -> list[Access]:
         """What reductions read from memory, directly or through what is computed of it."""

@@ -203,3 +203,17 @@ def test_memory_for_positions_is_not_filled_before():
     np.testing.assert_array_equal(program(x), np.nonzero(x)[0])
     assert "broadcast" not in program.ir(x, stage="fused")
     assert "empty" in program.ir(x, stage="fused")
+
+
+def test_narrow_elements_that_lie_apart_are_filled_one_by_one():
+    program = jitflow.function(_strike)
+    for dtype, scattered in (("bool", 0), ("u1", 0), ("i2", 0), ("f4", 2), ("f8", 2)):
+        x, expected = np.ones(1000, dtype), np.ones(1000, dtype)
+        expected[::7] = 0
+        program(x, 7)
+        np.testing.assert_array_equal(x, expected)
+        assert program.ir(x, 7, stage="kernels").count("write_strided") == scattered
+
+
+def _strike(x, step):
+    x[::step] = 0
