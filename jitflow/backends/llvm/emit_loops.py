@@ -4,10 +4,10 @@ Everything carried is a phi. A loop is written with its test at the end, behind 
 generation keeps: one jump a turn, and what does not change moves in front of it.
 
 A ``for`` of a kernel that polls and has no such loop inside does not count its turns, which would keep LLVM from making
-vectors of them. If they are not too many, it takes them at once. Otherwise it takes them in pieces and polls between:
+vectors of them. It takes them in pieces, most often in one, and polls between:
 
     piece: low, carried
-           high = low + min(stop - low, polls * step)
+           high = low + min(stop - low, turns of a piece)
     turn:  ... from low to high ...
     end:   high = stop ? done : poll, then the next piece from high on
 
@@ -48,7 +48,7 @@ def _before(out: Emitter, position: str, bound: str, step: str) -> str:
 def _for(out: Emitter, op: Op) -> Sequence[str]:
     start, stop, step = (out.operand(value) for value in op.operands[:3])
     initial = [out.operand(value) for value in op.operands[3:]]
-    guard, last = _before(out, start, stop, step), _last(out, stop, step)
+    guard = _before(out, start, stop, step)
     body, done = out.label("loop"), out.label("done")
     leaving: list[tuple[Sequence[str], str]] = [(initial, out.block)]
     """What is carried, by the block from which the end is reached."""
@@ -56,8 +56,9 @@ def _for(out: Emitter, op: Op) -> Sequence[str]:
         inside = out.label("inside")
         out.branch(guard, inside, done)
         out.begin(inside)
-        leaving += _at_once_or_in_pieces(out, op, (start, stop, step), last, initial, done)
+        leaving.append(_in_pieces(out, op, (start, stop, step), initial, done))
     else:
+        last = _last(out, stop, step)
         out.branch(guard, body, done)
         before = out.block
         out.begin(body)
@@ -104,58 +105,45 @@ def _turns(
     return yielded
 
 
-def _at_once_or_in_pieces(
-    out: Emitter, op: Op, span: tuple[str, str, str], last: str, initial: Sequence[str], done: str
-) -> list[tuple[Sequence[str], str]]:
-    """A loop that polls, over a span (start, stop, step) that is not empty; what leaves it, by block."""
-    (start, stop, step), before, stride = span, out.block, abs(int(span[2]))
-    at_once, end, piece = out.label("loop"), out.label("end"), out.label("piece")
-    rest = _distance(out, start, stop, step)
-    short = out.let(f"icmp ule i64 {rest}, {min(op.attributes['polls'] * stride << 8, _LARGEST)}")
-    out.branch(short, at_once, piece, UNLIKELY)
-    with out.cold(piece):
-        pieces = (_pieces(out, op, span, initial, before, done), out.block)
-    out.begin(at_once)
-    yielded = _turns(out, op, (start, last, step), initial, before, end, polls=False)
+def _in_pieces(
+    out: Emitter, op: Op, span: tuple[str, str, str], initial: Sequence[str], done: str
+) -> tuple[list[str], str]:
+    """A loop that polls, over a span (start, stop, step) that is not empty, piece by piece, with a poll between two."""
+    (start, stop, step), before, piece = span, out.block, out.label("piece")
+    out.jump(piece)
+    out.begin(piece)
+    phis = [(f"%p{out.fresh()}", out.reserve()) for _ in (start, *initial)]
+    low, *carried = (name for name, _ in phis)
+    stride = abs(int(step))
+    most = min(op.attributes["polls"] * _PIECE, _LARGEST // stride) * stride
+    length = out.call("i64", "llvm.umin.i64", f"i64 {_distance(out, low, stop, step)}", f"i64 {most}")
+    high = out.let(f"{'add' if int(step) > 0 else 'sub'} i64 {low}, {length}")
+    last, turn, end, due, finished = _last(out, high, step), *map(out.label, ("turn", "end", "due", "finished"))
+    out.jump(turn)
+    out.begin(turn)
+    yielded = _turns(out, op, (low, last, step), carried, piece, end, polls=False)
     out.begin(end)
-    count_turns(out, op, rest if stride == 1 else out.let(f"udiv i64 {rest}, {stride}"))
+    out.branch(out.let(f"icmp eq i64 {high}, {stop}"), finished, due, UNLIKELY)
+    with out.cold(due):
+        call_poll(out, op)
+        again = out.block
+        out.jump(piece)
+    out.begin(finished)
+    count_turns(out, op, length if stride == 1 else out.let(f"udiv i64 {length}, {stride}"))
     out.jump(done)
-    return [pieces, (yielded, out.block)]
+    types = ["i64", *(register_type(value.type) for value in op.operands[3:])]
+    for (name, line), type, first, next_ in zip(phis, types, [start, *initial], [high, *yielded], strict=True):
+        out.lines[line] = f"  {name} = {phi(type, (first, before), (next_, again))}"
+    return yielded, finished
 
 
 def _distance(out: Emitter, position: str, stop: str, step: str | int) -> str:
     return out.let(f"sub i64 {stop}, {position}" if int(step) > 0 else f"sub i64 {position}, {stop}")
 
 
-def _pieces(
-    out: Emitter, op: Op, span: tuple[str, str, str], initial: Sequence[str], before: str, done: str
-) -> list[str]:
-    """The turns piece by piece, with a poll between two; written where `_turns` would be."""
-    (start, stop, step), piece = span, out.block
-    phis = [(f"%p{out.fresh()}", out.reserve()) for _ in (start, *initial)]
-    low, *carried = (name for name, _ in phis)
-    stride = abs(int(step))
-    most = min(op.attributes["polls"], _LARGEST // stride) * stride
-    length = out.call("i64", "llvm.umin.i64", f"i64 {_distance(out, low, stop, step)}", f"i64 {most}")
-    high = out.let(f"{'add' if int(step) > 0 else 'sub'} i64 {low}, {length}")
-    last, turn, end, due = _last(out, high, step), out.label("turn"), out.label("end"), out.label("due")
-    out.jump(turn)
-    out.begin(turn)
-    yielded = _turns(out, op, (low, last, step), carried, piece, end, polls=False)
-    out.begin(end)
-    out.branch(out.let(f"icmp eq i64 {high}, {stop}"), done, due)
-    out.begin(due)
-    call_poll(out, op)
-    again = out.block
-    out.jump(piece)
-    types = ["i64", *(register_type(value.type) for value in op.operands[3:])]
-    for (name, line), type, first, next_ in zip(phis, types, [start, *initial], [high, *yielded], strict=True):
-        out.lines[line] = f"  {name} = {phi(type, (first, before), (next_, again))}"
-    out.block = end
-    return yielded
-
-
 _LARGEST = (1 << 64) - 1
+_PIECE = 4
+"""How many times the turns between two polls a piece has: it begins and ends with what vectors leave over."""
 
 
 def _parameter(out: Emitter, value: Value) -> str:
