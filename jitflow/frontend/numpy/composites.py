@@ -225,15 +225,14 @@ def ndtr(x: Value) -> Value:
 
 @through_f32
 def expit(x: Value) -> Value:
-    """1 / (1 + exp(-x)); where the power overflows 0, whose derivative is a number as well.
+    """1 / (1 + exp(-x)); where the power overflows a 0 that was chosen, whose derivative is a number as well.
 
     All of it is made of the power, and so is its derivative: a gradient keeps nothing else.
     """
     zero, one = constant_like(0.0, x), constant_like(1.0, x)
-    largest = constant_like(float(np.finfo(dtype_of_value(x).numpy).max), x)
     power = emit("exp", emit("negative", x))
-    share = emit("divide", one, emit("add", one, emit("minimum", power, largest)))
-    return select(emit("greater", power, largest), zero, share)
+    overflows = emit("equal", power, constant_like(float("inf"), x))
+    return select(overflows, zero, emit("divide", one, emit("add", one, power)))
 
 
 @through_f32
