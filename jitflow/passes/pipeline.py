@@ -74,7 +74,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
 TENSOR_PIPELINE = ("agree", "simplify", "cse", "dce", "narrow")
 """What tensor functions go through by default; `simplify` folds constants as it goes."""
 
-_VALUES = ("agree", "simplify", "cse", "promote", "simplify", "cse", "dce", "hoist", "narrow", "split")
+_VALUES = ("agree", "simplify", "cse", "dce", "promote", "simplify", "cse", "dce", "hoist", "narrow", "split")
 _SPARSE = ("sparsify", "dce")
 _ELEMENTS = ("forward", "chain", "record")
 
