@@ -29,6 +29,7 @@ from jitflow.passes.derivatives.activity import Activity
 from jitflow.passes.derivatives.alone import read_alone
 from jitflow.passes.derivatives.contents import with_contents
 from jitflow.passes.derivatives.forward import Forward
+from jitflow.passes.derivatives.lift import lift_loads
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.reverse import CHOOSING, Reversal, Sweep, zeros_where_none
@@ -114,6 +115,7 @@ class _Differentiation:
         inputs, seeds = op.operands[:count], op.operands[count : count + outputs]
         variables = op.operands[count + outputs :]
         region = sink_loads(region, self.effects)
+        region = lift_loads(region, self.effects, _written(region, self.effects))
         self.producers.update({result: inner for inner in walk(region) for result in inner.results})
         outer = Level(region, known)
         memory = [root for variable in variables for root in self.effects.places(variable)]
