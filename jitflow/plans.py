@@ -6,13 +6,15 @@ from collections.abc import Iterator
 
 from jitflow.errors import CompilerBug
 from jitflow.frontend.function import TracedFunction
-from jitflow.frontend.results import Computed, leaves_of, rebuild
+from jitflow.frontend.results import Chosen, Computed, ResultTree, leaves_of, rebuild
 from jitflow.ir.types import Scalar, Variable
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (
+    ConstantObject,
     NewArray,
     NumpyScalar,
     OneOf,
+    Option,
     Plan,
     PythonScalar,
     Result,
@@ -36,10 +38,16 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         if isinstance(leaf, Computed):
             first_leaf.setdefault(leaf.index, position)
     given: set[int] = set()
+    bases = [_new_array(place) for place in places[count:]]
 
     def owner(source: int) -> int:
         """The leaf that owns the memory of place ``source``; places behind the results are the plan's bases."""
-        return first_leaf[source] if source < count else len(leaves) + source - count
+        if source >= count:
+            return len(leaves) + source - count
+        if source not in first_leaf:  # only some calls return it
+            first_leaf[source] = len(leaves) + len(bases)
+            bases.append(_new_array(places[source]))
+        return first_leaf[source]
 
     def alternative(place: ResultPlace, source: PlaceSource) -> SameObject | SameResult | ViewOfArgument | ViewOfResult:
         dtype = place.dtype.name
@@ -50,7 +58,20 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
             return SameResult(owner(source.index))
         return ViewOfResult(place.slot, dtype, place.rank, owner(source.index))
 
-    def result(leaf: Computed) -> Result:
+    def option(tree: ResultTree) -> Option:
+        if isinstance(tree, Computed) and places[tree.index].kind == "new":
+            return SameResult(owner(tree.index))
+        found = rebuild(tree, result)
+        assert isinstance(found, Option)
+        return found
+
+    def result(leaf: Computed | Chosen) -> Result:
+        if isinstance(leaf, Chosen):
+            options = tuple((number, option(tree)) for number, tree in leaf.options)
+            if isinstance(leaf.number, Computed):
+                return OneOf(places[leaf.number.index].slot, options)
+            assert isinstance(leaf.number, ConstantObject)
+            return dict(options)[leaf.number.object]
         place = places[leaf.index]
         if place.kind == "one of":
             return OneOf(place.chosen, tuple((source.number, alternative(place, source)) for source in place.sources))
@@ -61,7 +82,7 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
             if leaf.index in given:
                 return SameResult(first_leaf[leaf.index])
             given.add(leaf.index)
-            return NewArray(place.slot, place.dtype.name, place.rank)
+            return _new_array(place)
         if place.kind == "argument":
             register = traced.leaves[place.source].register
             return ViewOfArgument(place.slot, place.dtype.name, place.rank, register)
@@ -70,7 +91,6 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         raise CompilerBug(f"unknown kind of result {place.kind!r}", pass_name="plan")
 
     results = rebuild(traced.results, result)
-    bases = tuple(NewArray(place.slot, place.dtype.name, place.rank) for place in places[count:])
     return Plan(
         traced.parameter_names,
         traced.reads,
@@ -78,9 +98,13 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         traced.argument_slots,
         lowered.result_slots,
         results,
-        bases,
+        tuple(bases),
         tuple(_uses(traced)) if ordered else (),
     )
+
+
+def _new_array(place: ResultPlace) -> NewArray:
+    return NewArray(place.slot, place.dtype.name, place.rank)
 
 
 def _uses(traced: TracedFunction) -> Iterator[Use]:

@@ -16,6 +16,7 @@ __all__ = [
     "C_METHODS",
     "array_fields",
     "is_compiled",
+    "is_constant",
     "is_frozen",
     "is_numpy_function",
     "is_plain_class",
@@ -54,6 +55,17 @@ def is_plain_class(kind: type) -> bool:
 def is_numpy_function(thing: Any) -> bool:
     """One of the callables that NumPy and scipy.special make their functions of."""
     return type(thing).__module__.startswith(("numpy", "scipy.special"))
+
+
+def is_constant(thing: Any) -> bool:
+    """A value that a compiled function may return as it is."""
+    return (
+        thing is None
+        or thing is Ellipsis
+        or thing is NotImplemented
+        or type(thing) in (bool, int, float, complex, str, bytes, slice, range)
+        or isinstance(thing, np.generic | np.dtype | type | enum.Enum)
+    )
 
 
 def is_frozen(value: Any) -> bool:

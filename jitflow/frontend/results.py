@@ -7,7 +7,6 @@ others is decided after lowering; where the program made an array of its own (``
 from __future__ import annotations
 
 import dataclasses
-import enum
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.objects import array_fields
+from jitflow.frontend.control.alternatives import Alternatives
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.objects import array_fields, is_constant
 from jitflow.frontend.proxies import outside_register
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import current_trace
@@ -26,7 +27,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
 
-__all__ = ["Computed", "Group", "ResultTree", "Results", "leaves_of", "rebuild"]
+__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "rebuild"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +46,15 @@ class Group:
     children: tuple[ResultTree, ...]
 
 
-ResultTree = Computed | SameObject | ConstantObject | Group
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """One of several results, by their number: the one whose number the running program computes."""
+
+    number: ResultTree
+    options: tuple[tuple[int, ResultTree], ...]
+
+
+ResultTree = Computed | SameObject | ConstantObject | Chosen | Group
 
 
 def leaves_of(tree: ResultTree) -> Iterator[ResultTree]:
@@ -57,11 +66,11 @@ def leaves_of(tree: ResultTree) -> Iterator[ResultTree]:
         yield tree
 
 
-def rebuild(tree: ResultTree, leaf: Callable[[Computed], Result]) -> Result:
-    """The plan's tree of results, with ``leaf`` deciding what each computed result becomes."""
+def rebuild(tree: ResultTree, leaf: Callable[[Computed | Chosen], Result]) -> Result:
+    """The plan's tree of results, with ``leaf`` deciding what each computed or chosen result becomes."""
     if isinstance(tree, Group):
         return tree.make(tuple(rebuild(child, leaf) for child in tree.children))
-    return leaf(tree) if isinstance(tree, Computed) else tree
+    return leaf(tree) if isinstance(tree, Computed | Chosen) else tree
 
 
 class Results:
@@ -81,6 +90,10 @@ class Results:
         if isinstance(result, Tracer):
             return self._computed(result)
         kind = type(result)
+        if kind is Alternatives:
+            options = [(number, self.tree(thing, path)) for number, thing in result.options.items()
+                       if thing is not UNBOUND]  # fmt: skip
+            return Chosen(self.tree(result.chosen, path), tuple(options))
         if array_fields(kind):
             return self._around_arrays(result, path)
         if kind is np.ndarray:
@@ -96,7 +109,7 @@ class Results:
             return Group(partial(StructOf, kind), self._fields(result, names, path))
         if dataclasses.is_dataclass(result) and not isinstance(result, type):
             return self._dataclass(result, path)
-        if _is_constant(result):
+        if is_constant(result):
             return ConstantObject(result)
         raise _unreturnable(result, path)
 
@@ -148,16 +161,6 @@ class Results:
             hash(key)  # raises, or fixes a size
             return int(key)
         return key
-
-
-def _is_constant(thing: Any) -> bool:
-    return (
-        thing is None
-        or thing is Ellipsis
-        or thing is NotImplemented
-        or type(thing) in (bool, int, float, complex, str, bytes, slice, range)
-        or isinstance(thing, np.generic | np.dtype | type | enum.Enum)
-    )
 
 
 def _unreturnable(result: Any, path: str) -> UserTypeError:

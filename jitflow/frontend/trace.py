@@ -8,7 +8,7 @@ another size for which it would have gone the other way compiles anew, and every
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType
@@ -95,6 +95,8 @@ class Trace:
         """Makes every call check something."""
         self.pin: Callable[[Any], Any] | None = None
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
+        self.kinds_returned: dict[Hashable, int] = {}
+        """The numbers of the kinds of what the function returns on its paths; see `control.alternatives`."""
         self.part: Part | None = None
         """The part of the program that is wanted, if it is not all of it."""
         self._unbound: dict[str, Scope] = {}

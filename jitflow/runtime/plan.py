@@ -311,16 +311,17 @@ class StructOf:
 
 @dataclass(frozen=True, eq=False)
 class OneOf:
-    """The alternative whose number stands in the slot: what array the program has ended up with.
+    """The alternative whose number stands in the slot: what array the program has ended up with, or what it returns.
 
-    Alternatives are views and the same objects as others; their last one is taken where no number fits.
+    No alternative is a new array, though it may be the same object as one; the last is taken where no number fits.
     """
 
     slot: int
-    alternatives: tuple[tuple[int, ViewOfArgument | ViewOfResult | SameResult | SameObject], ...]
+    alternatives: tuple[tuple[int, Option], ...]
 
 
 ArrayResult = NewArray | ViewOfArgument | ViewOfResult
+Option = ViewOfArgument | ViewOfResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject
 Container = TupleOf | ListOf | DictOf | StructOf
 Result = ArrayResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject | Container
 

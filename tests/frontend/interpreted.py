@@ -12,7 +12,7 @@ from typing import Any
 from jitflow.errors import UserError, with_user_frames
 from jitflow.frontend.function import TracedFunction, trace
 from jitflow.frontend.kinds import refuse_function_kind
-from jitflow.frontend.results import Computed, Group
+from jitflow.frontend.results import Chosen, Computed, Group
 from jitflow.ir.dims import Dim, Expression, evaluate
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.types import Index, dims_of
@@ -107,6 +107,8 @@ def _run(traced: TracedFunction, binding: Binding) -> Any:
             return binding.register(tree.register)
         if isinstance(tree, p.ConstantObject):
             return tree.object
+        if isinstance(tree, Chosen):
+            return build(dict(tree.options)[int(build(tree.number))])
         assert isinstance(tree, Group)
         return _container(tree.make(tuple(p.ConstantObject(build(child)) for child in tree.children)))
 

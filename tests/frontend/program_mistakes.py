@@ -163,14 +163,14 @@ def returns_a_row_or_the_whole(x):
 
 
 def returns_an_array_or_nothing(x):
-    if x.sum() > 0:
-        return x
-    return None
+    # where the other path leaves nothing to multiply
+    found = x if x.sum() > 0 else None
+    return found * 2
 
 
-def forgets_to_return(x):  # noqa: RET503
-    if x.sum() > 0:
-        return x * 2
+def forgets_to_return(x):
+    found = doubled_if_positive(x)
+    return found + 1
 
 
 def carries_another_rank(x, n):
@@ -348,6 +348,11 @@ def writes_text(x):
 def grows_an_array(x):
     x.append(1.0)
     return x
+
+
+def doubled_if_positive(x):  # noqa: RET503
+    if x.sum() > 0:
+        return x * 2
 
 
 def _read_only() -> Any:

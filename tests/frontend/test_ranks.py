@@ -73,7 +73,8 @@ def test_an_array_does_not_become_a_number():
 def test_branches_have_one_rank():
     @jitflow.function
     def chooses(x):
-        return x[0] if x.sum() > 0 else x * 2
+        found = x[0] if x.sum() > 0 else x * 2
+        return found + 1
 
     with pytest.raises(UserTypeError, match="the value is a number on one path"):
         chooses(np.ones(3))

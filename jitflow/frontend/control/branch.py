@@ -16,10 +16,12 @@ from jitflow.errors import (
     UserValueError,
     UserZeroDivisionError,
 )
+from jitflow.frontend.control.alternatives import aligned, leaves_the_function
 from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
+    RETURNED,
     Leaves,
     MaybeUnbound,
     Slot,
@@ -283,6 +285,11 @@ def _by_leaves(
     merge: Callable[[str, list[Any]], Callable[[Sequence[Any]], Any]],
 ) -> Callable[[Sequence[Any]], Any]:
     """Merge a local, tuples and the like item by item if they have one shape on all paths."""
+    given = things
+    if name.startswith(RETURNED) and leaves_the_function():
+        arriving = iter(aligned([thing for thing, path in zip(things, paths, strict=True) if not path.ended]))
+        things = [thing if path.ended else next(arriving) for thing, path in zip(things, paths, strict=True)]
+    several = any(thing is not other for thing, other in zip(things, given, strict=True))
     leaves: list[Leaves] = [flatten(thing) for thing in things]
     live = [leaf for leaf, path in zip(leaves, paths, strict=True) if not path.ended and not leaf.is_unbound]
     shapes = {repr(leaf.shape) for leaf in live}
@@ -296,6 +303,8 @@ def _by_leaves(
         made = [make(results) for make in makers]
         partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
         whole = live[0].rebuild([resolved(thing) for thing in made])
+        if several:  # kinds that are not the chosen one are unbound, and nobody asks for what is not returned
+            partial = []
         return MaybeUnbound(whole, partial[0].condition) if partial else whole
 
     return make_all

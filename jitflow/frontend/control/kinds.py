@@ -124,7 +124,8 @@ def placeholder(trace: Trace, kind: Kind) -> Value:
 
 def closed(trace: Trace, kind: Tensor) -> tuple[Dim, ...]:
     """The sizes of a placeholder: 0 for those that are bound where the local is bound, and nowhere else."""
-    return tuple(0 if trace.is_open(dim) else dim for dim in kind.dims)
+    visible = trace.is_visible_in(trace.scope)
+    return tuple(dim if visible(dim) else 0 for dim in kind.dims)
 
 
 def _own(dtype: DType) -> DType:

@@ -20,6 +20,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.control.alternatives import Alternatives
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
@@ -34,6 +35,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
 __all__ = [
+    "RETURNED",
     "Leaves",
     "MaybeUnbound",
     "Slot",
@@ -93,6 +95,8 @@ def flatten(thing: Any) -> Leaves:
     if kind is TracedText:
         make = partial(TracedText, thing.template)
         return _group([*thing.operands], (kind, thing.template), lambda items: make(tuple(items)))
+    if kind is Alternatives:
+        return _alternatives(thing)
     if array_fields(kind):
         names = array_fields(kind)
         return _group([getattr(thing, name) for name in names], (kind, names),
@@ -102,6 +106,16 @@ def flatten(thing: Any) -> Leaves:
         parts = [getattr(thing, name) for name in names]
         return _group(parts, (kind, names), lambda items: kind(**dict(zip(names, items, strict=True))))
     return Leaves((thing,), None, lambda items: items[0])
+
+
+def _alternatives(thing: Alternatives) -> Leaves:
+    traced, options = thing.traced, dict(thing.options)
+
+    def make(items: list[Any]) -> Alternatives:
+        return Alternatives(items[0], options | dict(zip(traced, items[1:], strict=True)))
+
+    parts = [thing.chosen, *(options[number] for number in traced)]
+    return _group(parts, (Alternatives, traced, tuple(options)), make)
 
 
 def _group(parts: list[Any], shape: Any, make: Callable[[list[Any]], Any]) -> Leaves:

@@ -14,6 +14,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.control.alternatives import Alternatives, aligned, leaves_the_function
 from jitflow.frontend.control.branch import (
     Path,
     is_array,
@@ -27,6 +28,7 @@ from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
+    RETURNED,
     Leaves,
     MaybeUnbound,
     Slot,
@@ -220,6 +222,8 @@ class Rolling:
         stable = True
         for local in locals_:
             thing = path.locals[local.name]
+            if local.name.startswith(RETURNED) and leaves_the_function():
+                self._align(local, resolved(thing))
             left = flatten(resolved(thing))
             if repr(left.shape) != repr(local.leaves.shape):
                 if local.entry is not UNBOUND:
@@ -230,6 +234,14 @@ class Rolling:
             for number, item in enumerate(left.items):
                 stable &= self._learn_part(local, number, item)
         return stable
+
+    def _align(self, local: Local, left: Any) -> None:
+        """Let what is returned begin as the alternatives that a turn leaves."""
+        if local.entry is UNBOUND or not isinstance(left, Alternatives) or isinstance(local.entry, Alternatives):
+            return
+        entry, _ = aligned([local.entry, left])
+        fresh = self._local(local.name, entry)
+        local.entry, local.leaves, local.slots, local.open_axes = entry, fresh.leaves, fresh.slots, fresh.open_axes
 
     def _learn_part(self, local: Local, number: int, left: Any) -> bool:
         slot, entry = local.slots[number], local.leaves.items[number]

@@ -4,6 +4,8 @@
   the head of each block that becomes a function.
 - ``x: int = 1`` becomes ``x = 1``: annotations of local names are never computed, and a name with one cannot be a cell
   of another function.
+- ``return x if t else y`` becomes an ``if`` statement with two returns, and so does ``return x and y``: each return
+  leaves what it leaves, of whatever kind.
 - A ``match`` whose patterns are values becomes a chain of ``if`` (`matching`).
 - An assignment inside an operand that may be skipped, as in ``t and (x := f())``, becomes an ``if`` statement where the
   expression is computed first in its statement, so that it is seen that ``x`` is assigned on one of two paths::
@@ -18,7 +20,7 @@ from __future__ import annotations
 
 import ast
 
-from jitflow.frontend.syntax.build import assign, children, constant, load, negated, placed
+from jitflow.frontend.syntax.build import assign, children, constant, load, negated, placed, returned
 from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope
 
@@ -41,6 +43,8 @@ class _Preparation:
     def __init__(self, scope: Scope, fresh: Fresh) -> None:
         self.scope = scope
         self.fresh = fresh
+        self.is_final = False
+        """Whether the statements stand in a ``finally``, which no block may jump out of."""
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         return [plain for statement in statements for plain in self.statement(statement)]
@@ -55,6 +59,8 @@ class _Preparation:
                 return []
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 return self.statement(ast.copy_location(ast.Assign([target], value), statement))
+            case ast.Return() if not self.is_final:
+                return self._returned(statement)
             case ast.Match():
                 branches = branches_of(statement, self._local)
                 if branches is not None:
@@ -67,9 +73,25 @@ class _Preparation:
                 leave.test = placed(negated(test), test)
         for name in ("body", "orelse", "finalbody"):
             if isinstance(getattr(statement, name, None), list):
+                before, self.is_final = self.is_final, self.is_final or name == "finalbody"
                 setattr(statement, name, self.block(getattr(statement, name)))
+                self.is_final = before
         for part in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
             part.body = self.block(part.body)
+        return [*self._hoist_from(statement), statement]
+
+    def _returned(self, statement: ast.Return) -> list[ast.stmt]:
+        """A ``return`` that chooses, as a choice between two."""
+        match statement.value:
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                then, otherwise = (placed(returned(value), value) for value in (body, orelse))
+                return self.statement(placed(ast.If(test, [then], [otherwise]), statement))
+            case ast.BoolOp(op=op, values=[first, *others]) as value if not _skips_assignment(value):
+                name = self._local("and" if isinstance(op, ast.And) else "or")
+                rest = others[0] if len(others) == 1 else placed(ast.BoolOp(op, others), others[0])
+                test = load(name) if isinstance(op, ast.And) else negated(load(name))
+                branch = ast.If(test, [placed(returned(rest), rest)], [placed(returned(load(name)), first)])
+                return [placed(assign(name, first), first), *self.statement(placed(branch, value))]
         return [*self._hoist_from(statement), statement]
 
     def _hoist_from(self, statement: ast.stmt) -> list[ast.stmt]:

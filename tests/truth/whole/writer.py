@@ -112,13 +112,13 @@ class Writer(Statements):
         compound = [self._branch, self._branch, self._for, self._for, self._for, self._while]
         for _ in range(20):
             choices = simple if self.depth > DEEPEST else [*simple, *compound, *compound]
-            before = len(self.lines), self.depth, dict(self.names), dict(self.positions), self.loops
+            before = len(self.lines), self.depth, dict(self.names), dict(self.positions), self.loops, dict(self.seen)
             try:
                 self.pick(choices)()
                 return
             except NothingFits:
                 del self.lines[before[0] :]
-                self.depth, self.names, self.positions, self.loops = before[1:]
+                self.depth, self.names, self.positions, self.loops, self.seen = before[1:]
 
     # -- compound statements ---------------------------------------------------------------------
 

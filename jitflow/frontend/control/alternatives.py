@@ -1,0 +1,100 @@
+"""What a function returns on one path is of another kind than what it returns on another: both leave it.
+
+    if not mask.any():
+        return None             an `Alternatives` of None and of an f64, with a number that says which
+    return x[mask].mean()
+
+The kinds have numbers of their own in a trace. Where paths meet, each brings the number of its kind and the values of
+that kind; the values of other kinds are unbound on it. So merging (`merge.py`) and loops (`rolling.py`) treat the
+whole as a structure like any other, and nothing is converted: 0 stays Python's int though the other path returns a
+NumPy scalar.
+
+Only what leaves the compiled function may be an alternative. A value that the program goes on with has one type.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.locate import frontend_path, is_internal
+from jitflow.frontend.objects import is_constant
+from jitflow.frontend.syntax import is_block
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.types import Tensor
+
+__all__ = ["Alternatives", "aligned", "leaves_the_function"]
+
+_DRIVER = frontend_path("function.py")
+_CONTAINERS = (tuple, list)
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """One of ``options``, the things by the number of their kind: the one with the number ``chosen``."""
+
+    chosen: Any
+    options: Mapping[int, Any]
+
+    @property
+    def traced(self) -> tuple[int, ...]:
+        """The kinds of which the running program makes the value; the others are constants."""
+        return tuple(number for number, thing in self.options.items() if not _is_plain(thing))
+
+
+def leaves_the_function() -> bool:
+    """Whether the innermost function of the user's that runs is the one that is being compiled."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
+        frame = frame.f_back
+    return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == _DRIVER
+
+
+def aligned(things: Sequence[Any]) -> list[Any]:
+    """The things that a local is on several paths, in one structure, if they become so by alternatives."""
+    bound = [thing for thing in things if thing is not UNBOUND]
+    kind = type(bound[0]) if bound else None
+    if kind in _CONTAINERS and all(type(thing) is kind and len(thing) == len(bound[0]) for thing in bound):
+        count = len(bound[0])
+        columns = [aligned([UNBOUND if thing is UNBOUND else thing[place] for thing in things])
+                   for place in range(count)]  # fmt: skip
+        rows = list(zip(*columns, strict=True)) if columns else [()] * len(things)
+        return [UNBOUND if thing is UNBOUND else kind(row) for thing, row in zip(things, rows, strict=True)]
+    keys = {key for thing in bound for key in _keys(thing)}
+    known = current_trace().kinds_returned
+    needed = len(keys) > 1 or (len(bound) < len(things) and any(key[0] == "constant" for key in keys))
+    if None in keys or not needed:
+        return list(things)
+    numbers = sorted(known.setdefault(key, len(known)) for key in keys)
+    constants = {known[key]: key[1] for key in keys if key[0] == "constant"}
+    return [thing if thing is UNBOUND else _among(thing, numbers, constants) for thing in things]
+
+
+def _among(thing: Any, numbers: Sequence[int], constants: Mapping[int, Any]) -> Alternatives:
+    if isinstance(thing, Alternatives):
+        own, chosen = thing.options, thing.chosen
+    else:
+        ((key,), known) = (_keys(thing), current_trace().kinds_returned)
+        own, chosen = {known[key]: thing}, known[key]
+    options = {number: own.get(number, constants.get(number, UNBOUND)) for number in numbers}
+    return Alternatives(chosen, options)
+
+
+def _keys(thing: Any) -> list[Any]:
+    """What tells the kinds of a thing from others; None for what cannot be an alternative."""
+    if isinstance(thing, Alternatives):
+        return [key for key, number in current_trace().kinds_returned.items() if number in thing.options]
+    kind = kind_of(thing)
+    if kind is not None:
+        return [("array", kind.dtype, len(kind.dims)) if isinstance(kind, Tensor) else ("number", kind)]
+    return [("constant", thing)] if _is_plain(thing) and isinstance(thing, Hashable) else [None]
+
+
+def _is_plain(thing: Any) -> bool:
+    """Whether it is a constant, and no number."""
+    return not isinstance(thing, tracers.Tracer) and is_constant(thing) and kind_of(thing) is None

@@ -1,0 +1,168 @@
+"""Functions that return things of several kinds: each path leaves what Python leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserTypeError
+from tests.compare import assert_all_same, assert_same
+from tests.truth.quiet import quiet
+
+
+def finds_an_element_or_nothing(x, n):
+    found = np.where(x > n)[0]
+    if len(found) == 0:
+        return None
+    return x[found[0]]
+
+
+def finds_a_position(x, n):
+    for i, item in enumerate(x):
+        if item > n:
+            return i
+    return None
+
+
+def finds_a_pair(x, n):
+    for i in range(len(x)):
+        for j in range(i):
+            if x[i] + x[j] == n:
+                return i, j
+    return None, None
+
+
+def normalises(x, n):
+    deviation = x.std()
+    if deviation == 0:
+        return "flat"
+    if deviation > n:
+        return (x - x.mean()) / deviation
+    return deviation
+
+
+def returns_python_numbers(x, n):
+    if n > len(x):
+        return 0
+    if x[0] > n:
+        return x[0] > n
+    return x[:n].sum() if n else 0.5
+
+
+def leaves_loops_with_several_kinds(x, n):
+    for item in x:
+        if item == n:
+            return 0
+        if item > n:
+            return item
+    for item in x:
+        if item < n - 2:
+            return None
+    return False
+
+
+def shrinks_until_it_fits(x, n):
+    i = 0
+    while True:
+        if x[i] > n:
+            return x[i:]
+        i += 1
+        if i >= len(x):
+            return -1
+
+
+def writes_and_returns_its_argument(x, n):
+    if x[0] > n:
+        x[0] = 9
+        return x
+    return x[1:] if x[1] > n else n
+
+
+def returns_an_array_twice(x, n):
+    y = x * 2
+    if x[0] > n:
+        return y, y[1:]
+    return y, 0
+
+
+def returns_a_row_or_an_element(x, n):
+    y = x * 2
+    if x[0] > n:
+        return y[1:]
+    return y[0]
+
+
+def returns_what_decided(x, n):
+    return n and x.any()
+
+
+def raises_or_returns(x, n):
+    if n > 5:
+        raise ValueError("too large")
+    if x[1] > n:
+        return None
+    return x.max()
+
+
+PROGRAMS = [
+    finds_an_element_or_nothing,
+    finds_a_position,
+    finds_a_pair,
+    normalises,
+    returns_python_numbers,
+    leaves_loops_with_several_kinds,
+    shrinks_until_it_fits,
+    writes_and_returns_its_argument,
+    returns_an_array_twice,
+    returns_a_row_or_an_element,
+    returns_what_decided,
+    raises_or_returns,
+]
+ARRAYS = [np.zeros(4), np.arange(-2.0, 3), np.array([200.0, 1, 5]), np.array([3.0, 3, 3, 4]), -np.ones(3)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_each_path_returns_what_python_returns(program: Callable[..., Any]) -> None:
+    compiled = jitflow.function(program)
+    for n in (0, 1, 3, 6):
+        for array in ARRAYS:
+            ours, theirs = array.copy(), array.copy()
+            with quiet():
+                try:
+                    expected = program(theirs, n)
+                except ValueError as error:
+                    with pytest.raises(ValueError, match=str(error)):
+                        compiled(ours, n)
+                    continue
+                assert_same(compiled(ours, n), expected)
+            assert_all_same([ours], [theirs])
+
+
+def test_an_array_that_is_not_returned_is_not_kept() -> None:
+    @jitflow.function
+    def chooses(x, n):
+        y = x * 2
+        if n:
+            return y
+        return None
+
+    for _ in range(3):
+        assert chooses(np.ones(100_000), 0) is None
+        found = chooses(np.ones(100_000), 1)
+        assert found.flags.owndata
+        assert found.flags.writeable
+        assert_same(found, np.full(100_000, 2.0))
+
+
+def test_a_helper_returns_one_type() -> None:
+    def helper(x):
+        if x.sum() > 0:
+            return x.max()
+        return None
+
+    with pytest.raises(UserTypeError, match="the returned value has no common type"):
+        jitflow.function(lambda x: helper(x) is None)(np.ones(3))
