@@ -40,6 +40,7 @@ from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number
 from jitflow.frontend.builtin_functions import replacement
 from jitflow.frontend.callbacks import Callback
 from jitflow.frontend.inputs import Inputs
+from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.objects import (
     C_METHODS,
     CACHED_FUNCTION,
@@ -199,6 +200,10 @@ class Recorder:
             return self.functions.helper(thing, register)
         if isinstance(thing, MethodType):
             return self.functions.method(thing, register)
+        if type(thing) is np.vectorize:
+            inputs.guard(IsObject(register, thing))
+            function = self.take(thing.pyfunc, Attribute(register, "pyfunc"), f"{path}.pyfunc")
+            return Vectorized(function, thing.otypes, thing.excluded, thing.signature)
         if isinstance(thing, partial):
             inputs.guard(IsType(register, partial))
             parts = [self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")

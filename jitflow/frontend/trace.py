@@ -97,6 +97,8 @@ class Trace:
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
         self.kinds_returned: dict[Hashable, int] = {}
         """The numbers of the kinds of what the function returns on its paths; see `control.alternatives`."""
+        self.keeps_dtypes = False
+        """Whether numbers of two dtypes that meet behind a branch are an error."""
         self.part: Part | None = None
         """The part of the program that is wanted, if it is not all of it."""
         self._unbound: dict[str, Scope] = {}

@@ -161,6 +161,8 @@ def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> K
         kind = kind_of(thing)
         if kind is None:
             raise located(_no_common_type(name, things))
+        if found is not None and found.dtype != kind.dtype and current_trace().keeps_dtypes:
+            raise located(_several_dtypes(found, kind))
         try:
             found = kind if found is None else join(found, kind, fresh)
         except UserTypeError as error:
@@ -169,6 +171,14 @@ def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> K
             ) from None
     assert found is not None
     return found
+
+
+def _several_dtypes(one: Kind, other: Kind) -> UserNotImplementedError:
+    return UserNotImplementedError(
+        "np.vectorize of a function that chooses between dtypes, where the first element would decide for all",
+        found=f"{one} and {other}",
+        mend="name the dtypes of the results: np.vectorize(f, otypes=[float])",
+    )
 
 
 def _no_common_type(name: str, things: Sequence[Any]) -> UserTypeError:

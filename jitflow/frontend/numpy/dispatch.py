@@ -30,6 +30,7 @@ from jitflow.frontend.numpy import (
     introspection,
     joining,
     linear,
+    mapping,
     matrices,
     methods,
     nan_reductions,
@@ -85,9 +86,11 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **editing.FUNCTIONS,
         **positions.FUNCTIONS,
         **windows.FUNCTIONS,
+        **mapping.FUNCTIONS,
         **introspection.FUNCTIONS,
         **creation.REPLACEMENTS,
         **introspection.REPLACEMENTS,
+        **mapping.REPLACEMENTS,
     }
 )
 """From a function of NumPy to what runs in its place on tracers. Ufuncs are in `ufuncs.LOOPS`."""
@@ -220,7 +223,7 @@ ATTRIBUTES: Mapping[str, Handler] = MappingProxyType(
 REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
     {
         function: _located(handler)
-        for table in (creation.REPLACEMENTS, introspection.REPLACEMENTS)
+        for table in (creation.REPLACEMENTS, introspection.REPLACEMENTS, mapping.REPLACEMENTS)
         for function, handler in table.items()
     }
 )

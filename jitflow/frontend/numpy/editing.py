@@ -13,7 +13,7 @@ from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import broadcasting, selections, values
 from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer
-from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, refuse, static_int
+from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, static_int
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.trace import current_trace
@@ -130,13 +130,6 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
 # -- functions of functions --------------------------------------------------------------------------------------
 
 
-def apply_along_axis(func1d: Any, axis: Any, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    raise refuse(
-        "np.apply_along_axis, which calls a Python function for every line",
-        "use functions with axis=, or write a loop over the rows",
-    )
-
-
 def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     array = as_tracer(a)
     for axis in axes if isinstance(axes, tuple | list) else (axes,):
@@ -156,7 +149,6 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.trim_zeros: trim_zeros,
         np.packbits: packbits,
         np.unpackbits: unpackbits,
-        np.apply_along_axis: apply_along_axis,
         np.apply_over_axes: apply_over_axes,
     }
 )

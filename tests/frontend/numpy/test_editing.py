@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.errors import UserNotImplementedError
 from tests.frontend.numpy.both import check_both
-from tests.frontend.numpy.oracle import check, check_function, check_sizes, run, sample
+from tests.frontend.numpy.oracle import check, check_function, check_sizes, sample
 
 LINE, MATRIX = sample("f8", 6), sample("i4", 3, 4)
 BITS = sample("?", 3, 11)
@@ -67,8 +66,6 @@ def test_editing(program: Any, arguments: tuple[Any, ...]):
 
 def test_functions_of_functions():
     check(lambda x: np.apply_over_axes(np.sum, x, [0, 1]), MATRIX)
-    with pytest.raises(UserNotImplementedError, match="apply_along_axis"):
-        run(lambda x: np.apply_along_axis(np.sum, 0, x), (MATRIX,))
 
 
 def test_positions():
