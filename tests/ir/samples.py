@@ -155,7 +155,7 @@ _LOOP_BODIES = {
     "extract_lane": "%0: f32 = extract_lane %v, %zero\n yield %0",
     "divide_truncated": "%0: u32 = divide_truncated %u, %u\n yield %0",
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
-    "multiply_tile": "multiply_tile %m, %zero, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero"
+    "multiply_tile": "multiply_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero"
     " {rows=2, columns=4, dtype=f32}\n yield",
     "multiply_high": "%0: u32 = multiply_high %u, %u\n yield %0",
 }

@@ -22,7 +22,8 @@ __all__ = ["TILE_EMISSION"]
 
 _TYPES = {"f32": "float", "f64": "double"}
 _PARAMETERS = (
-    "ptr %tile, ptr %left, i64 %row.stride, i64 %left.step, ptr %right, i64 %right.step, i64 %columns, i64 %steps"
+    "ptr %tile, i64 %pitch, ptr %left, i64 %row.stride, i64 %left.step, ptr %right, i64 %right.step, "
+    "i64 %columns, i64 %steps"
 )
 _VECTOR_BYTES = 64
 _ROWS = 8
@@ -30,7 +31,7 @@ _ROWS = 8
 
 
 def _multiply_tile(out: Emitter, op: Op) -> Sequence[str]:
-    tile, tile_at, left, left_at, row_stride, left_step, right, right_at, right_step, columns, steps = map(
+    tile, tile_at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, columns, steps = map(
         out.operand, op.operands
     )
     rows, width, dtype = op.attributes["rows"], op.attributes["columns"], op.attributes["dtype"]
@@ -39,8 +40,8 @@ def _multiply_tile(out: Emitter, op: Op) -> Sequence[str]:
     out.module.shared[name] = _function(name, dtype, rows, width)
     tile, left, right = out.at(tile, tile_at), out.at(left, left_at), out.at(right, right_at)
     out.do(
-        f"call void @{name}(ptr {tile}, ptr {left}, i64 {row_stride}, i64 {left_step}, ptr {right}, i64 {right_step}, "
-        f"i64 {columns}, i64 {steps})"
+        f"call void @{name}(ptr {tile}, i64 {pitch}, ptr {left}, i64 {row_stride}, i64 {left_step}, ptr {right}, "
+        f"i64 {right_step}, i64 {columns}, i64 {steps})"
     )
     return ()
 
@@ -50,7 +51,7 @@ def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
     """The definition, and the declarations that it needs."""
     lanes = _VECTOR_BYTES // dtype.itemsize
     vector, suffix = f"<{lanes} x {_TYPES[dtype.name]}>", f"v{lanes}f{8 * dtype.itemsize}"
-    ways = [_Way(dtype, vectors, rows, columns) for vectors in range(1, columns // lanes + 1)]
+    ways = [_Way(dtype, vectors, rows) for vectors in range(1, columns // lanes + 1)]
     lines = ["start:"]
     for way in reversed(ways[1:]):
         v = way.vectors
@@ -63,6 +64,7 @@ def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
     return "\n".join([
         f"declare {vector} @llvm.fma.{suffix}({vector}, {vector}, {vector})",
         f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, <{lanes} x i1>, {vector})",
+        f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, <{lanes} x i1>)",
         "",
         f"define hidden void @{name}({_PARAMETERS}) #0 {{",
         *lines,
@@ -74,10 +76,9 @@ def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
 class _Way:
     """All rows of a tile of so many ``vectors``, of which the last may not be whole."""
 
-    def __init__(self, dtype: DType, vectors: int, rows: int, columns: int) -> None:
+    def __init__(self, dtype: DType, vectors: int, rows: int) -> None:
         self.itemsize, self.vectors, self.all_rows = dtype.itemsize, vectors, rows
         self.rows = rows if vectors == 1 else _ROWS
-        self.pitch = columns * dtype.itemsize
         self.element, self.lanes = _TYPES[dtype.name], _VECTOR_BYTES // dtype.itemsize
         self.type, self.mask = f"<{self.lanes} x {self.element}>", f"<{self.lanes} x i1>"
         self.suffix = f"v{self.lanes}f{8 * self.itemsize}"
@@ -165,12 +166,18 @@ class _Way:
         for row, column in self.places:
             place = f"{v}.{row}.{column}"
             yield f"  %total.{place} = phi {self.type} [ zeroinitializer, %rows.{v} ], [ %next.{place}, %turn.{v} ]"
-        yield f"  %tile.at.{v} = mul i64 %row.number.{v}, {self.pitch}"
-        yield f"  %tile.{v} = getelementptr i8, ptr %tile, i64 %tile.at.{v}"
+        yield f"  %tile.at.{v} = mul i64 %row.number.{v}, %pitch"
+        yield f"  %tile.{v}.0 = getelementptr i8, ptr %tile, i64 %tile.at.{v}"
+        for row in range(1, self.rows):
+            yield f"  %tile.{v}.{row} = getelementptr i8, ptr %tile.{v}.{row - 1}, i64 %pitch"
         for row, column in self.places:
-            place, distance = f"{v}.{row}.{column}", row * self.pitch + column * _VECTOR_BYTES
-            yield f"  %place.{place} = getelementptr i8, ptr %tile.{v}, i64 {distance}"
-            yield f"  store {self.type} %total.{place}, ptr %place.{place}, align {self.itemsize}"
+            place = f"{v}.{row}.{column}"
+            yield f"  %place.{place} = getelementptr i8, ptr %tile.{v}.{row}, i64 {column * _VECTOR_BYTES}"
+            if column < v - 1:
+                yield f"  store {self.type} %total.{place}, ptr %place.{place}, align {self.itemsize}"
+                continue
+            arguments = f"{self.type} %total.{place}, ptr align {self.itemsize} %place.{place}, {self.mask} %mask.{v}"
+            yield f"  call void @llvm.masked.store.{self.suffix}.p0({arguments})"
         yield f"  %row.following.{v} = add i64 %row.number.{v}, {self.rows}"
         yield f"  %below.{v} = icmp slt i64 %row.following.{v}, {self.all_rows}"
         yield f"  br i1 %below.{v}, label %rows.{v}, label %end.{v}"

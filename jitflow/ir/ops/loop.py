@@ -116,10 +116,10 @@ LOOP_OPS = [
           memory.write_strided, _WRITES),
     OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _infer_write,
           memory.write_pair, _WRITES, frozenset(), ("streaming",)),
-    OpDef("multiply_tile", "tile, offset, left, offset, row stride, step, right, offset, step, columns, steps: the "
-          "product of so many ``rows`` and at most ``columns``, in C order; addends are rounded once, with the sum so "
-          "far", "loop", 11, _infer_write, memory.multiply_tile,
-          (Effect("writes", 0), Effect("reads", 2), Effect("reads", 6)), frozenset(), ("rows", "columns", "dtype")),
+    OpDef("multiply_tile", "tile, offset, row stride, left, offset, row stride, step, right, offset, step, columns, "
+          "steps: the product of so many ``rows`` and at most ``columns``; addends are rounded once, with the sum so "
+          "far", "loop", 12, _infer_write, memory.multiply_tile,
+          (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(), ("rows", "columns", "dtype")),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

@@ -141,18 +141,18 @@ def write_pair(operands: Sequence[Any], attributes: Attributes, types: Sequence[
 
 
 def multiply_tile(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    """tile, offset, left, offset, row stride, step, right, offset, step, columns, steps."""
+    """tile, offset, row stride, left, offset, row stride, step, right, offset, step, columns, steps."""
     from jitflow.ir.ops import OPS
 
     add_product = OPS["fma"].evaluate
     assert add_product is not None
-    tile, tile_at, left, left_at, row_stride, left_step, right, right_at, right_step, columns, steps = operands
+    tile, tile_at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, columns, steps = operands
     dtype = attributes["dtype"]
     rows, width, itemsize = attributes["rows"], attributes["columns"], dtype.itemsize
     count = min(columns, width)
     everywhere = np.ones(count, np.bool_)
     for row in range(rows):
-        places = _line(tile_at + row * width * itemsize, itemsize, count)
+        places = _line(tile_at + row * pitch, itemsize, count)
         total = np.zeros(count, dtype.numpy)
         for step in range(steps):
             factor = left.read(np.array([left_at + row * row_stride + step * left_step]), dtype, everywhere[:1])

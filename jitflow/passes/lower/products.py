@@ -53,9 +53,9 @@ def lower_product(host: HostLowering, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
-    tile, tile_bytes = scrap_layout(host.target, itemsize)
+    tile, count = scrap_layout(host.target, itemsize, dims_of(rest.results[0].type)[1])
     whole = contiguous(type.dims, itemsize)
-    scrap = host.allocate(type.dtype, (tile_bytes // itemsize + (1 - choice) * product_of_dims(type.dims),))
+    scrap = host.allocate(type.dtype, (count + (1 - choice) * product_of_dims(type.dims),))
     host.storage[product.result], host.layouts[product.result] = scrap, whole
     rest = with_numbers(host, rest)
     places = places_of(host, rest, product.operands)

@@ -53,12 +53,7 @@ class Schedule:
     """Decisions about one nest; loops here are those after joining (`loop` maps a nest's own loop to them)."""
 
     def __init__(
-        self,
-        nest: Nest,
-        keep_order: bool = False,
-        into: dict[Value, Layout] | None = None,
-        periodic: bool = True,
-        joining: bool = True,
+        self, nest: Nest, keep_order: bool = False, into: dict[Value, Layout] | None = None, periodic: bool = True
     ) -> None:
         self.nest = nest
         self.keep_order = keep_order
@@ -73,7 +68,7 @@ class Schedule:
         outer, reduced = ([loop for loop in self.order if loop.reduced is kind] for kind in (False, True))
         self.periodic = periodic
         self.vector_choice = self._choose_vector(outer, reduced)
-        self.outer, self.reduced = (self._collapse(loops) if joining else loops for loops in (outer, reduced))
+        self.outer, self.reduced = self._collapse(outer), self._collapse(reduced)
         self.period = self._join_period() if periodic else 0
         self.vector = None if self.vector_choice is None else self._joined[self.vector_choice]
         self.cost = sum(cost_of(op) for op in nest.computed)

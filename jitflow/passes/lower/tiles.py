@@ -1,15 +1,21 @@
 """A matrix product as a kernel: tiles of the result, each worked on by what the fusion does with the product.
 
-A tile is a few rows of a few vectors, which stay in registers while the inner axis is walked (``multiply_tile``). It
-goes to a scrap of memory that stays in the first cache, where the elementwise rest of the fusion reads it.
+Some rows of some vectors stay in registers while the inner axis is walked (``multiply_tile``). They go to a scrap of
+memory that stays in the first cache, where the elementwise rest of the fusion reads them, when all columns are there.
 
-    for row by 16:  for column by 48:
-      multiply_tile scrap, left[row.., :], right[:, column..]
-      for r in row..row + 16:  for c in column..column + 48 by 16:  ... scrap[r, c] ...
+    for row by 16:
+      for column by 48:
+        multiply_tile scrap[:, column..], left[row.., :], right[:, column..]
+      for r in row..row + 16:  for c by 16:  ... scrap[r, c] ...
 
-Every element is summed up along the inner axis, one after the other, each product and sum rounded once: its bits
-depend neither on the tile that it is in nor on what reads it. The last rows are those of a tile that starts earlier;
-only what is new of it is worked on.
+Where everything lies without gaps the rest is one loop, in which no vector ends with a row. Every element is summed up
+along the inner axis, one after the other, each product and sum rounded once: its bits depend neither on the tile that
+it is in nor on what reads it. The last rows are those of a tile that starts earlier; only what is new of it is worked
+on.
+
+Rejected: to divide and take roots for one tile while the next is multiplied. Processors do both at once, but they look
+only so far ahead that the two must alternate every few instructions; what that costs in loops and in compile time was
+more than it brought.
 """
 
 from __future__ import annotations
@@ -28,11 +34,10 @@ from jitflow.passes.lower.target import Target
 __all__ = ["lower_tiles", "scrap_layout"]
 
 
-def scrap_layout(target: Target, itemsize: int) -> tuple[Layout, int]:
-    """How a tile lies in its scrap of memory, and how many bytes that has."""
+def scrap_layout(target: Target, itemsize: int, columns: Dim) -> tuple[Layout, Dim]:
+    """How some rows of a product lie in their scrap of memory, and how many elements that has."""
     assert target.tile is not None
-    rows, nbytes = target.tile
-    return Layout(0, (nbytes, itemsize)), rows * nbytes
+    return Layout(0, (columns * itemsize, itemsize)), target.tile[0] * columns
 
 
 def lower_tiles(
@@ -58,7 +63,7 @@ class _Tiles(KernelLowering):
     """``height`` rows of ``width`` columns are a tile."""
 
     def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
-        return Schedule(self.nest, keep_order, placed, periodic=False, joining=False)
+        return Schedule(self.nest, keep_order, placed, periodic=False)
 
     def _outer_loops(self, loops: list[Loop]) -> None:
         assert self.target.tile is not None
@@ -67,42 +72,40 @@ class _Tiles(KernelLowering):
         self.dtype = self.product.type.dtype
         self.height, nbytes = self.target.tile
         self.width = nbytes // self.dtype.itemsize
-        self.row, self.column = self.outer
-        emitter, row, column = self.emitter, self.row, self.column
-        zero, height, width = emitter.size(0), emitter.size(self.height), emitter.size(self.width)
-        self.origin: dict[Loop, Value] = {}
+        emitter, rows, columns = self.emitter, dims_of(self.left.type)[0], dims_of(self.right.type)[1]
+        zero, height = emitter.size(0), emitter.size(self.height)
 
-        def across(_: Sequence[Value]) -> Sequence[Value]:
+        def block(_: Sequence[Value]) -> Sequence[Value]:
             top = emitter.scope.index
             assert top is not None
-            start = emitter.arithmetic("minimum", top, emitter.size(row.dim - self.height))
-            below = emitter.arithmetic("minimum", emitter.emit("add", top, height), emitter.size(row.dim))
+            start = emitter.arithmetic("minimum", top, emitter.size(rows - self.height))
+            below = emitter.arithmetic("minimum", emitter.emit("add", top, height), emitter.size(rows))
 
             def tile(_: Sequence[Value]) -> Sequence[Value]:
                 edge = emitter.scope.index
                 assert edge is not None
-                right = emitter.arithmetic("minimum", emitter.emit("add", edge, width), emitter.size(column.dim))
-                self.origin = {row: start, column: edge}
-                self._multiply(start, edge)
-                self._work((top, below), (edge, right))
+                self._multiply(start, edge, columns)
                 return ()
 
-            emitter.loop(zero, emitter.size(column.dim), width, (), tile)
+            emitter.loop(zero, emitter.size(columns), emitter.size(self.width), (), tile)
+            self._work(loops, start, top, below)
             return ()
 
-        emitter.loop(zero, emitter.size(row.dim), height, (), across)
+        emitter.loop(zero, emitter.size(rows), height, (), block)
 
-    def _multiply(self, start: Value, edge: Value) -> None:
+    def _multiply(self, start: Value, edge: Value, columns: Dim) -> None:
         """The tile whose first row and column these are."""
-        emitter, size = self.emitter, self.emitter.size
+        emitter, size, itemsize = self.emitter, self.emitter.size, self.dtype.itemsize
         (row_stride, left_step), (right_step, column_stride) = (
             self.nest.layouts[factor].strides for factor in (self.left, self.right)
         )
+        pitch, _ = self.nest.layouts[self.product].strides
+        at = emitter.arithmetic("multiply", edge, size(itemsize))
         emitter.here(
-            "multiply_tile", self.buffers[self.product], size(0),
+            "multiply_tile", self.buffers[self.product], at, size(pitch),
             self.buffers[self.left], self._from(self.left, start, row_stride), size(row_stride), size(left_step),
             self.buffers[self.right], self._from(self.right, edge, column_stride), size(right_step),
-            emitter.emit("subtract", size(self.column.dim), edge), size(dims_of(self.left.type)[1]),
+            emitter.emit("subtract", size(columns), edge), size(dims_of(self.left.type)[1]),
             rows=self.height, columns=self.width, dtype=self.dtype,
         )  # fmt: skip
 
@@ -112,19 +115,30 @@ class _Tiles(KernelLowering):
         share = emitter.arithmetic("multiply", position, emitter.size(stride))
         return emitter.arithmetic("add", emitter.size(self.nest.layouts[factor].offset), share)
 
-    def _work(self, rows: tuple[Value, Value], columns: tuple[Value, Value]) -> None:
-        """The elementwise rest on the elements of a tile between these rows and columns."""
-        emitter, step = self.emitter, self.emitter.size(self.lanes)
+    def _work(self, loops: list[Loop], start: Value, top: Value, below: Value) -> None:
+        """The elementwise rest on the rows from ``top`` on, of which the scrap has those from ``start`` on."""
+        emitter, size = self.emitter, self.emitter.size
+        *around, innermost = loops
+        step, self.origin = size(self.lanes), {innermost: size(0)}
 
-        def along(_: Sequence[Value]) -> Sequence[Value]:
-            def store(_: Sequence[Value]) -> Sequence[Value]:
-                self._store_results({self.row, self.column})
-                return ()
-
-            emitter.loop(*columns, step, (), store, self.column, self.lanes, masked=True)
+        def store(_: Sequence[Value]) -> Sequence[Value]:
+            self._store_results(set(loops))
             return ()
 
-        emitter.loop(*rows, emitter.size(1), (), along, self.row)
+        def along(_: Sequence[Value]) -> Sequence[Value]:
+            emitter.loop(size(0), size(innermost.dim), step, (), store, innermost, self.lanes, masked=True)
+            return ()
+
+        if around:
+            (row,) = around
+            self.origin[row] = start
+            emitter.loop(top, below, size(1), (), along, row)
+        else:
+            columns = size(dims_of(self.right.type)[1])
+            first, stop, self.origin[innermost] = (
+                emitter.emit("multiply", row, columns) for row in (top, below, start)
+            )
+            emitter.loop(first, stop, step, (), store, innermost, self.lanes, masked=True)
 
     def _streams(self, access: Access) -> Value | None:
         return None
