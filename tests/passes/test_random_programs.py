@@ -18,6 +18,7 @@ PIPELINES = {
     "fold": ("fold",),
     "cse": ("cse",),
     "dce": ("dce",),
+    "narrow": ("narrow",),
     "all": ("simplify", "cse", "dce", "simplify", "cse", "dce"),
 }
 

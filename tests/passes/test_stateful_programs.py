@@ -36,6 +36,7 @@ PIPELINES = {
     "cse": ("cse",),
     "dce": ("dce",),
     "hoist": ("hoist",),
+    "narrow": ("narrow",),
     "split": ("split",),
     "optimized": STORAGE_PIPELINE,
     "fuse": ("fuse",),
