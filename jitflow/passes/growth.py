@@ -56,6 +56,9 @@ class Growth:
         if op.name == "if":
             position = op.results.index(value)
             return all(self.moves(region.yielded[position], carried, start, sign) for region in op.regions)
+        if op.name in ("for", "while"):
+            first, inner, last = _carried_by(op, value)
+            return self.moves(last, inner, start, sign) and self.moves(first, carried, start, sign)
         return False
 
     def counts(self, value: Value, carried: Value) -> bool:
@@ -73,16 +76,13 @@ class Growth:
             return step is not None and abs(step) <= SMALL_STEP and self.counts(op.operands[0], carried)
         if op.name in ("maximum", "minimum", "select"):
             return all(self.counts(operand, carried) for operand in op.operands[-2:])
-        if not op.regions:
-            return False
-        position = op.results.index(value)
         if op.name == "if":
+            position = op.results.index(value)
             return all(self.counts(region.yielded[position], carried) for region in op.regions)
-        first = 3 if op.name == "for" else 0
-        inner = op.regions[-1].parameters[position + bool(first)]
-        return self.counts(op.operands[first + position], carried) and self.counts(
-            op.regions[-1].yielded[position], inner
-        )
+        if op.name not in ("for", "while"):
+            return False
+        first, inner, last = _carried_by(op, value)
+        return self.counts(first, carried) and self.counts(last, inner)
 
     def set_to(self, value: Value, carried: Value) -> list[Dim] | None:
         """The dims that a turn may set what is ``carried`` to, if it does nothing else with it."""
@@ -115,6 +115,13 @@ class Growth:
         if op is None or op.name != "constant" or not isinstance(op.attributes["value"], int):
             return None
         return int(op.attributes["value"])
+
+
+def _carried_by(loop: Op, result: Value) -> tuple[Value, Value, Value]:
+    """What a result of a loop starts as, what carries it in a turn, and what the turn hands on."""
+    position, leading = loop.results.index(result), int(loop.name == "for")
+    body = loop.regions[-1]
+    return loop.operands[3 * leading + position], body.parameters[leading + position], body.yielded[position]
 
 
 def _is_exact(op: Op) -> bool:

@@ -201,9 +201,10 @@ def _while_in_pieces(out: Emitter, op: Op) -> Sequence[str]:
     phis = [(f"%p{out.fresh()}", out.reserve()) for _ in initial]
     start = phis[number][0]
     most = min(op.attributes["polls"], _LARGEST // (2 * abs(step))) * abs(step)
-    sign = "add" if step > 0 else "sub"
-    reached = out.call("i64", f"llvm.s{sign}.sat.i64", f"i64 {start}", f"i64 {most}")
-    edge = out.call("i64", f"llvm.s{'min' if step > 0 else 'max'}.i64", f"i64 {reached}", f"i64 {bound}")
+    there, back = ("add", "sub") if step > 0 else ("sub", "add")
+    near = out.call("i64", f"llvm.s{back}.sat.i64", f"i64 {bound}", f"i64 {most}")
+    is_far = out.let(f"icmp {'slt' if step > 0 else 'sgt'} i64 {start}, {near}")
+    edge = out.let(f"select i1 {is_far}, i64 {out.let(f'{there} i64 {start}, {most}')}, i64 {bound}")
     carried = _tested_turns(out, op, [*(name for name, _ in phis), edge], polls=False, bound=edge)[:-1]
     taken = _distance(out, start, carried[number], step)
     count_turns(out, op, taken if abs(step) == 1 else out.let(f"udiv i64 {taken}, {abs(step)}"))
