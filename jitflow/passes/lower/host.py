@@ -25,6 +25,7 @@ from jitflow.passes.lower.inside import inside
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
+from jitflow.passes.lower.paces import paces
 from jitflow.passes.lower.poll import poll
 from jitflow.passes.lower.products import lower_product
 from jitflow.passes.lower.program import Storage, is_array
@@ -87,7 +88,7 @@ class HostLowering(OwningProgram):
         )  # fmt: skip
         if not self.target.distributed:
             host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
-            host = poll(count(inside(host)))
+            host = poll(count(paces(inside(host))))
             host = settle(host, self._lasting())
         return Lowered(host, places, slots)
 
