@@ -3,8 +3,8 @@
 Everything carried is a phi. A loop is written with its test at the end, behind a guard, which is the form that code
 generation keeps: one jump a turn, and what does not change moves in front of it.
 
-A ``for`` of a kernel that polls and has no such loop inside does not count its turns, which would keep LLVM from making
-vectors of them. It takes them in pieces, most often in one, and polls between:
+A ``for`` of a kernel that polls and has no such ``for`` inside does not count its turns, which would keep LLVM from
+making vectors of them. It takes them in pieces, most often in one, and polls between:
 
     piece: low, carried
            high = low + min(stop - low, turns of a piece)
@@ -52,7 +52,7 @@ def _for(out: Emitter, op: Op) -> Sequence[str]:
     body, done = out.label("loop"), out.label("done")
     leaving: list[tuple[Sequence[str], str]] = [(initial, out.block)]
     """What is carried, by the block from which the end is reached."""
-    if out.function.layer != "host" and _is_literal(step) and _polls_alone(op):
+    if out.function.layer != "host" and _is_literal(step) and _goes_in_pieces(op):
         inside = out.label("inside")
         out.branch(guard, inside, done)
         out.begin(inside)
@@ -71,9 +71,10 @@ def _for(out: Emitter, op: Op) -> Sequence[str]:
     ]
 
 
-def _polls_alone(op: Op) -> bool:
-    """Whether a loop polls, and none inside it."""
-    return "polls" in op.attributes and not any("polls" in inner.attributes for inner in walk(op.regions[0]))
+def _goes_in_pieces(op: Op) -> bool:
+    """Whether a loop polls and none inside it does, but for ``while``, which turn a few times as a rule."""
+    inside = (inner.name for inner in walk(op.regions[0]) if "polls" in inner.attributes)
+    return "polls" in op.attributes and "for" not in inside
 
 
 def _last(out: Emitter, stop: str, step: str) -> str:
