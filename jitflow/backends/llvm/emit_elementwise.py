@@ -12,6 +12,7 @@ from jitflow.backends.llvm.convert import bitcast_number, cast_number
 from jitflow.backends.llvm.emit_floats import FLOAT_PREDICATES, FLOAT_ROWS, predicate_through_f32, through_f32
 from jitflow.backends.llvm.emit_integers import INTEGER_PREDICATES, INTEGER_ROWS
 from jitflow.backends.llvm.emit_libm import LIBM_ROWS
+from jitflow.backends.llvm.emit_select import SELECT_EMISSION
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.rows import Arithmetic, Row, kind_of
 from jitflow.backends.llvm.types import Number, element_type, lanes_of, literal, number_type, register_type, with_lanes
@@ -86,15 +87,6 @@ def _copy(out: Emitter, op: Op) -> Sequence[str]:
     return [out.operand(op.operands[0])]
 
 
-def _select(out: Emitter, op: Op) -> Sequence[str]:
-    condition, yes, no = op.operands
-    lanes = max(lanes_of(operand.type) for operand in op.operands)
-    text = register_type(op.result.type)
-    mask = f"<{lanes} x i1>" if isinstance(condition.type, Vector) else "i1"
-    arms = [f"{text} {out.shaped(arm, lanes)}" for arm in (yes, no)]
-    return [out.let(f"select {mask} {out.operand(condition)}, {arms[0]}, {arms[1]}")]
-
-
 def _cast(out: Emitter, op: Op) -> Sequence[str]:
     (operand,) = op.operands
     return [cast_number(out, number_type(operand.type), out.operand(operand), op.attributes["dtype"])]
@@ -146,7 +138,7 @@ def _complex(out: Emitter, op: Op) -> Sequence[str]:
 ELEMENTWISE_EMISSION: dict[str, Emission] = {
     **{name: _elementwise for name, _ in [*ARITHMETIC, *PREDICATES]},
     "copy": _copy,
-    "select": _select,
+    **SELECT_EMISSION,
     "cast": _cast,
     "bitcast": _bitcast,
     "constant": _constant,
