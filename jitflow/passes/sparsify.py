@@ -28,12 +28,10 @@ from jitflow.ir.dims import evaluate, product, symbols
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import dims_of
 from jitflow.passes.derivatives.notation import Notation
+from jitflow.passes.derivatives.row_stacking import WORTHWHILE
 from jitflow.passes.gathered_rows import Gathered, NotByRows, Rows
 
 __all__ = ["sparsify"]
-
-_WORTHWHILE = 4
-"""How many times more rows than ids there must be."""
 
 _NOTHING = "nothing"
 _State = str | Op | None
@@ -87,7 +85,7 @@ def _is_worth_it(scatters: Sequence[Op], hints: dict[str, int]) -> bool:
     ids = [product(next(filter(None, (dims_of(index.type) for index in op.operands[1:-1])))) for op in scatters]
     if any(name not in hints for dim in (room, *ids) for name in symbols(dim)):
         return True
-    return sum(evaluate(dim, hints) for dim in ids) * _WORTHWHILE <= evaluate(room, hints)
+    return sum(evaluate(dim, hints) for dim in ids) * WORTHWHILE <= evaluate(room, hints)
 
 
 @dataclass(eq=False)

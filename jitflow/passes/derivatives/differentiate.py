@@ -114,7 +114,7 @@ class _Differentiation:
         count, outputs = op.attributes["inputs"], op.attributes["outputs"]
         inputs, seeds = op.operands[:count], op.operands[count : count + outputs]
         variables = op.operands[count + outputs :]
-        region = sink_loads(region, self.effects)
+        region, gathers = sink_loads(region, self.effects)
         region = lift_loads(region, self.effects, _written(region, self.effects))
         self.producers.update({result: inner for inner in walk(region) for result in inner.results})
         outer = Level(region, known)
@@ -125,7 +125,8 @@ class _Differentiation:
         keeping = Keeping(self.effects, _written(region, self.effects), shadows, hints)
         doubtful = any(op.name in CHOOSING for op in walk(region))
         alone = read_alone(self.function, region)
-        sweep = Sweep(Reversal(activity, keeping, shadows, self.producers, self.fresh, alone, doubtful), outer)
+        reversal = Reversal(activity, keeping, shadows, self.producers, self.fresh, alone, gathers, doubtful)
+        sweep = Sweep(reversal, outer)
         m = sweep.m
         m.builder.loc = op.loc
         for variable in filter(sweep.is_active, memory):

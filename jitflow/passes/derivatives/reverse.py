@@ -17,7 +17,7 @@ has none: the gradient of a norm at 0 is 0, as that of ``absolute`` is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -58,6 +58,8 @@ class Reversal:
     fresh: Callable[[str], str]
     alone: Set[Op]
     """Slices whose elements nothing else reads (`alone.py`)."""
+    gathers: Mapping[Op, Value]
+    """The places that gathers read from, if these still hold what is read when the gather comes."""
     doubtful: bool
     """Whether there are ops that choose, so that what comes out of storage and regions may be ``masked``."""
     masked: set[Value] = field(default_factory=set)
@@ -180,8 +182,12 @@ class Sweep:
             arriving = [scale(spread(self.m, present[0], op), WEIGHTS[op.name](self.m, op))]
         else:
             raise no_rule(op)
+        place = self.reversal.gathers.get(op)
         for operand, what in zip(op.operands, arriving, strict=True):
-            self.contribute(operand, what, masked, unbounded or op.name in ROOTS, op in self.reversal.alone)
+            if place is not None and isinstance(what, Part):
+                what.add_to(self.m, self.shadow(place))
+            else:
+                self.contribute(operand, what, masked, unbounded or op.name in ROOTS, op in self.reversal.alone)
 
     # -- storage
 
@@ -263,7 +269,7 @@ def active_outside(sweep: Sweep, op: Op) -> tuple[list[Value], list[Value]]:
     inside = {value for region in op.regions for value in _defined(region)}
     arrays: dict[Value, None] = {}
     numbers: dict[Value, None] = {}
-    for used in (operand for region in op.regions for each in walk(region) for operand in each.operands):
+    for used in (operand for region in op.regions for each in walk(region) for operand in _used_by(sweep, each)):
         storage = isinstance(used.type, Variable | Tape)
         roots: Iterable[Value] = (used,)
         if not storage and not is_differentiable(used.type):
@@ -274,6 +280,12 @@ def active_outside(sweep: Sweep, op: Op) -> tuple[list[Value], list[Value]]:
             if value not in inside and sweep.is_active(value):
                 (arrays if dims_of(value.type) or isinstance(value.type, Variable | Tape) else numbers)[value] = None
     return list(arrays), list(numbers)
+
+
+def _used_by(sweep: Sweep, op: Op) -> Iterable[Value]:
+    """What an op uses; of what is gathered from a place, that place."""
+    place = sweep.reversal.gathers.get(op)
+    return op.operands if place is None else (place, *op.operands[1:])
 
 
 def _defined(region: Region) -> Iterable[Value]:

@@ -29,6 +29,7 @@ from jitflow.passes.derivatives.notation import Notation, dtype_of, plain
 from jitflow.passes.derivatives.remember import Level, Turns
 from jitflow.passes.derivatives.renew import renewed
 from jitflow.passes.derivatives.reverse import Sweep, active_outside, zeros_where_none
+from jitflow.passes.derivatives.row_stacking import RowStacking
 from jitflow.passes.derivatives.shadows import handed_on, sources
 from jitflow.passes.derivatives.stacking import Stacking
 from jitflow.passes.order import reads_of
@@ -140,10 +141,12 @@ def _loop(
     complete = [accumulator for accumulator in sliced if accumulator is not None]
     hints = sweep.reversal.keeping.sizes
     stacking = Stacking(m, turn, turns.count, sweep.level.known, hints, shadows, complete)
-    region = stacking.within(region)
+    row_stacking = RowStacking(m, turn, turns.count, sweep.level.known, hints, shadows)
+    region = row_stacking.within(stacking.within(region))
     bounds = m.size(0), m.size(turns.count), m.size(1)
     found = m.add("for", *bounds, *starts, *before, *shadows, types=types, regions=(region,))
     stacking.behind()
+    row_stacking.behind()
     for value, total in zip(numbers, found[len(carried) :], strict=False):
         sweep.cotangents[value] = total
     if doubtful:

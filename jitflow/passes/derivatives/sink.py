@@ -5,6 +5,9 @@ added to the shadow. It holds as long as nothing has written to the place since 
 
     %0: f64[n] = load %p                              %2: place f64[1] = slice %p
     %1: f64[1] = slice %0 {starts=[i]}       ->       %1: f64[1] = load %2
+
+What is gathered from a loaded array is loaded where it is gathered, so that what arrives at ``x[ids]`` can be added to
+the elements of the shadow too.
 """
 
 from __future__ import annotations
@@ -22,22 +25,28 @@ _Loaded = dict[Value, Value]
 """The place that each loaded value was loaded from, as long as that still holds it."""
 
 
-def sink_loads(region: Region, effects: Effects) -> Region:
-    """The region with loads of parts for parts of loads."""
-    return _sunk(region, effects, {})
+def sink_loads(region: Region, effects: Effects) -> tuple[Region, dict[Op, Value]]:
+    """The region with loads of parts for parts of loads, and the places from which its gathers read."""
+    gathers: dict[Op, Value] = {}
+    return _sunk(region, effects, {}, gathers), gathers
 
 
-def _sunk(region: Region, effects: Effects, outside: _Loaded) -> Region:
+def _sunk(region: Region, effects: Effects, outside: _Loaded, gathers: dict[Op, Value]) -> Region:
     loaded = dict(outside)
     ops: list[Op] = []
     for op in region.ops:
         if op.regions:
             writes = [access for access in effects.of(op) if access.kind in ("writes", "external")]
             inside = loaded if op.name == "if" else _unwritten(loaded, writes, effects)
-            op = replace(op, regions=tuple(_sunk(inner, effects, inside) for inner in op.regions))
+            op = replace(op, regions=tuple(_sunk(inner, effects, inside, gathers) for inner in op.regions))
             loaded = _unwritten(loaded, writes, effects)
         elif op.name == "load":
             loaded[op.result] = op.operands[0]
+        elif op.name == "gather" and op.operands[0] in loaded:
+            place, whole = loaded[op.operands[0]], Value(op.operands[0].type)
+            ops.append(Op(OPS["load"], (place,), (whole,), loc=op.loc))
+            op = replace(op, operands=(whole, *op.operands[1:]))
+            gathers[op] = place
         elif op.operands and op.operands[0] in loaded and _is_part(op):
             place = loaded[op.operands[0]]
             kind = op.result.type

@@ -80,7 +80,9 @@ class Stacking:
         sums = {op: found for op, found in sums.items() if touched[found.root] == 2 * whole[found.root]}
         replaced = {op for found in sums.values() for op in found.replaced}
         uses = Counter(operand for op in walk(region) for operand in op.operands)
-        replaced |= {found.product for found in sums.values() if uses[found.product.result] == 1}
+        for found in sums.values():
+            made = {found.product, *found.shaping}
+            replaced |= made if all(uses[op.result] == 1 for op in made) else set()
         ops: list[Op] = []
         for op in region.ops:
             if op in sums:
