@@ -53,6 +53,8 @@ def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
 
     A cotangent has the structure, shapes and dtypes of what it belongs to. The function of the cotangents runs ``fun``
     once more, and backwards; what it shares with the first run is computed once if both are in one compiled function.
+
+    Raises NotImplementedError for a function that changes what it reads from outside: a variable, a random generator.
     """
     from jitflow.frontend.trace import active_trace
 
@@ -70,7 +72,7 @@ def _pull(fun: Function, cotangents: Any, *primals: Any) -> tuple[Any, ...]:
     from jitflow.frontend import derivatives
 
     chosen = derivatives.chosen_arguments(primals, range(len(primals)))
-    return tuple(derivatives.pullback(fun, chosen, {}, cotangents))
+    return tuple(derivatives.pullback(fun, chosen, {}, cotangents, "the vjp"))
 
 
 def jvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
@@ -156,9 +158,12 @@ def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
 
 
 def _second(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    from jitflow.frontend import derivatives
+
     numbers = tuple(range(len(primals)))
     first = _reverse(numbers, has_aux=False, variables=None, with_value=False)
-    return _pull(lambda *args: first(fun, args, {}), tuple(tangents), *primals)
+    chosen = derivatives.chosen_arguments(primals, numbers)
+    return tuple(derivatives.pullback(lambda *args: first(fun, args, {}), chosen, {}, tuple(tangents)))
 
 
 def custom_gradient(fun: Function) -> Function:

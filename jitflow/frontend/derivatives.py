@@ -22,6 +22,7 @@ from jitflow.frontend.control.merge import Leaves, flatten
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.proxies import OutsideDict, OutsideList
+from jitflow.frontend.repeating import refuse_changes
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located, numpy_functions
@@ -251,9 +252,14 @@ def _as_cotangent(item: Any, value: Value) -> Value:
     return converted(item, kind)
 
 
-def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents: Any) -> list[Any]:
-    """The gradients of a function's results, weighted by ``cotangents``, by each chosen argument."""
+def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents: Any, repeats: str = "") -> list[Any]:
+    """The gradients of a function's results, weighted by ``cotangents``, by each chosen argument.
+
+    ``repeats`` is what runs the function once more than that. Raises UserNotImplementedError if it may not.
+    """
     traced = trace_function(fn, chosen, kwargs, alone)
+    if repeats:
+        refuse_changes(traced.region, repeats)
     return in_structure(traced, reverse(traced, cotangents_of(traced, cotangents))[1])
 
 
@@ -325,12 +331,12 @@ def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[An
             )
         )
     if isinstance(kind, Scalar) or not kind.dims:
-        return pullback(fn, chosen, kwargs, 1.0)
+        return pullback(fn, chosen, kwargs, 1.0, "the Jacobian")
     shape = value.shape
     positions = apply(np.arange, (value.size,), {})
 
     def row(position: Any) -> Any:
-        return pullback(fn, chosen, kwargs, (positions == position).astype(value.dtype).reshape(shape))
+        return pullback(fn, chosen, kwargs, (positions == position).astype(value.dtype).reshape(shape), "the Jacobian")
 
     rows = map_items(row, positions)
     stacked = []

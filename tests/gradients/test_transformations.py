@@ -232,3 +232,33 @@ print(type(step).__name__, *step(np.arange(3.0)))
     environment = {**os.environ, "JITFLOW_DISABLE": "1"}
     found = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
     assert found.stdout == "function 5.0 [0. 2. 4.]\n"
+
+
+def test_functions_that_would_be_others_each_time_are_refused() -> None:
+    """A value and its derivative belong together: both of one draw, and of one state of a variable."""
+    w, generator, scratch = jitflow.Variable(np.ones(4)), jitflow.random.Generator(1), np.zeros(4)
+
+    def counts(x: Any) -> Any:
+        w[...] += 1.0
+        return x * w
+
+    def draws(x: Any) -> Any:
+        return x * generator.random(4)
+
+    def fills(x: Any) -> Any:
+        scratch[...] = 2 * x
+        return scratch * x
+
+    for function in (counts, draws):
+        for ask in (
+            lambda x, function=function: jitflow.vjp(function, x)[1](np.ones(4)),
+            jitflow.jacobian(function),
+            jitflow.function(lambda x, function=function: jitflow.vjp(function, x)[1](np.ones(4))),
+        ):
+            with pytest.raises(NotImplementedError, match="of a function that changes what it reads from outside"):
+                ask(X)
+    np.testing.assert_allclose(jitflow.vjp(fills, X)[1](np.ones(4))[0], 4 * X)
+    np.testing.assert_allclose(jitflow.jacobian(fills)(X), np.diag(4 * X))
+    before = w.numpy()
+    product = jitflow.hvp(lambda x: (counts(x) * x).sum(), (X,), (np.ones(4),))
+    np.testing.assert_allclose(product[0], 2 * (before + 1))
