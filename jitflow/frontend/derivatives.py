@@ -409,7 +409,7 @@ def _variable(item: Any) -> tracers.VariableTracer:
                 expected="a structure of variables, such as jitflow.variables(model)",
             )
         )
-    if item.dtype.kind not in "fc":
+    if item.dtype.kind not in "fcV":  # bfloat16 is a V to NumPy
         raise located(UserTypeError("a gradient by a variable that holds no floats", found=f"dtype {item.dtype}"))
     return item
 

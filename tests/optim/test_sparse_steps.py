@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -249,3 +250,18 @@ def test_where_most_rows_are_gathered_the_gradient_is_whole() -> None:
     assert _large_values(step, np.arange(5))
     step(np.arange(5))
     np.testing.assert_allclose(table.numpy()[:, 0], [0.8] * 5 + [1.0] * 3)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "bfloat16"])
+@pytest.mark.parametrize("ids", [np.array([3, 7, 3], np.int32), np.array([3, 7, 3], np.uint8), np.array([], np.int64)])
+def test_narrow_floats_and_ids(dtype: str, ids: Any) -> None:
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    start = np.random.default_rng(8).normal(size=(ROWS, COLUMNS)).astype(kind)
+    table, other = jitflow.Variable(start), jitflow.Variable(start)
+    ours, theirs = optim.Adagrad(0.1), optim.Adagrad(0.1)
+    ours.minimize(lambda ids: (table[ids] ** 2).sum(), [table], ids)
+    theirs.apply(jitflow.grad(lambda ids: (other[ids] ** 2).sum(), variables=[other])(ids), [other])
+    found, expected = table.numpy(), other.numpy()
+    assert found.dtype == kind
+    np.testing.assert_array_equal(found.astype(np.float64), expected.astype(np.float64))
+    assert (found != start).any() == bool(ids.size)
