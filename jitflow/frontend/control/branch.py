@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -17,7 +18,7 @@ from jitflow.errors import (
     UserZeroDivisionError,
 )
 from jitflow.frontend.control.alternatives import aligned, leaves_the_function
-from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
+from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
@@ -35,7 +36,9 @@ from jitflow.frontend.control.merge import (
     shown_name,
     word,
 )
+from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.locate import is_internal
 from jitflow.frontend.numpy import selections, values
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
@@ -120,23 +123,28 @@ def decide(
 ) -> None:
     """Trace both blocks, and merge the locals that they leave. ``key`` says where the statement stands."""
     names = (*state, *temporaries)
-    before, containers = cells.read(names), Containers(cells)
+    before, mutables = cells.read(names), Mutables(cells.contents())
     paths = []
     for run in (then, orelse):
         cells.write(before)
         paths.append(trace_path(run, lambda: cells.read(state)))
-        if containers.changed():
-            containers.restore()
-            raise located(
-                UserNotImplementedError(
-                    "a list or dict that changes on a decision that only the running program makes",
-                    mend="decide on the elements: use np.where, or an array that is written to",
-                )
-            )
+        _require_unchanged(mutables)
     merged = _join(answer, paths, state, key)
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
     if all(path.ended for path in paths):
         raise EndOfPath
+
+
+def _require_unchanged(mutables: Mutables) -> None:
+    changed = mutables.changed()
+    if changed:
+        mutables.restore()
+        raise located(
+            UserNotImplementedError(
+                f"{changed} that changes on a decision that only the running program makes",
+                mend="decide on the elements: use np.where, or an array that is written to",
+            )
+        )
 
 
 def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
@@ -144,7 +152,13 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
     answer = truth(test)
     if isinstance(answer, bool):
         return then() if answer else orelse()
-    paths = [trace_path(run, dict) for run in (then, orelse)]
+    written = [
+        run for run in (then, orelse) if isinstance(run, FunctionType) and not is_internal(run.__code__.co_filename)
+    ]
+    mutables, paths = Mutables(Cells(*written).contents()), []
+    for run in (then, orelse):
+        paths.append(trace_path(run, dict))
+        _require_unchanged(mutables)
     for path in paths:
         path.locals = {"the value": path.result}
     here = current_trace().here()

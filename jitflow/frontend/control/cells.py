@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType
 from typing import Any
 
-__all__ = ["UNBOUND", "Cells", "Containers"]
+__all__ = ["UNBOUND", "Cells"]
 
 
 class _Unbound:
@@ -56,46 +56,3 @@ class Cells:
         """Everything that the functions can reach by a name."""
         for name in self._cells:
             yield self.get(name)
-
-
-class Containers:
-    """What the lists and dicts within reach held at some moment.
-
-    Python changes them while the program is traced, and no region records that: who traces a region compares, and gives
-    back what was there.
-    """
-
-    def __init__(self, cells: Cells) -> None:
-        self._copies: dict[int, tuple[Any, Any]] = {}
-        for thing in cells.contents():
-            self._visit(thing, depth=4)
-
-    def _visit(self, thing: Any, depth: int) -> None:
-        kind = type(thing)
-        if depth == 0 or kind not in (list, dict, tuple) or id(thing) in self._copies:
-            return
-        if kind is not tuple:
-            self._copies[id(thing)] = (thing, kind(thing))
-        for item in thing.values() if kind is dict else thing:
-            self._visit(item, depth - 1)
-
-    def changed(self) -> bool:
-        """Whether any of them holds something else by now."""
-        return any(not _same(now, before) for now, before in self._copies.values())
-
-    def restore(self) -> None:
-        """Give back what they held."""
-        for now, before in self._copies.values():
-            if isinstance(now, list):
-                now[:] = before
-            else:
-                now.clear()
-                now.update(before)
-
-
-def _same(now: Any, before: Any) -> bool:
-    if len(now) != len(before):
-        return False
-    if isinstance(now, dict):
-        return all(key in before and before[key] is item for key, item in now.items())
-    return all(one is other for one, other in zip(now, before, strict=True))

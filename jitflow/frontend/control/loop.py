@@ -15,6 +15,7 @@ from jitflow.frontend.control.branch import decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, Rolling, Test
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.trace import MOST_TURNS, current_trace
@@ -66,8 +67,12 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
     """``while test(): ...``."""
     cells = Cells(body, test)
     loop = Rolling(cells, state, temporaries, (body.__code__.co_filename, body.__code__.co_firstlineno))
+    mutables = Mutables(cells.contents())
     with current_trace().region():
         never = truth(test()) is False
+    if mutables.changed():  # it was asked once more than the program asks
+        mutables.restore()
+        never = False
     if never:
         return
     try:
@@ -89,9 +94,13 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
 def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
     """Trace the turns one by one; returns how many."""
     turns = 0
-    for item in items:
+    while True:
         answer = True if test is None else truth(test())
         if answer is False:
+            break
+        try:
+            item = next(items)  # not before: what a `break` leaves in an iterator may be asked for later
+        except StopIteration:
             break
         turns += 1
         if answer is True:

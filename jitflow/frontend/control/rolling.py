@@ -24,7 +24,7 @@ from jitflow.frontend.control.branch import (
     whether_bound,
 )
 from jitflow.frontend.control.carried import Flow, Local, Turn
-from jitflow.frontend.control.cells import UNBOUND, Cells, Containers
+from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
@@ -41,6 +41,7 @@ from jitflow.frontend.control.merge import (
     result_of,
     word,
 )
+from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.numpy import values
 from jitflow.frontend.scopes import Scope
@@ -88,7 +89,7 @@ class Rolling:
         """
         trace = current_trace()
         names = (*self.state, *self.temporaries)
-        entry, containers, refusals = self.cells.read(names), Containers(self.cells), len(trace.refusals)
+        entry, mutables, refusals = self.cells.read(names), Mutables(self.cells.contents()), len(trace.refusals)
         locals_ = [self._local(name, entry[name]) for name in self.state]
         problem: UserError | None = None
         why, inner = "", len(trace.loops)
@@ -98,8 +99,9 @@ class Rolling:
             variables, began = set(trace.storage.variables), trace.storage.now()
             try:
                 turn = self._turn(run, test, source, locals_)
-                if containers.changed():
-                    raise NeedsUnrolling("a list or dict changes in the loop")
+                changed = mutables.changed()
+                if changed:
+                    raise NeedsUnrolling(f"{changed} changes in the loop")
                 stable = self._learn(locals_, turn.path)
             except NeedsUnrolling as reason:
                 why = str(reason)
@@ -118,7 +120,7 @@ class Rolling:
                     why = f"Python needs a number at {error.location} that a native loop does not know"
             if problem is not None:
                 self.cells.write(entry)
-                containers.restore()
+                mutables.restore()
                 del trace.refusals[refusals:]
                 del trace.loops[inner:]
                 raise CannotRoll(problem, why)

@@ -1,0 +1,181 @@
+"""What the program's own Python objects hold: no region records that one of them changes.
+
+Lists, dicts, sets, objects with attributes, functions and iterators live in Python while the program is traced, and
+change once for each time that a block is traced, not each time that it runs. So who traces a region asks before and
+after, gives back what was there, and writes the turns out or refuses. What an iterator has given nobody can give back.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from types import FunctionType, GeneratorType, ModuleType
+from typing import Any
+
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.tracers.base import Tracer, located
+
+__all__ = ["Mutables"]
+
+_OUTSIDE = (Tracer, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
+"""What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
+_WRITTEN_BY_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__")
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """An object, and what it held."""
+
+    thing: Any
+    content: Any
+
+    def changed(self) -> bool:
+        now = _content(self.thing)
+        if isinstance(now, dict):
+            return now.keys() != self.content.keys() or any(now[key] is not item for key, item in self.content.items())
+        if isinstance(now, list):
+            return len(now) != len(self.content) or any(map(operator.is_not, now, self.content))
+        return bool(now != self.content)
+
+    def restore(self) -> None:
+        thing = self.thing
+        if isinstance(thing, list):
+            thing[:] = self.content
+        elif isinstance(thing, dict):
+            thing.clear()
+            for key, item in self.content.items():
+                thing[key] = item
+        elif isinstance(thing, set | deque):
+            thing.clear()
+            (thing.update if isinstance(thing, set) else thing.extend)(self.content)
+        else:
+            for name in _attributes(thing).keys() - self.content.keys():
+                delattr(thing, name)
+            for name, item in self.content.items():
+                setattr(thing, name, item)
+
+    @property
+    def word(self) -> str:
+        return "a list or dict" if type(self.thing) in (list, dict) else f"an object of class {_class_of(self.thing)}"
+
+
+class Mutables:
+    """The mutable objects within reach of some names, and what they held at some moment."""
+
+    def __init__(self, things: Iterable[Any]) -> None:
+        self._held: dict[int, _Held] = {}
+        self._iterators: list[tuple[Any, Any]] = []
+        seen: set[int] = set()
+        waiting = list(things)
+        while waiting:
+            thing = waiting.pop()
+            if thing is UNBOUND or id(thing) in seen or isinstance(thing, _OUTSIDE) or type(thing) in _PLAIN:
+                continue
+            seen.add(id(thing))
+            content = _content(thing)
+            if content is not None:
+                self._held[id(thing)] = _Held(thing, content)
+            elif isinstance(thing, Iterator):
+                self._iterators.append((thing, _progress(thing)))
+            waiting += _inside(thing)
+
+    def changed(self) -> str:
+        """What has changed by now, in words; empty if nothing has. Raises for iterators that have moved on."""
+        for iterator, before in self._iterators:
+            if _progress(iterator) != before:
+                raise _moved(iterator)
+        return next((held.word for held in self._held.values() if held.changed()), "")
+
+    def restore(self) -> None:
+        """Give back what they held."""
+        for held in self._held.values():
+            if held.changed():
+                held.restore()
+
+
+_PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None), slice, range])
+
+
+def _content(thing: Any) -> Any:
+    """What a mutable object holds; None for all others."""
+    if isinstance(thing, dict):
+        return dict(thing)
+    if isinstance(thing, list | deque):
+        return list(thing)
+    if isinstance(thing, set):
+        return set(thing)
+    return _attributes(thing) if _is_of_the_program(thing) else None
+
+
+def _is_of_the_program(thing: Any) -> bool:
+    """Whether it is an object with attributes, a class or a function, and not one of a library."""
+    if isinstance(thing, FunctionType):
+        return True
+    kind = thing if isinstance(thing, type) else type(thing)
+    if kind.__module__.partition(".")[0] in ("jitflow", "numpy", "builtins"):
+        return False
+    return hasattr(thing, "__dict__") or bool(getattr(kind, "__slots__", ()))
+
+
+def _attributes(thing: Any) -> dict[str, Any]:
+    found = {name: item for name, item in vars(thing).items() if name not in _WRITTEN_BY_PYTHON} if hasattr(
+        thing, "__dict__"
+    ) else {}  # fmt: skip
+    for kind in () if isinstance(thing, type) else type(thing).__mro__:
+        slots = vars(kind).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in _WRITTEN_BY_PYTHON and hasattr(thing, name):
+                found[name] = getattr(thing, name)
+    return found
+
+
+def _inside(thing: Any) -> list[Any]:
+    """The objects that one leads to."""
+    if isinstance(thing, dict):
+        return [*thing.values()]
+    if isinstance(thing, list | tuple | deque):
+        return [*thing]
+    found: list[Any] = []
+    if isinstance(thing, FunctionType):
+        found += thing.__defaults__ or ()
+        found += (thing.__kwdefaults__ or {}).values()
+        for cell in thing.__closure__ or ():
+            try:
+                found.append(cell.cell_contents)
+            except ValueError:
+                continue
+    if _is_of_the_program(thing):
+        found += _attributes(thing).values()
+    owner = getattr(thing, "__self__", None)  # of a method
+    return found if owner is None else [*found, owner]
+
+
+def _progress(iterator: Any) -> Any:
+    """What tells how far an iterator is."""
+    if isinstance(iterator, GeneratorType):
+        return None if iterator.gi_frame is None else iterator.gi_frame.f_lasti
+    if type(iterator).__module__ == "itertools":
+        return repr(iterator)
+    try:
+        parts = iterator.__reduce__()[1:]
+    except (TypeError, AttributeError):
+        return operator.length_hint(iterator, -1)
+    inner = [part for group in parts if isinstance(group, tuple) for part in group if isinstance(part, Iterator)]
+    return [operator.length_hint(iterator, -1), *map(_progress, inner)]
+
+
+def _moved(iterator: Any) -> UserError:
+    return located(
+        UserNotImplementedError(
+            f"an iterator from before a loop or branch that moves on in it: {type(iterator).__name__}",
+            mend="make the iterator where it is used, or count in a variable and index with it",
+        )
+    )
+
+
+def _class_of(thing: Any) -> str:
+    return thing.__name__ if isinstance(thing, type) else type(thing).__name__

@@ -1,0 +1,222 @@
+"""Python's own objects that a program changes in loops and branches: as Python does, or an error, never once."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+from tests.compare import assert_same
+
+
+@dataclass
+class Point:
+    x: float
+    y: float = 0.0
+
+
+def counts_with_an_iterator(u):
+    counter, total = itertools.count(), 0.0
+    for item in u:
+        total += item * next(counter)
+    return total
+
+
+def asks_an_iterator_on_a_path(u):
+    items, first = iter([1.0, 2.0, 3.0]), 0.0
+    if u[0] > 0:
+        first = next(items)
+    return first + next(items)
+
+
+def asks_a_generator_on_a_path(u):
+    def items():
+        yield 1.0
+        yield 2.0
+
+    made, first = items(), 0.0
+    if u[0] > 0:
+        first = next(made)
+    return first + next(made)
+
+
+def asks_a_zip_in_some_turns(u):
+    pairs, total = zip([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], strict=True), 0.0
+    for item in u:
+        if item > 1:
+            total += next(pairs)[0]
+    return total
+
+
+def chooses_what_a_list_gives(u):
+    items = [1.0, 2.0, 3.0]
+    first = items.pop() if u[0] > 0 else 0.0
+    return first + items[-1]
+
+
+def adds_to_a_set_on_a_path(u):
+    found = {1}
+    if u[0] > 0:
+        found.add(2)
+    return len(found)
+
+
+def sets_an_item_on_a_path(u):
+    found = OrderedDict(a=1.0)
+    if u[0] > 0:
+        found["a"] = 3.0
+    return found["a"]
+
+
+def sets_a_field_on_a_path(u):
+    point = Point(0.0)
+    if u.sum() > 0:
+        point.x = 1.0
+    else:
+        point.y = 2.0
+    return point.x, point.y
+
+
+def sets_a_field_while(u):
+    point = Point(0.0)
+    while point.x < u[0]:
+        point.x += 1
+    return point.x
+
+
+def keeps_the_last_three(u):
+    last = deque([0.0], maxlen=3)
+    for item in u:
+        last.append(item)
+    return sum(last)
+
+
+def counts_turns(u):
+    counts, sums = Counter(), defaultdict(float)
+    for item in u:
+        counts["turns"] += 1
+        sums["all"] += item
+    return counts["turns"], sums["all"]
+
+
+def sums_in_an_object(u):
+    sums, point = SimpleNamespace(x=0.0), Point(1.0)
+    for item in u:
+        sums.x += item
+        point.y += sums.x
+    return sums.x, point.y
+
+
+def stores_in_a_default(u):
+    def stored(item, items=[]):  # noqa: B006
+        items.append(item)
+        return len(items)
+
+    total = 0
+    for item in u:
+        total += stored(item)
+    return total
+
+
+def stores_in_a_function_and_a_class(u):
+    def function():
+        pass
+
+    class Class:
+        count = 0
+
+    function.count = 0
+    for _ in u:
+        function.count += 1
+        Class.count += 2
+    return function.count, Class.count
+
+
+def stores_through_a_closure(u):
+    lists = [[0.0], [1.0]]
+
+    def add(item):
+        lists[0].append(item)
+
+    for item in u:
+        add(item)
+    return len(lists[0])
+
+
+def makes_points(u):
+    point = first = Point(0.0)
+    for item in u:
+        point = Point(point.x + item, item)
+    return point.x, first.x
+
+
+def takes_from_a_list_in_its_test(u):
+    items, turns = [1, 2, 3, 4], 0
+    while items.pop() > 1:
+        turns += 1
+    return turns, len(items), u[0]
+
+
+def leaves_the_rest_of_an_iterator(u):
+    items = iter([1, 2, 3])
+    for item in items:
+        if item == 2:
+            break
+    return next(items) + u[0]
+
+
+REFUSED = [
+    counts_with_an_iterator,
+    asks_an_iterator_on_a_path,
+    asks_a_generator_on_a_path,
+    asks_a_zip_in_some_turns,
+    chooses_what_a_list_gives,
+    adds_to_a_set_on_a_path,
+    sets_an_item_on_a_path,
+    sets_a_field_on_a_path,
+    sets_a_field_while,
+]
+COMPILED = [
+    keeps_the_last_three,
+    counts_turns,
+    sums_in_an_object,
+    stores_in_a_default,
+    stores_in_a_function_and_a_class,
+    stores_through_a_closure,
+    makes_points,
+    takes_from_a_list_in_its_test,
+    leaves_the_rest_of_an_iterator,
+]
+
+
+@pytest.mark.parametrize("program", COMPILED, ids=lambda program: program.__name__)
+def test_turns_are_written_out(program: Callable[..., Any]) -> None:
+    for turns in (2, 9):
+        u = np.arange(1.0, turns)
+        assert_same(jitflow.function(program)(u), program(u))
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda program: program.__name__)
+def test_what_only_python_could_do_is_an_error(program: Callable[..., Any]) -> None:
+    with pytest.raises(UserNotImplementedError, match=r"moves on in it|that changes on a decision|changes in the loop"):
+        jitflow.function(program)(np.arange(1.0, 9.0))
+
+
+def test_iterators_inside_of_a_turn() -> None:
+    def program(u):
+        total = 0.0
+        for item in u:
+            pair = iter((item, 2.0))
+            total += next(pair) * next(pair)
+        return total
+
+    u = np.arange(9.0)
+    assert_same(jitflow.function(program)(u), program(u))
