@@ -12,7 +12,7 @@ from jitflow.ir.dims import product
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.lower.in_place import replaces_own_elements
-from jitflow.passes.lower.kernel import Kernel, lower_nest
+from jitflow.passes.lower.kernel import lower_nest
 from jitflow.passes.lower.numbers import is_number_work, lower_number_work, with_numbers
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
@@ -21,7 +21,7 @@ from jitflow.passes.lower.tapes import room_on_tape
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering
 
-__all__ = ["Place", "allocate_outputs", "give_results", "layouts_of", "lower_fusion", "places_of", "plain_kernel"]
+__all__ = ["Place", "allocate_outputs", "give_results", "layouts_of", "lower_fusion", "places_of"]
 
 
 def lower_fusion(host: HostLowering, op: Op) -> None:
@@ -41,7 +41,11 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         host.copy_into(operand, target, layout)
         layouts[position] = layout
     places = places_of(host, op)
-    kernel = plain_kernel(host, op, layouts, places)
+    into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
+    reshaped = any(result in host.reshaped for result in op.results)
+    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
+    used = [position for position, result in enumerate(op.results) if result in host.starts]
+    kernel = lower_nest(op, layouts, host.target, name=name, keep_order=reshaped, into=into, used=used)
     outputs = allocate_outputs(host, op, places, kernel.layouts)
     host.launch(kernel, op.operands, outputs, stored)
     for position in packed:
@@ -60,22 +64,6 @@ def places_of(host: HostLowering, op: Op, factors: Sequence[Value] = ()) -> dict
     """Where those results go that get no memory of their own. The ``factors`` are read while they are written."""
     found = {result: _place_of(host, op, result, factors) for result in op.results}
     return {result: place for result, place in found.items() if place is not None}
-
-
-def plain_kernel(
-    host: HostLowering,
-    op: Op,
-    layouts: Sequence[Layout | None],
-    places: Mapping[Value, Place],
-    *,
-    keep_order: bool = False,
-) -> Kernel:
-    """The kernel of a fusion, whose results go to ``places`` or memory of their own."""
-    into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
-    reshaped = any(result in host.reshaped for result in op.results)
-    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-    used = [position for position, result in enumerate(op.results) if result in host.starts]
-    return lower_nest(op, layouts, host.target, name=name, keep_order=reshaped or keep_order, into=into, used=used)
 
 
 def allocate_outputs(

@@ -1,8 +1,9 @@
-"""Products with what works on them: by tiles of our own where that is faster, else by the library and a kernel.
+"""Products with what works on them: by tiles of our own where that is faster, else by the library first.
 
 The choice depends on the shape alone, so the bits do too. Where sizes are known at run time only, the host program
-branches. The library's product and a tile's scrap are one piece of memory, which is there before the branch: behind
-the first write to a variable that outlives the program nothing may fail.
+branches round the library's product, and the kernel, which is the same both ways, is told which it was. The library's
+product and the scrap of the tiles are one piece of memory, which is there before the branch: behind the first write to
+a variable that outlives the program nothing may fail.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, minimum
 from jitflow.ir.dims import product as product_of_dims
 from jitflow.ir.layout import Layout, contiguous
@@ -22,10 +23,10 @@ from jitflow.passes.lower.fusions import (
     layouts_of,
     lower_fusion,
     places_of,
-    plain_kernel,
 )
 from jitflow.passes.lower.library import is_for_library, lower_matmul, multiply_into
 from jitflow.passes.lower.numbers import with_numbers
+from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tiles import lower_tiles, scrap_layout
 
 if TYPE_CHECKING:
@@ -53,40 +54,31 @@ def lower_product(host: HostLowering, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
-    tile, count = scrap_layout(host.target, itemsize, dims_of(rest.results[0].type)[1])
-    whole = contiguous(type.dims, itemsize)
+    layout, count = scrap_layout(host.target, itemsize, dims_of(rest.results[0].type)[1])
     scrap = host.allocate(type.dtype, (count + (1 - choice) * product_of_dims(type.dims),))
-    host.storage[product.result], host.layouts[product.result] = scrap, whole
+    host.storage[product.result], host.layouts[product.result] = scrap, layout
+    if choice != 1:
+        _multiply_unless(host, choice, product, scrap)
     rest = with_numbers(host, rest)
     places = places_of(host, rest, product.operands)
     outputs = allocate_outputs(host, rest, places, [_in_order(result) for result in rest.results])
-
-    def by_tiles() -> None:
-        host.layouts[product.result] = tile
-        fusion = _with_factors(rest, product)
-        into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
-        name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-        kernel = lower_tiles(fusion, layouts_of(host, fusion), host.target, name=name, into=into)
-        host.launch(kernel, fusion.operands, outputs)
-
-    def by_library() -> None:
-        host.layouts[product.result] = whole
-        multiply_into(host, product, scrap)
-        kernel = plain_kernel(host, rest, layouts_of(host, rest), places, keep_order=True)
-        host.launch(kernel, rest.operands, outputs)
-
-    if choice == 1:
-        by_tiles()
-    else:
-        regions = []
-        condition = host.builder.make("greater", host.dim(choice), host.dim(0))
-        for way in (by_tiles, by_library):
-            host.scopes.enter(op.loc)
-            way()
-            regions.append(host.scopes.leave().builder.region((), ()))
-        host.builder.add("if", condition, types=(), regions=tuple(regions))
+    fusion = _with_factors(rest, product)
+    into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
+    name = host.kernel_name(op.attributes["kernel"] + host.suffix)
+    kernel = lower_tiles(fusion, layouts_of(host, fusion), host.target, choice, name=name, into=into)
+    host.launch(kernel, fusion.operands, outputs)
     host.free(scrap)
     give_results(host, rest, places, outputs)
+
+
+def _multiply_unless(host: HostLowering, choice: Dim, product: Op, scrap: Storage) -> None:
+    """Have the library multiply into the scrap, which then has room for all, unless the kernel will."""
+    condition = host.builder.make("greater", host.dim(choice), host.dim(0))
+    nothing = Builder().region((), ())
+    host.scopes.enter(product.loc)
+    multiply_into(host, product, scrap)
+    multiplied = host.scopes.leave().builder.region((), ())
+    host.builder.add("if", condition, types=(), regions=(nothing, multiplied))
 
 
 def _with_factors(fusion: Op, product: Op) -> Op:

@@ -44,23 +44,30 @@ def lower_tiles(
     op: Op,
     layouts: Sequence[Layout | None],
     target: Target,
+    choice: Dim,
     *,
     name: str,
     into: Mapping[int, Layout],
 ) -> Kernel:
     """The kernel of a fusion whose first operand is a product and whose last two are the factors of that.
 
-    ``layouts`` are those of its operands; of the product it gets a scrap of memory, which lies as `scrap_layout`.
+    ``layouts`` are those of its operands. Of the product it gets a scrap of memory, which lies as `scrap_layout`, if
+    the ``choice``, 0 or 1, is 1, else the product itself.
     """
     (region,) = op.regions
     by_parameter = {
         parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
     }
-    return _Tiles(op, Nest(region, by_parameter), target, True, into, ()).run(name)
+    kernel = _Tiles(op, Nest(region, by_parameter), target, True, into, ())
+    kernel.choice = choice
+    return kernel.run(name)
 
 
 class _Tiles(KernelLowering):
     """``height`` rows of ``width`` columns are a tile."""
+
+    choice: Dim = 1
+    """Whether to multiply at all."""
 
     def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
         return Schedule(self.nest, keep_order, placed, periodic=False)
@@ -87,8 +94,9 @@ class _Tiles(KernelLowering):
                 self._multiply(start, edge, columns)
                 return ()
 
-            emitter.loop(zero, emitter.size(columns), emitter.size(self.width), (), tile)
-            self._work(loops, start, top, below)
+            emitter.loop(zero, emitter.size(columns * self.choice), emitter.size(self.width), (), tile)
+            origin = emitter.arithmetic("multiply", start, emitter.size(self.choice))
+            self._work(loops, origin, top, below)
             return ()
 
         emitter.loop(zero, emitter.size(rows), height, (), block)
@@ -115,8 +123,8 @@ class _Tiles(KernelLowering):
         share = emitter.arithmetic("multiply", position, emitter.size(stride))
         return emitter.arithmetic("add", emitter.size(self.nest.layouts[factor].offset), share)
 
-    def _work(self, loops: list[Loop], start: Value, top: Value, below: Value) -> None:
-        """The elementwise rest on the rows from ``top`` on, of which the scrap has those from ``start`` on."""
+    def _work(self, loops: list[Loop], origin: Value, top: Value, below: Value) -> None:
+        """The elementwise rest on the rows from ``top`` on, where the product begins with the row ``origin``."""
         emitter, size = self.emitter, self.emitter.size
         *around, innermost = loops
         step, self.origin = size(self.lanes), {innermost: size(0)}
@@ -131,12 +139,12 @@ class _Tiles(KernelLowering):
 
         if around:
             (row,) = around
-            self.origin[row] = start
+            self.origin[row] = origin
             emitter.loop(top, below, size(1), (), along, row)
         else:
             columns = size(dims_of(self.right.type)[1])
             first, stop, self.origin[innermost] = (
-                emitter.emit("multiply", row, columns) for row in (top, below, start)
+                emitter.emit("multiply", row, columns) for row in (top, below, origin)
             )
             emitter.loop(first, stop, step, (), store, innermost, self.lanes, masked=True)
 
