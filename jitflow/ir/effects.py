@@ -16,7 +16,7 @@ that a loop swaps never meet, though their sets do (`jitflow.ir.apart`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.apart import Roles
@@ -70,8 +70,7 @@ class Effects:
         for parameter in region.parameters:
             if overlap and isinstance(parameter.type, Variable):
                 self.sets[parameter] = _UNKNOWN
-        while self._spread(region.ops):
-            pass
+        self._spread(region.ops)
         if any(op.regions for op in region.ops):
             self.roles = Roles(region, lambda one, other: not _overlap(self.places(one), self.places(other)))
 
@@ -143,31 +142,15 @@ class Effects:
             return second.kind in ("reads", "writes") and self.overlap(first, second)
         return first.kind == "check" and second.kind == "check"
 
-    def _spread(self, ops: Sequence[Op]) -> bool:
-        """Pass place sets on along views and edges of regions; whether anything new was learnt."""
-        changed = False
-        for op in ops:
-            if "view" in op.definition.traits or op.name == "offset":
-                changed |= self._join(op.results, op.operands)
-            for region in op.regions:
-                changed |= self._join(region.parameters, _arriving(op, region))
-                changed |= self._spread(region.ops)
-            if op.name in ("for", "while"):
-                for region in op.regions:
-                    changed |= self._join(_carried(op, region), op.regions[-1].yielded)
-            if op.regions:
-                for source in _leaving(op):
-                    changed |= self._join(op.results, source)
-        return changed
-
-    def _join(self, targets: Sequence[Value], sources: Sequence[Value]) -> bool:
-        changed = False
-        for target, source in zip(targets, sources, strict=True):
-            if isinstance(target.type, _STORAGE):
+    def _spread(self, ops: Iterable[Op]) -> None:
+        """Pass place sets on along views and edges of regions until nothing new is learnt."""
+        ways, changed = list(_ways(ops)), True
+        while changed:
+            changed = False
+            for target, source in ways:
                 before = self.sets.get(target, frozenset())
-                self.sets[target] = before | self.places(source)
-                changed |= self.sets[target] != before
-        return changed
+                self.sets[target] = after = before | self.places(source)
+                changed = changed or after != before
 
 
 def conflict(first: Op, second: Op, effects: Effects | None = None) -> bool:
@@ -197,8 +180,7 @@ def _inside(op: Op) -> frozenset[Access]:
     """The effects of an op, knowing the place sets inside its own regions only."""
     effects = Effects()
     if op.regions:
-        while effects._spread((op,)):
-            pass
+        effects._spread((op,))
     return effects.of(op)
 
 
@@ -208,6 +190,29 @@ def _is_inside(role: Value, region: Region) -> bool:
 
 def _overlap(first: PlaceSet, second: PlaceSet) -> bool:
     return ANYTHING in first or ANYTHING in second or not first.isdisjoint(second)
+
+
+def _ways(ops: Iterable[Op]) -> Iterator[tuple[Value, Value]]:
+    """On which ways storage comes from one name to another: the names it goes to and comes from, in program order."""
+    for op in ops:
+        if "view" in op.definition.traits or op.name == "offset":
+            yield from _storage_pairs(op.results, op.operands)
+        if not op.regions:
+            continue
+        for region in op.regions:
+            yield from _storage_pairs(region.parameters, _arriving(op, region))
+            yield from _ways(region.ops)
+        if op.name in ("for", "while"):
+            for region in op.regions:
+                yield from _storage_pairs(_carried(op, region), op.regions[-1].yielded)
+        for source in _leaving(op):
+            yield from _storage_pairs(op.results, source)
+
+
+def _storage_pairs(targets: Sequence[Value], sources: Sequence[Value]) -> Iterator[tuple[Value, Value]]:
+    for target, source in zip(targets, sources, strict=True):
+        if isinstance(target.type, _STORAGE):
+            yield target, source
 
 
 def _arriving(op: Op, region: Region) -> Sequence[Value]:
