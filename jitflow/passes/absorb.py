@@ -97,7 +97,9 @@ class _Absorbing:
                     and self._may_wait(product, region.ops[start + 1 : number])
                 ):
                     op, ops[start] = _with_product(op, product), None
-                    self.decisions.append(f"{op.attributes['kernel']} works on the tiles of matmul ({product.loc})")
+                    self.decisions.append(
+                        f"{op.attributes['kernel']} makes tiles of matmul ({product.loc}), unless it is large"
+                    )
             elif op.regions:
                 op = replace(op, regions=tuple(map(self.region, op.regions)))
             ops.append(op)

@@ -39,6 +39,7 @@ ONTO_A_FACTOR = """func @f(%x: f32[n, n], %w: var f32[n, n]) {
   store %w, %2
   yield
 }"""
+DENSE_COMPILED = compile_ir(parse(DENSE))
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "C": np.ascontiguousarray, "F": np.asfortranarray,
     "general": lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)[::2, ::2],
@@ -87,6 +88,14 @@ def test_all_shapes(dtype: Any, layout: str) -> None:
         x, b = LAYOUTS[layout](integers(random, rows, inner, dtype=dtype)), integers(random, columns, dtype=dtype)
         w = integers(random, inner, columns, dtype=dtype)
         np.testing.assert_array_equal(dense(x, w, b), np.maximum(x @ w + b, 1))
+
+
+@pytest.mark.parametrize("shape", [(600, 300, 200), (16, 700, 400), (20, 9, 31)], ids=str)
+def test_the_same_kernel_works_on_what_the_library_has_multiplied(shape: tuple[int, int, int]) -> None:
+    random, (rows, inner, columns) = np.random.default_rng(9), shape
+    x, w, b = integers(random, rows, inner), integers(random, inner, columns), integers(random, columns)
+    (result,) = DENSE_COMPILED(x, w, b)
+    np.testing.assert_array_equal(result, x @ w + b)
 
 
 def test_rows_of_a_wider_matrix() -> None:
