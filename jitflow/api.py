@@ -172,11 +172,10 @@ class CompiledFunction:
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced
-        from jitflow.runtime.threads import for_one_thread
+        from jitflow.runtime.threads import note_compiled
 
         compilation = self._trace(flat)
-        if not compilation.shared:
-            for_one_thread(self)
+        note_compiled(self, compilation.threads)
         try:
             specialisation = compile_traced(compilation)
         except UserError as error:
@@ -189,10 +188,10 @@ class CompiledFunction:
         from jitflow.compiler import Compilation
         from jitflow.frontend.function import trace
         from jitflow.naming import extracted
-        from jitflow.runtime.threads import uses_threads
+        from jitflow.runtime.threads import most_threads
 
         options, part = self._options, self._options.part
-        compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered, shared=uses_threads())
+        compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered, threads=most_threads())
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels

@@ -50,8 +50,8 @@ class Compilation:
     fastmath: bool
     ordered: bool = True
     """Whether calls that use the same variables wait for each other."""
-    shared: bool = False
-    """Whether several threads may run a kernel."""
+    threads: int = 1
+    """How many threads may run a kernel."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -144,14 +144,14 @@ def lower(compilation: Compilation) -> Function:
     """Turn each kernel into loops and the rest into the host program, in primitive arithmetic."""
     from jitflow.backends.llvm.engine import ENGINE
     from jitflow.passes.expand.expand import expand
-    from jitflow.passes.lower import CPU, THREADS
+    from jitflow.passes.lower import CPU
     from jitflow.passes.lower import lower as lower_function
 
     if compilation.host is None:
         fused = fuse(compilation)
-        alone = CPU if ENGINE.makes_products else replace(CPU, tile=None)
+        target = replace(CPU, threads=compilation.threads, tile=CPU.tile if ENGINE.makes_products else None)
         with compilation.stage("lower"):
-            compilation.lowered = lower_function(fused, THREADS if compilation.shared else alone)
+            compilation.lowered = lower_function(fused, target)
         with compilation.stage("expand"):
             compilation.host = expand(compilation.lowered.host)
         _verify(compilation.host, "expand")

@@ -20,7 +20,7 @@ from jitflow.config import CONFIG
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.workers_text import JOB_FIELDS, SYSTEM_FUNCTIONS, workers_text
 
-__all__ = ["for_one_thread", "num_threads", "set_num_threads", "share_address", "uses_threads"]
+__all__ = ["most_threads", "note_compiled", "num_threads", "set_num_threads", "share_address"]
 
 _limit = CONFIG.threads
 _LOCK = threading.Lock()
@@ -32,8 +32,8 @@ class _Compiled(Protocol):
     def _compile_anew(self) -> None: ...
 
 
-_for_one: weakref.WeakSet[_Compiled] = weakref.WeakSet()
-"""Functions with code that leaves everything to the caller's thread."""
+_compiled_for: weakref.WeakKeyDictionary[_Compiled, int] = weakref.WeakKeyDictionary()
+"""From functions to the fewest threads that code of theirs is for."""
 
 
 def set_num_threads(count: int) -> None:
@@ -41,8 +41,8 @@ def set_num_threads(count: int) -> None:
 
     At the start they are as many as ``JITFLOW_THREADS`` says, or 1. With more of them, kernels over large arrays are
     shared. Results have the same bits for any number of threads. Matrix products are those of SciPy's BLAS, which has a
-    number of threads of its own. Functions that were compiled for one thread are compiled once more when they are next
-    called. Where the system has no more threads to give, or no POSIX threads at all, fewer are used.
+    number of threads of its own. Functions that were compiled for fewer threads are compiled once more when they are
+    next called. Where the system has no more threads to give, or no POSIX threads at all, fewer are used.
 
     Raises ValueError for less than one.
     """
@@ -54,8 +54,9 @@ def set_num_threads(count: int) -> None:
         _limit = number
         if _workers.cache_info().currsize:
             _workers().allow(number)
-        outdated = [*_for_one] if uses_threads() else []
-        _for_one.difference_update(outdated)
+        outdated = [function for function, threads in _compiled_for.items() if threads < most_threads()]
+        for function in outdated:
+            del _compiled_for[function]
     for function in outdated:
         function._compile_anew()
 
@@ -65,14 +66,15 @@ def num_threads() -> int:
     return _limit
 
 
-def uses_threads() -> bool:
-    """Whether what is compiled now is to be shared by threads."""
-    return _limit > 1 and _HAS_THREADS
+def most_threads() -> int:
+    """How many threads may share what is compiled now."""
+    return _limit if _HAS_THREADS else 1
 
 
-def for_one_thread(function: _Compiled) -> None:
-    """Note that a function has code for one thread, which is compiled anew when more are allowed."""
-    _for_one.add(function)
+def note_compiled(function: _Compiled, threads: int) -> None:
+    """Note that a function has code for so many threads, which is compiled anew when more are allowed."""
+    with _LOCK:
+        _compiled_for[function] = min(threads, _compiled_for.get(function, threads))
 
 
 _HAS_THREADS = sys.platform != "win32"

@@ -99,7 +99,7 @@ def _pause(function: FunctionText) -> None:
 
 def _take() -> str:
     """Do pieces of the job until none is left."""
-    function = FunctionText("internal void @take()")
+    function = FunctionText("internal void @take(i64 %worker)")
     turn, work, done = function.label("turn"), function.label("work"), function.label("done")
     piece, last = _get(function, "piece"), _get(function, "last")
     code, arguments = _get(function, "function", "ptr"), _get(function, "arguments", "ptr")
@@ -112,7 +112,7 @@ def _take() -> str:
     first = function.let(f"mul i64 {number}, {piece}")
     behind = function.let(f"add i64 {first}, {piece}")
     end = function.call("i64", "@llvm.umin.i64", f"i64 {behind}", f"i64 {last}")
-    function.run(code, f"ptr {arguments}", f"i64 {first}", f"i64 {end}")
+    function.run(code, f"ptr {arguments}", f"i64 {first}", f"i64 {end}", "i64 %worker")
     function.jump(turn)
     function.begin(done)
     function.give("void")
@@ -133,7 +133,7 @@ def _share() -> str:
     before = function.let(f"atomicrmw xchg ptr {_field(function, 'busy')}, i64 1 seq_cst")
     function.branch(function.compare("eq", before, "0"), together, alone)
     function.begin(alone)
-    function.run("%function", "ptr %arguments", "i64 0", "i64 %last")
+    function.run("%function", "ptr %arguments", "i64 0", "i64 %last", "i64 0")
     function.give("void")
     function.begin(together)
     wanted = function.let(f"mul i64 {limit}, {PIECES}")
@@ -154,7 +154,7 @@ def _share() -> str:
         function.call("i32", _system(function, "pthread_mutex_lock"), "ptr @mutex")
         function.call("i32", _system(function, "pthread_cond_broadcast"), "ptr @condition")
         function.call("i32", _system(function, "pthread_mutex_unlock"), "ptr @mutex")
-    function.run("@take")
+    function.run("@take", "i64 0")
     _set(function, "open", "0")
     _wait_until_nobody_is_inside(function)
     _set(function, "busy", "0")
@@ -231,7 +231,7 @@ def _work() -> str:
     function.begin(enter)
     _add(function, "inside", 1)
     with function.when(function.compare("ne", _get(function, "open"), "0")):
-        function.run("@take")
+        function.run("@take", f"i64 {number}")
     _add(function, "inside", -1)
     function.jump(leave)
     function.begin(leave)

@@ -56,12 +56,16 @@ def transposed(x: Any) -> Any:
     return np.ascontiguousarray(x.T) + 2, x.T.copy() * x[0, 0]
 
 
+def products(x: Any) -> Any:
+    return np.maximum(x.T[:, :200] @ x[:200, :64] + 1, 0)
+
+
 def pictures(x: Any) -> Any:
     return x.reshape(-1, 3) * np.array([0.5, 1.0, 2.0])
 
 
 @pytest.mark.parametrize(
-    "program", [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, pictures],
+    "program", [elementwise, standardised_rows, softmax, row_and_column_sums, in_place, transposed, products, pictures],
     ids=lambda program: program.__name__,
 )  # fmt: skip
 @pytest.mark.parametrize("shape", [(2003, 303), (3, 60001), (90001, 3)], ids=str)
@@ -80,14 +84,14 @@ def test_shared_kernels_take_a_span() -> None:
     text = jitflow.function(elementwise).ir(np.ones((1000, 1000)), stage="kernels")
     (launch,) = (line for line in text.splitlines() if "launch" in line)
     assert "shared=1" in launch
-    assert "%first: index, %last: index)" in text
+    assert "%first: index, %last: index, %worker: index)" in text
     assert "shared=1" in jitflow.function(softmax).ir(np.ones((1000, 1000)), stage="kernels")
 
 
 def test_more_threads_compile_anew_and_fewer_do_not() -> None:
     jitflow.set_num_threads(1)
     program, x = jitflow.function(lambda x: x + 1), np.ones(500_000)
-    for count, misses in ((1, 1), (2, 2), (3, 2), (1, 2), (2, 2)):
+    for count, misses in ((1, 1), (2, 2), (1, 2), (2, 2), (3, 3), (2, 3)):
         jitflow.set_num_threads(count)
         np.testing.assert_array_equal(program(x), x + 1)
         assert program.cache_info().misses == misses
@@ -99,8 +103,8 @@ def test_more_threads_compile_anew_and_fewer_do_not() -> None:
 def test_spans_meet_without_gap(last: int, step: int, least: int) -> None:
     jitflow.set_num_threads(3)
     spans: list[tuple[int, int]] = []
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    run = function(lambda _, first, behind: spans.append((first, behind)))
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+    run = function(lambda _, first, behind, worker: spans.append((first, behind)) if 0 <= worker < 3 else None)
     share = ctypes.CFUNCTYPE(None, function, ctypes.c_void_p, *[ctypes.c_int64] * 3)(share_address())
     share(run, None, last, step, least)
     spans.sort()

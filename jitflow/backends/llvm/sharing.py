@@ -13,6 +13,7 @@ from jitflow.ir.routines import SHARE
 
 __all__ = ["can_be_shared", "launch_shared"]
 
+_SPAN = ("i64 %first", "i64 %last", "i64 %worker")
 _WORDS = 2
 """Words of each value: the most that one needs."""
 
@@ -24,7 +25,7 @@ def can_be_shared(op: Op, kernel: Function) -> bool:
 
 def launch_shared(out: Emitter, op: Op, kernel: Function) -> None:
     """Run a kernel on spans side by side."""
-    *given, _, last, least = op.operands
+    *given, _, last, _, least = op.operands
     area = out.stack("i64", _WORDS * max(len(given), 1))
     for number, value in enumerate(given):
         for part, word in enumerate(to_slots(out, value.type, out.operand(value))):
@@ -41,11 +42,11 @@ def _span(out: Emitter, kernel: Function, name: str) -> str:
     inner = Emitter(out.module, kernel, out.rows)
     inner.lines.append("  br label %enter")
     inner.begin("enter")
-    given = kernel.parameters[:-2]
+    given = kernel.parameters[:-3]
     for number, parameter in enumerate(given):
         slot = inner.at("%area", str(8 * _WORDS * number))
         inner.operands[parameter] = from_slot(inner, parameter.type, slot)
     arguments = [inner.typed(parameter) for parameter in given]
-    inner.do(f'call i32 @"{kernel.name}"({", ".join([*arguments, "i64 %first", "i64 %last", "ptr null"])})')
+    inner.do(f'call i32 @"{kernel.name}"({", ".join([*arguments, *_SPAN, "ptr null"])})')
     inner.do("ret void")
-    return inner.text(f"internal void @{name}(ptr %area, i64 %first, i64 %last) #0")
+    return inner.text(f"internal void @{name}(ptr %area, {', '.join(_SPAN)}) #0")

@@ -39,8 +39,9 @@ HOST_OPS = [
     OpDef("free", "buffer, bytes: gives memory back", "host", 2, _nothing,
           lambda operands, attributes, types: (), (Effect("writes", 0),)),
     OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "
-          "fails. With ``shared`` threads may take parts of the span of positions that are the kernel's last two "
-          "parameters, cut at multiples of that; one more operand says how many positions are worth a thread's while",
+          "fails. With ``shared`` the kernel's last parameters are a span of positions and the number of a thread, and "
+          "threads may take parts of the span, cut at multiples of that; one more operand says how many positions are "
+          "worth a thread's while",
           "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "shared")),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),

@@ -2,6 +2,6 @@
 
 from jitflow.passes.lower.host import Lowered, lower
 from jitflow.passes.lower.results import PlaceSource, ResultPlace
-from jitflow.passes.lower.target import CPU, GPU, THREADS, Target
+from jitflow.passes.lower.target import CPU, GPU, Target
 
-__all__ = ["CPU", "GPU", "THREADS", "Lowered", "PlaceSource", "ResultPlace", "Target", "lower"]
+__all__ = ["CPU", "GPU", "Lowered", "PlaceSource", "ResultPlace", "Target", "lower"]

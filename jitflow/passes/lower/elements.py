@@ -68,6 +68,10 @@ class Elements:
         self.ahead = 0
         """How many elements in advance operands are brought near, 0 if they are not."""
         self.scratch: list[tuple[Value, Dim]] = []
+        self.rows: dict[Value, Dim] = {}
+        """What is kept in scratch memory, and how many bytes of it a thread has."""
+        self.worker: Value | None = None
+        """The number of the thread, where several run the kernel."""
 
     def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
         return Schedule(self.nest, keep_order, placed, periodic=not self.target.distributed)
@@ -201,7 +205,7 @@ class Elements:
     def _offset(self, access: Access) -> Value:
         """The byte offset of an access at the current position, each loop's share added in that loop's scope."""
         emitter = self.emitter
-        offset = emitter.size(access.offset)
+        offset = self._start(access)
         for scope in emitter.scopes:
             stride = access.strides.get(scope.loop, 0) if scope.loop is not None else 0
             if stride == 0 or scope.index is None:
@@ -214,6 +218,17 @@ class Elements:
                 emitter.store_cached(key, found)
             offset = found
         return offset
+
+    def _start(self, access: Access) -> Value:
+        """The byte offset of an access in front of all loops; in scratch memory, where this thread's part begins."""
+        emitter = self.emitter
+        if self.worker is None or access.buffer not in self.rows:
+            return emitter.size(access.offset)
+        found = emitter.cached(("start", access.buffer))
+        if found is None:
+            found = emitter.arithmetic("multiply", self.worker, emitter.size(self.rows[access.buffer]))
+            emitter.store_cached(("start", access.buffer), found)
+        return found
 
     def _vector_stride(self, access: Access) -> Dim:
         return access.strides.get(self.vector, 0) if self.vector is not None and self._lanes_open else 0
@@ -384,8 +399,8 @@ class Elements:
     def place_saved(self) -> None:
         """Choose where values that a later sweep needs again are kept."""
         for value in list(self.schedule.saved):
-            host, alone = self._host_output(value), not (self.target.distributed or self.target.shared)
-            if host is not None and not (alone and self.horizontal and self.outer):
+            host = self._host_output(value)
+            if host is not None and (self.target.distributed or not (self.horizontal and self.outer)):
                 self.hosts.add(host)
                 self.saved[value] = self.outputs[host][2]
             elif self.horizontal and isinstance(value.type, Tensor):
@@ -398,6 +413,7 @@ class Elements:
                     strides[loop] = total
                     total = total * loop.dim
                 self.scratch.append((buffer, total))
+                self.rows[row] = total
                 self.saved[value] = Access(row, value.type.dtype, 0, strides)
             else:
                 del self.schedule.saved[value]

@@ -424,14 +424,15 @@ class KernelLowering(Elements):
             arguments.append(KernelArgument("output", position))
             parameters.append(self.outputs[value][0])
         for buffer, size in self.scratch:
-            arguments.append(KernelArgument("scratch", 0, size, _dtype(buffer)))
+            parts = self.target.threads if self.span is not None else 1
+            arguments.append(KernelArgument("scratch", 0, size * parts, _dtype(buffer)))
             parameters.append(buffer)
         for dim, value in self.emitter.sizes.items():
             if not isinstance(dim, int):
                 arguments.append(KernelArgument("size", 0, dim))
                 parameters.append(value)
         if self.span is not None:
-            parameters += [self.span.first, self.span.last]
+            parameters += [self.span.first, self.span.last, self.span.worker]
         region = self.emitter.close(parameters, [])
         function = Function(name, region, (), "loop", MappingProxyType({}))
         return Kernel(function, tuple(arguments), tuple(layout for _, layout, _ in self.outputs.values()), self.span)

@@ -1,16 +1,17 @@
 """Kernels that several threads share: each takes a span of the outermost loop.
 
-    kernel @k(..., %n) {                   kernel @k(..., %n, %first, %last) {
+    kernel @k(..., %n) {                   kernel @k(..., %n, %first, %last, %worker) {
       for %0, %n, %1 (%i) { ... }    ->      for %first, %last, %1 (%i) { ... }
 
-    launch ..., %n                         launch ..., %n, %0, %n, %least {shared=1}
+    launch ..., %n                         launch ..., %n, %0, %n, %0, %least {shared=1}
 
 A row, or a vector of outputs, is computed by one thread in the way in which it would be computed alone, so the bits are
 the same for any number of threads. What the kernel gives on the whole span at once, ``launch`` gives in spans side by
-side, cut at multiples of ``shared``; ``least`` says how many positions are worth a thread's while.
+side, cut at multiples of ``shared``; ``least`` says how many positions are worth a thread's while. The number of the
+thread, 0 for the caller's, tells which part of scratch memory is its own.
 
-Left to one thread are kernels in which a loop around the others is reduced, whose rows share scratch memory, that hold
-a result outside of all loops, or that go down large matrices in bands.
+Left to one thread are kernels in which a loop around the others is reduced, that hold a result outside of all loops, or
+that go down large matrices in bands.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Span", "span_of"]
 
-WORTH = 1 << 16
+WORTH = 1 << 18
 """Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
 FOR_MEMORY = 4
 """What reading or writing an element costs in these."""
@@ -36,11 +37,12 @@ FOR_MEMORY = 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Span:
-    """The part of a loop that a kernel is to run: two more parameters."""
+    """The part of a loop that a kernel is to run, and who runs it: three more parameters."""
 
     loop: Loop
     first: Value
     last: Value
+    worker: Value
     step: int
     """Spans begin at multiples of it."""
     least: Dim
@@ -50,7 +52,7 @@ class Span:
 def span_of(kernel: Elements) -> Span | None:
     """How a kernel is shared; None where it is not."""
     schedule = kernel.schedule
-    if not kernel.target.shared or not kernel.outer or kernel.scratch:
+    if kernel.target.threads == 1 or not kernel.outer:
         return None
     outermost, *inner = kernel.outer
     if any(outermost not in schedule.loops_of(value) for value in kernel.region.yielded):
@@ -61,6 +63,7 @@ def span_of(kernel: Elements) -> Span | None:
     least = maximum(WORTH // maximum(minimum(volume, WORTH), 1), step)
     if isinstance(outermost.dim, int) and isinstance(least, int) and outermost.dim < 2 * least:
         return None
-    first, last = Value(Index(), "first"), Value(Index(), "last")
-    kernel.emitter.depth_of |= {first: 0, last: 0}
-    return Span(outermost, first, last, step, least)
+    first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
+    kernel.worker = worker
+    kernel.emitter.depth_of |= dict.fromkeys((first, last, worker), 0)
+    return Span(outermost, first, last, worker, step, least)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CPU", "GPU", "THREADS", "Target"]
+__all__ = ["CPU", "GPU", "Target"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Target:
     ``parallel``, scratch memory is not shared between them, and what pays only on one core with wide vectors and deep
     caches is left out (short loops joined under patterns of lanes, versions for short sizes, writes past the caches).
     ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
-    ``shared``: a kernel may be run by several threads, each of which takes a span of the outermost loop (`sharing.py`).
+    ``threads``: how many may run a kernel, each of which takes spans of the outermost loop (`sharing.py`).
     ``tile`` is how many rows of how many bytes of a matrix product are made at a time, None where products are the
     library's.
     """
@@ -29,10 +29,9 @@ class Target:
     lanes: int = 0
     distributed: bool = False
     masked: bool = False
-    shared: bool = False
+    threads: int = 1
     tile: tuple[int, int] | None = None
 
 
 CPU = Target(tile=(16, 192))
-THREADS = Target(shared=True)
 GPU = Target(lanes=32, distributed=True, masked=True)
