@@ -205,7 +205,7 @@ class Elements:
     def _offset(self, access: Access) -> Value:
         """The byte offset of an access at the current position, each loop's share added in that loop's scope."""
         emitter = self.emitter
-        offset = self._start(access)
+        offset = self.start_of(access.buffer, access.offset)
         for scope in emitter.scopes:
             stride = access.strides.get(scope.loop, 0) if scope.loop is not None else 0
             if stride == 0 or scope.index is None:
@@ -219,15 +219,15 @@ class Elements:
             offset = found
         return offset
 
-    def _start(self, access: Access) -> Value:
-        """The byte offset of an access in front of all loops; in scratch memory, where this thread's part begins."""
+    def start_of(self, buffer: Value, offset: Dim) -> Value:
+        """A byte offset in front of all loops; in scratch memory, where this thread's part begins."""
         emitter = self.emitter
-        if self.worker is None or access.buffer not in self.rows:
-            return emitter.size(access.offset)
-        found = emitter.cached(("start", access.buffer))
+        if self.worker is None or buffer not in self.rows:
+            return emitter.size(offset)
+        found = emitter.cached(("start", buffer))
         if found is None:
-            found = emitter.arithmetic("multiply", self.worker, emitter.size(self.rows[access.buffer]))
-            emitter.store_cached(("start", access.buffer), found)
+            found = emitter.arithmetic("multiply", self.worker, emitter.size(self.rows[buffer]))
+            emitter.store_cached(("start", buffer), found)
         return found
 
     def _vector_stride(self, access: Access) -> Dim:

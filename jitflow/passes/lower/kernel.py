@@ -33,7 +33,7 @@ from jitflow.passes.lower.elements import Elements
 from jitflow.passes.lower.nest import Loop, Nest
 from jitflow.passes.lower.reductions import BLOCK, Reduction, reduction_for
 from jitflow.passes.lower.schedule import is_short
-from jitflow.passes.lower.sharing import Span, span_of
+from jitflow.passes.lower.sharing import Span, outermost_span
 from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Kernel", "KernelArgument", "lower_nest"]
@@ -105,9 +105,13 @@ class KernelLowering(Elements):
             self.declare_output(value)
         self.place_saved()
         choice = worth_bands(self)
-        self.span = span_of(self) if choice == 0 else None
+        self.span = self.make_span() if choice == 0 else None
         self._loops(choice)
         return self._finish(name)
+
+    def make_span(self) -> Span | None:
+        """How threads share the kernel, None if they do not."""
+        return outermost_span(self)
 
     # Loops
 

@@ -236,7 +236,7 @@ class HostProgram:
                 arguments.append(buffer)
         shared: dict[str, Any] = {}
         if (span := kernel.span) is not None:
-            arguments += [self.dim(0), self.dim(span.loop.dim), self.dim(0), self.dim(span.least)]
+            arguments += [self.dim(0), self.dim(span.count), self.dim(0), self.dim(span.least)]
             shared = {"shared": span.step}
         self.kernels.append(kernel.function)
         self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name, **shared)

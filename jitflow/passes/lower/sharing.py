@@ -27,7 +27,7 @@ from jitflow.passes.lower.nest import Loop
 if TYPE_CHECKING:
     from jitflow.passes.lower.elements import Elements
 
-__all__ = ["Span", "span_of"]
+__all__ = ["Span", "outermost_span", "span_over"]
 
 WORTH = 1 << 18
 """Instructions, each for one element, that are worth a thread's while: some ten microseconds."""
@@ -39,7 +39,9 @@ FOR_MEMORY = 4
 class Span:
     """The part of a loop that a kernel is to run, and who runs it: three more parameters."""
 
-    loop: Loop
+    loop: Loop | None
+    """None where it is no axis of the nest, but rows of it."""
+    count: Dim
     first: Value
     last: Value
     worker: Value
@@ -49,10 +51,10 @@ class Span:
     """How many positions are worth a thread's while."""
 
 
-def span_of(kernel: Elements) -> Span | None:
-    """How a kernel is shared; None where it is not."""
+def outermost_span(kernel: Elements) -> Span | None:
+    """How the outermost loop of a kernel is shared; None where it is not."""
     schedule = kernel.schedule
-    if kernel.target.threads == 1 or not kernel.outer:
+    if not kernel.outer:
         return None
     outermost, *inner = kernel.outer
     if any(outermost not in schedule.loops_of(value) for value in kernel.region.yielded):
@@ -60,10 +62,15 @@ def span_of(kernel: Elements) -> Span | None:
     step = kernel.lanes if outermost is kernel.vector else 1
     accesses = len(kernel.nest.layouts) + len(kernel.region.yielded)
     volume = product([loop.dim for loop in (*inner, *kernel.reduced)]) * (schedule.cost + FOR_MEMORY * accesses)
-    least = maximum(WORTH // maximum(minimum(volume, WORTH), 1), step)
-    if isinstance(outermost.dim, int) and isinstance(least, int) and outermost.dim < 2 * least:
+    return span_over(kernel, outermost, outermost.dim, step, volume)
+
+
+def span_over(kernel: Elements, loop: Loop | None, count: Dim, step: int, work: Dim) -> Span | None:
+    """The span of a loop with ``count`` positions of so much ``work`` each; None if that is never worth it."""
+    least = maximum(WORTH // maximum(minimum(work, WORTH), 1), step)
+    if kernel.target.threads == 1 or (isinstance(count, int) and isinstance(least, int) and count < 2 * least):
         return None
     first, last, worker = (Value(Index(), name) for name in ("first", "last", "worker"))
     kernel.worker = worker
     kernel.emitter.depth_of |= dict.fromkeys((first, last, worker), 0)
-    return Span(outermost, first, last, worker, step, least)
+    return Span(loop, count, first, last, worker, step, least)

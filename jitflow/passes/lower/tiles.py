@@ -29,15 +29,16 @@ from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.lower.kernel import Kernel, KernelLowering
 from jitflow.passes.lower.nest import Access, Loop, Nest
 from jitflow.passes.lower.schedule import Schedule
+from jitflow.passes.lower.sharing import Span, span_over
 from jitflow.passes.lower.target import Target
 
 __all__ = ["lower_tiles", "scrap_layout"]
 
 
 def scrap_layout(target: Target, itemsize: int, columns: Dim) -> tuple[Layout, Dim]:
-    """How some rows of a product lie in their scrap of memory, and how many elements that has."""
+    """How some rows of a product lie in their scrap of memory, and how many elements all have, one a thread."""
     assert target.tile is not None
-    return Layout(0, (columns * itemsize, itemsize)), target.tile[0] * columns
+    return Layout(0, (columns * itemsize, itemsize)), target.tile[0] * columns * target.threads
 
 
 def lower_tiles(
@@ -72,15 +73,23 @@ class _Tiles(KernelLowering):
     def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
         return Schedule(self.nest, keep_order, placed, periodic=False)
 
-    def _outer_loops(self, loops: list[Loop]) -> None:
+    def make_span(self) -> Span | None:
+        """Set out what is multiplied, and share the rows."""
         assert self.target.tile is not None
         self.product, *_, self.left, self.right = self.region.parameters
         assert isinstance(self.product.type, Tensor)
         self.dtype = self.product.type.dtype
         self.height, nbytes = self.target.tile
         self.width = nbytes // self.dtype.itemsize
+        (rows, inner), columns = dims_of(self.left.type), dims_of(self.right.type)[1]
+        pitch, _ = self.nest.layouts[self.product].strides
+        self.rows[self.product] = self.height * pitch * self.choice
+        return span_over(self, None, rows, self.height, columns * (inner * self.choice + self.schedule.cost))
+
+    def _outer_loops(self, loops: list[Loop]) -> None:
         emitter, rows, columns = self.emitter, dims_of(self.left.type)[0], dims_of(self.right.type)[1]
         zero, height = emitter.size(0), emitter.size(self.height)
+        first, last = (zero, emitter.size(rows)) if self.span is None else (self.span.first, self.span.last)
 
         def block(_: Sequence[Value]) -> Sequence[Value]:
             top = emitter.scope.index
@@ -99,7 +108,7 @@ class _Tiles(KernelLowering):
             self._work(loops, origin, top, below)
             return ()
 
-        emitter.loop(zero, emitter.size(rows), height, (), block)
+        emitter.loop(first, last, height, (), block)
 
     def _multiply(self, start: Value, edge: Value, columns: Dim) -> None:
         """The tile whose first row and column these are."""
@@ -108,7 +117,8 @@ class _Tiles(KernelLowering):
             self.nest.layouts[factor].strides for factor in (self.left, self.right)
         )
         pitch, _ = self.nest.layouts[self.product].strides
-        at = emitter.arithmetic("multiply", edge, size(itemsize))
+        inside = emitter.arithmetic("multiply", edge, size(itemsize))
+        at = emitter.arithmetic("add", self.start_of(self.product, 0), inside)
         emitter.here(
             "multiply_tile", self.buffers[self.product], at, size(pitch),
             self.buffers[self.left], self._from(self.left, start, row_stride), size(row_stride), size(left_step),
@@ -154,8 +164,7 @@ class _Tiles(KernelLowering):
     def _offset(self, access: Access) -> Value:
         if access.buffer is not self.product:
             return super()._offset(access)
-        emitter = self.emitter
-        offset = emitter.size(0)
+        emitter, offset = self.emitter, self.start_of(access.buffer, 0)
         for scope in emitter.scopes:
             if scope.loop is not None and scope.index is not None:
                 inside = emitter.emit("subtract", scope.index, self.origin[scope.loop])
