@@ -40,9 +40,9 @@ def set_num_threads(count: int) -> None:
     """Let a call use up to ``count`` threads, its own among them.
 
     At the start they are as many as ``JITFLOW_THREADS`` says, or 1. With more of them, kernels over large arrays are
-    shared. Results have the same bits for any number of threads. Matrix products are those of SciPy's BLAS, which has a
-    number of threads of its own. Functions that were compiled for fewer threads are compiled once more when they are
-    next called. Where the system has no more threads to give, or no POSIX threads at all, fewer are used.
+    shared. Results have the same bits for any number of threads. Products of SciPy's BLAS have the number of threads
+    that it has. Functions that were compiled for fewer threads are compiled once more when they are next called. Where
+    the system has no more threads to give, or no POSIX threads at all, fewer are used.
 
     Raises ValueError for less than one.
     """
