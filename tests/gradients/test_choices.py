@@ -58,6 +58,13 @@ def read_from_a_loop(x: Any) -> Any:
     return total
 
 
+def made_in_every_turn(x: Any) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        total = total + np.where(x > 0, np.log(x), 0)[i]
+    return total
+
+
 def joined(x: Any) -> Any:
     return np.where(np.concatenate([x > 0, x > 0]), np.concatenate([np.log(x), np.log(x) ** 2]), 0).sum()
 
@@ -69,6 +76,7 @@ PROGRAMS = (
     carried_through_branches,
     swapped,
     read_from_a_loop,
+    made_in_every_turn,
     joined,
 )
 

@@ -183,7 +183,7 @@ class Stacking:
         while (op := self._producers.get(row)) is not None and ("view" in op.definition.traits or op.name == "load"):
             views += [op] if op.name != "load" else []
             row = op.operands[0]
-        if op is not None or not views or any(view.name != "reshape" for view in views[:-1]):
+        if op is not None or not views or any(view.name != "reshape" for view in views[:-1]) or not dims_of(row.type):
             return None
         (count, *dims), part = dims_of(row.type), views[-1]
         everything = (self.row, *(0 for _ in dims)), (1, *dims), (1, *(1 for _ in dims))
