@@ -219,6 +219,12 @@ def hashes_with_large_constants(u):
     return found
 
 
+def shifts_for_each_element(u):
+    for _ in u:
+        u[1:] = u[:-1]
+    return u
+
+
 def _array(start: int = 0) -> Any:
     return np.arange(start, start + 6, dtype=np.float64)
 
@@ -240,6 +246,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     ),
     (scales_what_is_small_in_each_turn, [(_array(), np.arange(8, dtype=np.int32).reshape(4, 2))]),
     (fills_a_view_that_another_path_leaves_unbound, [(_array(), k) for k in (3, 1, 0)]),
+    (shifts_for_each_element, [(_array()[:n],) for n in (3, 0, 1)]),
     (asks_whether_it_is_true, [(_array(), flag) for flag in (True, False)]),
     (chooses_by_value, [(_array(), k) for k in (0, 6, 4, 3)]),
     (walks_by_pairs, [(_array(1), n) for n in (0, 1, 40)]),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitflow.ir.core import Builder, Function, Region, Value
-from jitflow.ir.dims import Dim, Expression, product
+from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
 from jitflow.ir.dtypes import BOOL, C128, DType
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
@@ -140,12 +140,19 @@ class HostProgram:
     ) -> Storage:
         """New memory for an array, in C order if no layout is given. ``kept``: until the program ends."""
         layout = contiguous(dims, dtype.itemsize) if layout is None else layout
-        nbytes = self.dim(product(dims) * dtype.itemsize)
+        nbytes = self._bytes(product(dims) * dtype.itemsize)
         if kept:
             buffer = self.builder.make("alloc", nbytes, dtype=dtype, kept=True)
             return Storage(buffer, None, -1, dtype, dims, layout)
         buffer = self.builder.make("alloc", nbytes, dtype=dtype)
         return Storage(buffer, nbytes, -1, dtype, dims, layout)
+
+    def _bytes(self, size: Dim) -> Value:
+        """The size of an allocation: hoisted out of a loop without turns, it may lack what holds inside."""
+        names = symbols(size)
+        samples = [dict.fromkeys(names, 0), *({**dict.fromkeys(names, 0), name: 1 << 20} for name in names)]
+        may_be_negative = len(self.scopes.open) > 1 and any(evaluate(size, sample) < 0 for sample in samples)
+        return self.dim(maximum(size, 0) if may_be_negative else size)
 
     def give(self, value: Value, storage: Storage) -> None:
         """``value`` is what this memory holds."""
@@ -230,7 +237,7 @@ class HostProgram:
             elif argument.kind == "size":
                 arguments.append(self.dim(argument.dim))
             else:
-                nbytes = self.dim(argument.dim)
+                nbytes = self._bytes(argument.dim)
                 buffer = self.builder.make("alloc", nbytes, dtype=argument.dtype)
                 scratch.append((buffer, nbytes))
                 arguments.append(buffer)
