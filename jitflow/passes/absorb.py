@@ -97,9 +97,7 @@ class _Absorbing:
                     and self._may_wait(product, region.ops[start + 1 : number])
                 ):
                     op, ops[start] = _with_product(op, product), None
-                    self.decisions.append(
-                        f"{op.attributes['kernel']} makes tiles of matmul ({product.loc}), unless it is large"
-                    )
+                    self.decisions.append(f"{op.attributes['kernel']} may make tiles of matmul ({product.loc})")
             elif op.regions:
                 op = replace(op, regions=tuple(map(self.region, op.regions)))
             ops.append(op)

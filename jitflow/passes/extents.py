@@ -2,7 +2,7 @@
 
 Slices never meet in the same turn of all loops if on some axis one ends before the other begins (`Extents.apart`). What
 slices show in two turns of a loop never meets if on some axis they begin at the loop's position, or at so many times
-it, and are no longer than that (`Extents.never_meet`).
+it from the same place on, and are no longer than that (`Extents.never_meet`).
 
     for ... (%i: index[i]) {
       %0 = slice %z {starts=[i, 0], sizes=[1, k], ...}          apart; and each turn has a row of its own
@@ -20,7 +20,7 @@ from jitflow.ir.bounds import Bounds
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.dims import Dim, Expression, Symbol, minimum, substitute, symbols
 from jitflow.ir.types import Index
-from jitflow.passes.order import bound_sizes, named_sizes
+from jitflow.passes.order import bound_sizes, named_sizes, sizes_inside
 
 __all__ = ["Extents", "covers", "factor_of", "position_of", "signed_sizes"]
 
@@ -44,7 +44,11 @@ class Extents:
         """
         if loop is not None:
             position = position_of(loop)
-            if position is None or not set.intersection(*(_own_stretches(part, position) for part in parts)):
+            if position is None:
+                return False
+            varying = {*sizes_inside(loop.regions[0])} - {position}
+            common = set.intersection(*(_own_stretches(part, position) for part in parts))
+            if all(not varying.isdisjoint(symbols(start)) for _, start, _ in common):
                 return False
         return all(self.apart(one, other) for one, other in combinations(parts, 2))
 

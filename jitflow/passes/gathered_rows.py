@@ -149,6 +149,7 @@ class Rows:
             return source
         whole = dims_of(op.result.type)
         if op.attributes.get("assumed") and axes == tuple(range(len(whole))):
-            return self._value(m, source, once=once)
+            rows, dims = self._value(m, source, once=once), self.gathered.dims(whole)
+            return rows if dims_of(rows.type) == dims else m("broadcast", rows, dims=dims, axes=axes, assumed=True)
         places = tuple(map(self.gathered.place_of, axes))
         return m("broadcast", source, dims=self.gathered.dims(whole), axes=places)

@@ -92,7 +92,7 @@ class _Narrowing:
             return False
         if inside is not None and (self.around[inside] is not self.around[op] or _has_single_elements(parts)):
             return False
-        return self.extents.never_meet(parts, inside)
+        return not any(map(_cuts_ones, parts)) and self.extents.never_meet(parts, inside)
 
     @cached_property
     def extents(self) -> Extents:
@@ -201,6 +201,13 @@ def _before(view: Op, part: Attributes) -> Attributes:
     axes = [(0, 1, 1) if dim == 1 else long.pop(0) for dim in dims_of(view.operands[0].type)]
     starts, sizes, steps = zip(*axes, strict=True)
     return {"starts": starts, "sizes": sizes, "steps": steps}
+
+
+def _cuts_ones(part: Op) -> bool:
+    """Whether a slice may be empty along an axis of size 1, which views in between may not have."""
+    return any(
+        dim == 1 != size for size, dim in zip(part.attributes["sizes"], dims_of(part.operands[0].type), strict=True)
+    )
 
 
 def _has_single_elements(parts: list[Op]) -> bool:

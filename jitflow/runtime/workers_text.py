@@ -1,12 +1,12 @@
 """The threads that share loops, as LLVM text.
 
 A *job* is a function, what it is called with, and a range of positions in pieces. Who has a job publishes it, takes
-pieces until none is left, and waits for those who are still at work on one. All state lies in the words of `@job`.
+pieces until none is left, and waits for those who are still at work on one. What it is lies in the words of `@job`.
 
     owner                                       worker
       open = 1, generation += 1, wake             until generation changes: spin for a while, then sleep
       take pieces                                 inside += 1
-      open = 0                                    if open: take pieces
+      open = 0                                    if open, and wanted: take pieces
       until inside is 0: wait                     inside -= 1
 
 ``open`` and ``inside`` are in one order for all threads: either a worker finds the job closed and touches nothing, or
@@ -23,10 +23,10 @@ from jitflow.runtime.llvm_text import FunctionText
 __all__ = ["JOB_FIELDS", "SYSTEM_FUNCTIONS", "workers_text"]
 
 JOB_FIELDS = (
-    "limit", "busy", "open", "inside", "generation", "sleepers", "next", "pieces", "piece", "last", "function",
+    "limit", "busy", "open", "inside", "generation", "sleepers", "most", "next", "pieces", "piece", "last", "function",
     "arguments",
 )  # fmt: skip
-"""The words of `@job`. At most ``limit`` threads work on a job, the caller among them."""
+"""The words of `@job`. At most ``limit`` threads work on any job, at most ``most`` on this one, the caller included."""
 
 SYSTEM_FUNCTIONS = (
     "pthread_mutex_lock", "pthread_mutex_unlock", "pthread_cond_wait", "pthread_cond_broadcast", "sched_yield",
@@ -120,13 +120,14 @@ def _take() -> str:
 
 
 def _share() -> str:
-    """Run a function on all positions from 0 to ``last``, in pieces cut at multiples of ``step``.
+    """Run a function on all positions from 0 to ``last``, in pieces cut at multiples of ``step``, by ``most`` threads.
 
     A piece has at least ``least`` positions, since a thread is not worth waking for fewer.
     """
-    function = FunctionText("void @share(ptr %function, ptr %arguments, i64 %last, i64 %step, i64 %least)")
+    parameters = ("ptr %function", "ptr %arguments", *(f"i64 %{name}" for name in ("last", "step", "least", "most")))
+    function = FunctionText(f"void @share({', '.join(parameters)})")
     alone, together = function.label("alone"), function.label("together")
-    limit = _get(function, "limit")
+    limit = function.call("i64", "@llvm.umin.i64", f"i64 {_get(function, 'limit')}", "i64 %most")
     function.require(function.compare("sgt", limit, "1"), alone)
     worth = function.let(f"sdiv i64 %last, {function.let('call i64 @llvm.umax.i64(i64 %least, i64 1)')}")
     function.require(function.compare("sgt", worth, "1"), alone)
@@ -140,6 +141,7 @@ def _share() -> str:
     most = function.call("i64", "@llvm.umin.i64", f"i64 {worth}", f"i64 {wanted}")
     piece = _round_up(function, _up(function, "%last", most), "%step")
     for name, value, kind in (
+        ("most", "%most", "i64"),
         ("piece", piece, "i64"),
         ("pieces", _up(function, "%last", piece), "i64"),
         ("last", "%last", "i64"),
@@ -231,7 +233,9 @@ def _work() -> str:
     function.begin(enter)
     _add(function, "inside", 1)
     with function.when(function.compare("ne", _get(function, "open"), "0")):
-        function.run("@take", f"i64 {number}")
+        wanted = function.compare("slt", number, _get(function, "most"))
+        with function.when(wanted):
+            function.run("@take", f"i64 {number}")
     _add(function, "inside", -1)
     function.jump(leave)
     function.begin(leave)

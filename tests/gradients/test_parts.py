@@ -34,6 +34,14 @@ def part_and_whole(x: Any) -> Any:
     return z[:, :4].sum() * z.sum() + (z[:, 4:] ** 3).sum()
 
 
+def rows_from_elsewhere_each_turn(x: Any) -> Any:
+    z, total, k = np.sin(x) * x, 0.0, 0
+    for i in range(len(x) - 1):
+        total += (z[k:][i] ** 2).sum()
+        k = 1 - k
+    return total
+
+
 def every_row(x: Any) -> Any:
     z, h = np.sin(x) * x, np.zeros(6)
     for t in range(len(x)):
@@ -115,6 +123,7 @@ def elements(x: Any) -> Any:
 
 PROGRAMS = (
     gates, gates_with_a_gap, parts_that_meet, part_and_whole, every_row, rows_backwards, every_other_row,
+    rows_from_elsewhere_each_turn,
     rows_of_a_part, pairs_of_rows, neighbours, parts_of_rows, rows_and_the_first, rows_in_a_branch, rows_twice,
     elements,
 )  # fmt: skip
@@ -159,7 +168,9 @@ def test_what_nobody_reads_has_zeros(function: Callable[[Any], Any]) -> None:
     assert zeros_and_sums(function) == (1, 0)
 
 
-@pytest.mark.parametrize("function", [parts_that_meet, neighbours, rows_in_a_branch, rows_twice])
+@pytest.mark.parametrize(
+    "function", [parts_that_meet, neighbours, rows_in_a_branch, rows_twice, rows_from_elsewhere_each_turn]
+)
 def test_what_is_read_more_often_adds_up(function: Callable[[Any], Any]) -> None:
     assert zeros_and_sums(function)[1] > 0
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import jitflow
 from jitflow.ir.core import walk
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
@@ -30,6 +32,22 @@ def test_the_interpreter_agrees(ids: list[int]) -> None:
     np.testing.assert_array_equal(interpret(before, *arguments), interpret(after, *copies))
     for ours, theirs in zip(copies, arguments, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_arrays_that_are_only_assumed_to_have_the_same_sizes() -> None:
+    def loss(table: Any, ids: Any) -> Any:
+        return (table[ids] ** 2).sum()
+
+    @jitflow.function
+    def step(table: Any, squares: Any, ids: Any) -> None:
+        gradient = jitflow.grad(loss)(table, ids)
+        table -= 0.1 * gradient
+        squares += gradient * gradient
+
+    table, squares = np.ones((40, 3)), np.ones((40, 3))
+    step(table, squares, np.array([1, 2, 1]))
+    np.testing.assert_allclose(table[:4, 0], [1, 0.6, 0.8, 1])
+    np.testing.assert_allclose(squares[:4, 0], [1, 17, 5, 1])
 
 
 def test_clipped_positions_of_nothing() -> None:

@@ -83,9 +83,9 @@ def test_shared_kernels_take_a_span() -> None:
     jitflow.set_num_threads(2)
     text = jitflow.function(elementwise).ir(np.ones((1000, 1000)), stage="kernels")
     (launch,) = (line for line in text.splitlines() if "launch" in line)
-    assert "shared=1" in launch
+    assert "shared=[1, 2]" in launch
     assert "%first: index, %last: index, %worker: index)" in text
-    assert "shared=1" in jitflow.function(softmax).ir(np.ones((1000, 1000)), stage="kernels")
+    assert "shared=[1, 2]" in jitflow.function(softmax).ir(np.ones((1000, 1000)), stage="kernels")
 
 
 def test_more_threads_compile_anew_and_fewer_do_not() -> None:
@@ -104,9 +104,9 @@ def test_spans_meet_without_gap(last: int, step: int, least: int) -> None:
     jitflow.set_num_threads(3)
     spans: list[tuple[int, int]] = []
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
-    run = function(lambda _, first, behind, worker: spans.append((first, behind)) if 0 <= worker < 3 else None)
-    share = ctypes.CFUNCTYPE(None, function, ctypes.c_void_p, *[ctypes.c_int64] * 3)(share_address())
-    share(run, None, last, step, least)
+    run = function(lambda _, first, behind, worker: spans.append((first, behind)) if 0 <= worker < 2 else None)
+    share = ctypes.CFUNCTYPE(None, function, ctypes.c_void_p, *[ctypes.c_int64] * 4)(share_address())
+    share(run, None, last, step, least, 2)
     spans.sort()
     assert [first for first, _ in spans] == [0, *(behind for _, behind in spans[:-1])]
     assert spans[-1][1] == last

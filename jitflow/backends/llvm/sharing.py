@@ -1,4 +1,4 @@
-"""The launch of a kernel that several threads share (`jitflow.runtime.sharing`).
+"""The launch of a kernel that several threads share (`jitflow.runtime.workers_text`).
 
 What the kernel takes lies in the caller's frame, as words, for as long as the call lasts. A small function reads it
 from there and runs the kernel on one span; its address is what the threads are given.
@@ -33,8 +33,8 @@ def launch_shared(out: Emitter, op: Op, kernel: Function) -> None:
     name = f'"{kernel.name}_span"'
     out.module.define(name, _span(out, kernel, name))
     share = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(SHARE)))}, align 8")
-    step = op.attributes["shared"]
-    sizes = ", ".join(f"i64 {operand}" for operand in (out.operand(last), step, out.operand(least)))
+    step, most = op.attributes["shared"]
+    sizes = ", ".join(f"i64 {operand}" for operand in (out.operand(last), step, out.operand(least), most))
     out.do(f"call void {share}(ptr @{name}, ptr {area}, {sizes})")
 
 

@@ -40,8 +40,8 @@ HOST_OPS = [
           lambda operands, attributes, types: (), (Effect("writes", 0),)),
     OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "
           "fails. With ``shared`` the kernel's last parameters are a span of positions and the number of a thread, and "
-          "threads may take parts of the span, cut at multiples of that; one more operand says how many positions are "
-          "worth a thread's while",
+          "so many threads as its second number says may take parts of the span, cut at multiples of the first; one "
+          "more operand says how many positions are worth a thread's while",
           "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "shared")),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),

@@ -37,6 +37,8 @@ __all__ = ["lower_product"]
 _MOST_WORK = 3 << 24
 """Multiplications, times the bytes of an element, from which on the library is as fast with one thread, and may use
 several."""
+_LONGEST_SUM = 2048
+"""Addends from which on one sum after the other would round more often than the library, which adds up blocks."""
 _LARGEST_RIGHT = 1 << 20
 """Bytes of a right matrix from which on walking down it costs more than copying it into another order."""
 
@@ -112,7 +114,8 @@ def _prefers_tiles(host: HostLowering, product: Op) -> Dim:
     right_bytes = inner * columns * itemsize
     little = 1 - minimum(rows * right_bytes // _MOST_WORK, 1)
     near = 1 - minimum(right_bytes // _LARGEST_RIGHT, 1)
-    return minimum(rows // height, 1) * little * near
+    short = 1 - minimum(inner // (_LONGEST_SUM + 1), 1)
+    return minimum(rows // height, 1) * little * near * short
 
 
 def _itemsize(value: Value) -> int:

@@ -244,7 +244,7 @@ class HostProgram:
         shared: dict[str, Any] = {}
         if (span := kernel.span) is not None:
             arguments += [self.dim(0), self.dim(span.count), self.dim(0), self.dim(span.least)]
-            shared = {"shared": span.step}
+            shared = {"shared": (span.step, self.target.threads)}
         self.kernels.append(kernel.function)
         self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name, **shared)
         for buffer, nbytes in scratch:

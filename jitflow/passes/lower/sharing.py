@@ -3,12 +3,13 @@
     kernel @k(..., %n) {                   kernel @k(..., %n, %first, %last, %worker) {
       for %0, %n, %1 (%i) { ... }    ->      for %first, %last, %1 (%i) { ... }
 
-    launch ..., %n                         launch ..., %n, %0, %n, %0, %least {shared=1}
+    launch ..., %n                         launch ..., %n, %0, %n, %0, %least {shared=(1, 8)}
 
 A row, or a vector of outputs, is computed by one thread in the way in which it would be computed alone, so the bits are
 the same for any number of threads. What the kernel gives on the whole span at once, ``launch`` gives in spans side by
-side, cut at multiples of ``shared``; ``least`` says how many positions are worth a thread's while. The number of the
-thread, 0 for the caller's, tells which part of scratch memory is its own.
+side, cut at multiples of the first number of ``shared``, to at most as many threads as the second one says; ``least``
+says how many positions are worth a thread's while. The number of the thread, 0 for the caller's, tells which part of
+scratch memory is its own.
 
 Left to one thread are kernels in which a loop around the others is reduced, that hold a result outside of all loops, or
 that go down large matrices in bands.

@@ -261,3 +261,17 @@ def test_the_shape_is_set_without_a_copy():
         jitflow.function(of_the_caller)(x)
     with pytest.raises(AttributeError, match="Incompatible shape"):
         jitflow.function(of_a_slice)(np.asfortranarray(x.reshape(4, 3)))
+
+
+@pytest.mark.parametrize("m", [0, 1, 3])
+def test_slices_along_an_axis_of_size_one(m: int) -> None:
+    def rows(a: Any, m: int) -> Any:
+        return (a[None] * 2)[:m]
+
+    def columns(a: Any, m: int) -> Any:
+        return (a[:, None] * a)[:, m : m + 2], (a[:, None] * 2)[:, 0:0]
+
+    line = np.arange(5.0)
+    assert_same(jitflow.function(rows)(line, m), rows(line, m))
+    for ours, theirs in zip(jitflow.function(columns)(line, m), columns(line, m), strict=True):
+        assert_same(ours, theirs)

@@ -98,6 +98,12 @@ def test_the_same_kernel_works_on_what_the_library_has_multiplied(shape: tuple[i
     np.testing.assert_array_equal(result, x @ w + b)
 
 
+def test_long_sums_are_as_accurate_as_the_library_s() -> None:
+    x, w, b = np.full((16, 100_000), 0.1, np.float32), np.ones((100_000, 2), np.float32), np.zeros(2, np.float32)
+    (result,) = DENSE_COMPILED(x, w, b)
+    np.testing.assert_allclose(result, 1e4, rtol=1e-5)
+
+
 def test_rows_of_a_wider_matrix() -> None:
     @jitflow.function
     def outer(x: Any, d: Any) -> Any:
