@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from jitflow.naming import name
     from jitflow.runtime.pool import memory_stats
-    from jitflow.runtime.threads import set_num_threads
+    from jitflow.runtime.threads import num_threads, set_num_threads
     from jitflow.runtime.variable import Variable
     from jitflow.structure import variables
 
@@ -65,6 +65,7 @@ __all__ = [
     "memory_stats",
     "name",
     "nn",
+    "num_threads",
     "optim",
     "random",
     "restore",
@@ -102,6 +103,7 @@ _LAZY = {
     "map": "jitflow.frontend.control.explicit",
     "memory_stats": "jitflow.runtime.pool",
     "name": "jitflow.naming",
+    "num_threads": "jitflow.runtime.threads",
     "restore": "jitflow.checkpoints",
     "save": "jitflow.checkpoints",
     "scan": "jitflow.frontend.control.explicit",

@@ -68,7 +68,8 @@ def compile_program(
         clock.restart()
         try:
             codes = [ENGINE.shared(module.text, module.work) for module in program.modules if module.shared]
-            clock.stop("shared")
+            if codes:
+                clock.stop("shared")
             modules = _optimised_modules([module for module in program.modules if not module.shared], clock)
             codes += [ENGINE.generate(module, work) for module, work in modules]
             clock.stop("generate")
