@@ -19,6 +19,7 @@ __all__ = [
     "measure_first_calls",
     "measure_rounds",
     "measure_workload",
+    "right_seconds",
 ]
 
 OPENING_ROUNDS = 3
@@ -56,6 +57,11 @@ class Measurement:
             "samples": len(self.samples),
             "error": self.error,
         }
+
+
+def right_seconds(measurement: Measurement | None) -> float | None:
+    """The median time of a peer, if it ran and was right."""
+    return measurement.seconds if measurement is not None and measurement.counts else None
 
 
 class Closeness(Protocol):

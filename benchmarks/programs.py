@@ -24,7 +24,7 @@ from rich.table import Table
 
 from .gallery import PROGRAMS
 from .machine import describe_machine, versions
-from .measure import Measurement, disagreement, measure_rounds
+from .measure import Measurement, disagreement, measure_rounds, right_seconds
 from .program_session import PEERS, Prepared, ProgramSession
 from .report import geometric_mean
 from .worker import Worker
@@ -54,8 +54,7 @@ class Line:
 
     def seconds(self, peer: str) -> float | None:
         """The median time of a peer that ran and was right."""
-        measurement = self.measurements.get(peer)
-        return measurement.seconds if measurement is not None and measurement.counts else None
+        return right_seconds(self.measurements.get(peer))
 
     def first_call(self, peer: str) -> float | None:
         """The time of the first call of a peer that ran and was right."""

@@ -21,7 +21,7 @@ from rich.progress import track
 from rich.table import Table
 
 from .machine import describe_machine, versions
-from .measure import Measurement, measure_rounds
+from .measure import Measurement, measure_rounds, right_seconds
 from .training_cases import CASES
 from .training_peers import PEERS
 from .training_session import TrainingSession
@@ -44,8 +44,7 @@ class Line:
 
     def seconds(self, peer: str) -> float | None:
         """The median time of a peer that ran and was right."""
-        measurement = self.measurements.get(peer)
-        return measurement.seconds if measurement is not None and measurement.counts else None
+        return right_seconds(self.measurements.get(peer))
 
     def ratio(self) -> float | None:
         """How many times faster than the best peer jitflow is."""

@@ -18,7 +18,7 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.types import Type, map_dims
 
 __all__ = ["Attributes", "Builder", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError", "Value",
-           "clone_op", "uses", "walk"]  # fmt: skip
+           "clone_op", "uses", "walk", "walk_inside", "walk_ops"]  # fmt: skip
 
 Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
@@ -224,10 +224,21 @@ class Builder:
 
 def walk(region: Region) -> Iterator[Op]:
     """Every op of a region and of the regions inside it, in order, outer ops first."""
-    for op in region.ops:
+    return walk_ops(region.ops)
+
+
+def walk_ops(ops: Iterable[Op]) -> Iterator[Op]:
+    """The ops, and those of the regions inside them, in order, outer ops first."""
+    for op in ops:
         yield op
-        for inner in op.regions:
-            yield from walk(inner)
+        for region in op.regions:
+            yield from walk_ops(region.ops)
+
+
+def walk_inside(op: Op) -> Iterator[Op]:
+    """Every op of the regions of an op."""
+    for region in op.regions:
+        yield from walk_ops(region.ops)
 
 
 def uses(region: Region) -> Counter[Value]:

@@ -25,7 +25,17 @@ from jitflow.ir.dtypes import F64
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Buffer, Place, Tape, Variable
 
-__all__ = ["ANYTHING", "Access", "Effects", "PlaceSets", "conflict", "is_pure", "is_removable", "may_fail"]
+__all__ = [
+    "ANYTHING",
+    "Access",
+    "Effects",
+    "PlaceSets",
+    "carried_in",
+    "conflict",
+    "is_pure",
+    "is_removable",
+    "may_fail",
+]
 
 ANYTHING = Value(Place(F64, ()), "anything")
 """Stands for all storage in a place set: nobody knows what the place shows."""
@@ -204,7 +214,7 @@ def _ways(ops: Iterable[Op]) -> Iterator[tuple[Value, Value]]:
             yield from _ways(region.ops)
         if op.name in ("for", "while"):
             for region in op.regions:
-                yield from _storage_pairs(_carried(op, region), op.regions[-1].yielded)
+                yield from _storage_pairs(carried_in(op, region), op.regions[-1].yielded)
         for source in _leaving(op):
             yield from _storage_pairs(op.results, source)
 
@@ -222,7 +232,8 @@ def _arriving(op: Op, region: Region) -> Sequence[Value]:
     return op.operands[2:] if op.name == "for" else () if op.name == "if" else op.operands
 
 
-def _carried(op: Op, region: Region) -> Sequence[Value]:
+def carried_in(op: Op, region: Region) -> Sequence[Value]:
+    """The parameters of a region of a loop or branch that stand for the results."""
     return region.parameters[1:] if op.name == "for" else region.parameters
 
 

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, walk_inside
 from jitflow.ir.dims import Dim, substitute, symbol
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Tensor, Type, Variable, map_dims
@@ -181,7 +181,7 @@ class _Needed:
     def enter(self, op: Op) -> None:
         """An op is needed, and so is what it takes."""
         self.values.update(reads_of(op))
-        for inner in (op, *_inside(op)):
+        for inner in (op, *walk_inside(op)):
             self.sizes.update(sizes_of(inner))
         for access in self.effects.of(op):
             if access.kind == "reads":
@@ -221,9 +221,4 @@ def _only_checks(op: Op) -> bool:
         return True
     if op.name != "if" or op.results:
         return False
-    return any(inner.name == "check" for inner in _inside(op))
-
-
-def _inside(op: Op) -> Iterator[Op]:
-    for region in op.regions:
-        yield from walk(region)
+    return any(inner.name == "check" for inner in walk_inside(op))

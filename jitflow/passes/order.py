@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-from jitflow.ir.core import Op, Region, Value, walk
+from jitflow.ir.core import Op, Region, Value, walk_inside
 from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of
@@ -30,9 +30,8 @@ Order = Mapping[Op, Sequence[Op]]
 def reads_of(op: Op) -> Iterator[Value]:
     """The operands of an op and of the ops in its regions."""
     yield from op.operands
-    for region in op.regions:
-        for inner in walk(region):
-            yield from inner.operands
+    for inner in walk_inside(op):
+        yield from inner.operands
 
 
 def is_free(op: Op) -> bool:
@@ -191,7 +190,7 @@ def _follow_binders(
 
     def mentioned(op: Op) -> frozenset[str]:
         if op not in known:
-            names = {name for inner in (op, *_inside(op)) for name in sizes_of(inner) if name in binders}
+            names = {name for inner in (op, *walk_inside(op)) for name in sizes_of(inner) if name in binders}
             known[op] = frozenset(names).union(*map(names_behind, reads_of(op)))
         return known[op]
 
@@ -199,11 +198,6 @@ def _follow_binders(
         if not is_free(op):
             needed = dict.fromkeys(binders[name] for name in sorted(mentioned(op)) if binders[name] is not op)
             before.setdefault(op, []).extend(needed)
-
-
-def _inside(op: Op) -> Iterator[Op]:
-    for region in op.regions:
-        yield from walk(region)
 
 
 def bound_sizes(op: Op) -> Iterator[str]:

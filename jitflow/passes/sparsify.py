@@ -20,7 +20,7 @@ whole. Relies on the hints of the sizes: where there are not many more rows than
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
@@ -30,6 +30,7 @@ from jitflow.ir.types import dims_of
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.row_stacking import WORTHWHILE
 from jitflow.passes.gathered_rows import Gathered, NotByRows, Rows
+from jitflow.passes.order import reads_of
 
 __all__ = ["sparsify"]
 
@@ -113,7 +114,7 @@ class _Gradient:
 
     def _follows(self, op: Op) -> bool:
         """Whether an op has nothing to do with the gradient, or can be done by rows."""
-        used = [value for value in _operands(op) if value is self.variable.result or value in self.states]
+        used = [value for value in reads_of(op) if value is self.variable.result or value in self.states]
         if not used:
             return True
         self.replaced.add(op)
@@ -225,10 +226,3 @@ def _is_itself(op: Op) -> bool:
 
 def _keeps_axes(op: Op) -> bool:
     return bool(op.attributes.get("assumed")) and op.attributes["axes"] == tuple(range(len(dims_of(op.result.type))))
-
-
-def _operands(op: Op) -> Iterator[Value]:
-    yield from op.operands
-    for region in op.regions:
-        for inner in walk(region):
-            yield from inner.operands

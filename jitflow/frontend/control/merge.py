@@ -294,10 +294,6 @@ class Slot:
             trace.add("store", memory, value)
         return memory
 
-    def outgoing(self, value: Value) -> Any:
-        """The program's object for a parameter or result."""
-        return result_of(self, value)
-
 
 def result_of(slot: Slot, value: Value) -> Any:
     """The tracer of a merged number or array."""

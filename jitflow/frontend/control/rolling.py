@@ -48,7 +48,7 @@ from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
-from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.core import Value, walk_ops
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Index, Place, Scalar, Tensor
@@ -358,7 +358,7 @@ class Rolling:
         There is no need to where each turn binds the local before it asks: then it is bound if there was a turn.
         """
         scopes = [scope for scope in (turn.path.scope, turn.condition) if scope is not None]
-        asked = {operand for scope in scopes for op in _all(scope.builder.ops) for operand in op.operands}
+        asked = {operand for scope in scopes for op in walk_ops(scope.builder.ops) for operand in op.operands}
         found = []
         for local in locals_:
             left = turn.path.locals.get(local.name, UNBOUND)
@@ -449,14 +449,6 @@ def _is_single(thing: Any, axis: int) -> bool:
     """Whether an array, or a type, has the size 1 there."""
     kind = kind_of(thing)
     return isinstance(kind, Tensor) and current_trace().known(kind.dims[axis], "==", 1) is True
-
-
-def _all(ops: Sequence[Op]) -> Iterator[Op]:
-    """The ops, and those in their regions."""
-    for op in ops:
-        yield op
-        for region in op.regions:
-            yield from walk(region)
 
 
 def _know_position(position: Any, source: Source) -> None:

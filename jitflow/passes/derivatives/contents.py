@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
-from jitflow.ir.effects import Effects
+from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
+from jitflow.ir.effects import Effects, carried_in
 from jitflow.ir.types import Place, Tensor, dims_of
 from jitflow.passes.derivatives.notation import is_differentiable
 
@@ -70,11 +70,6 @@ def _positions(op: Op) -> tuple[int, ...]:
     )
 
 
-def _carried(op: Op, region: Region) -> Sequence[Value]:
-    """The parameters of a region of a loop or branch that stand for the results."""
-    return region.parameters[1:] if op.name == "for" else region.parameters
-
-
 def _giving(op: Op) -> Sequence[Region]:
     """The regions whose yields are the results."""
     return op.regions if op.name == "if" else op.regions[-1:]
@@ -95,7 +90,7 @@ def _hard(region: Region) -> frozenset[Op]:
                 made = {result for inner in inside for result in inner.results}
                 hard = any(part.yielded[number] in made for part in op.regions for number in positions)
             else:
-                own = {_carried(op, op.regions[-1])[number] for number in positions}
+                own = {carried_in(op, op.regions[-1])[number] for number in positions}
                 hard = {op.regions[-1].yielded[number] for number in positions} != own
             found |= {op} if hard else set()
     return frozenset(found)
@@ -110,10 +105,7 @@ class _Filling:
     def __init__(self, region: Region, effects: Effects) -> None:
         self.whole, self.effects = region, effects
         self.made = {op.result for op in walk(region) if op.name == "variable"}
-        self.uses: dict[Value, int] = {}
-        for op in walk(region):
-            for operand in op.operands:
-                self.uses[operand] = self.uses.get(operand, 0) + 1
+        self.uses = uses(region)
 
     def run(self) -> Region:
         return self._region(self.whole)
@@ -263,7 +255,7 @@ class _Copies:
             self._load(builder, operands, [first + number for number in positions])
         regions = []
         for inner in op.regions:
-            taken = [] if op.name == "if" else [_carried(op, inner)[number] for number in positions]
+            taken = [] if op.name == "if" else [carried_in(op, inner)[number] for number in positions]
             regions.append(self.region(inner, taken, positions if inner in _giving(op) else ()))
         results = [_contents(value) if number in positions else value for number, value in enumerate(op.results)]
         builder.ops.append(replace(op, operands=tuple(operands), results=tuple(results), regions=tuple(regions)))

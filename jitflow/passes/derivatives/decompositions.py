@@ -10,21 +10,16 @@ them, it is infinite or nan. Values alone have one. The signs and phases of vect
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.derivatives.equations import of_triangle, symmetric
 from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.matrices import Matrices
-from jitflow.passes.derivatives.notation import Notation, dtype_of
+from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of
 from jitflow.passes.derivatives.rules import Arriving, Change, Refused, Tangent, Transpose, given, no_rule
 
 __all__ = ["TANGENTS", "TRANSPOSES"]
-
-
-def _options(op: Op) -> dict[str, Any]:
-    return dict(op.attributes["options"])
 
 
 def _over(m: Notation, change: Value, numbers: Value) -> Value:
@@ -52,12 +47,12 @@ def _eigh_results(a: Matrices, op: Op) -> tuple[Value, Value]:
     if len(op.results) == 2:
         return op.results[0], op.results[1]
     (matrix,) = op.operands
-    values, vectors = a.call("linalg.eigh", (matrix,), (op.results[0].type, matrix.type), **_options(op))
+    values, vectors = a.call("linalg.eigh", (matrix,), (op.results[0].type, matrix.type), **options_of(op))
     return values, vectors
 
 
 def _is_lower(op: Op) -> bool:
-    return str(_options(op).get("UPLO", "L")).upper() == "L"
+    return str(options_of(op).get("UPLO", "L")).upper() == "L"
 
 
 def _eigh(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
@@ -139,7 +134,7 @@ def _svd_results(a: Matrices, op: Op) -> tuple[Value, Value, Value]:
 def _is_full(op: Op) -> bool:
     """Whether there may be more vectors than values."""
     *_, rows, columns = dims_of(op.operands[0].type)
-    return bool(_options(op).get("full_matrices", True)) and rows != columns
+    return bool(options_of(op).get("full_matrices", True)) and rows != columns
 
 
 _THIN = "use np.linalg.svd(a, full_matrices=False): the vectors beyond those have no derivative"

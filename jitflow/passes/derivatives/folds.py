@@ -8,16 +8,12 @@ from typing import Any
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
 from jitflow.passes.derivatives.factors import where
-from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
 from jitflow.passes.derivatives.rules import Arriving, Change, Tangent, Transpose, given, no_rule
 
 __all__ = ["TANGENTS", "TRANSPOSES"]
 
 _ROUTINES = "jitflow.runtime.routines"
-
-
-def _options(op: Op) -> dict[str, Any]:
-    return dict(op.attributes["options"])
 
 
 # -- sums of stretches
@@ -41,7 +37,7 @@ def _reduceat_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequen
 
 
 def _options_of_sum(op: Op) -> dict[str, Any]:
-    options = _options(op)
+    options = options_of(op)
     if options["ufunc"] != "add":
         raise no_rule(op, "use np.add.reduceat, or a loop over the stretches")
     return options
@@ -54,7 +50,7 @@ def _again(m: Notation, op: Op, *operands: Value) -> Value:
 
 
 def _over_stretches(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
-    options = (("ufunc", "add"), ("axis", _options(op)["axis"]), ("dtype", None))
+    options = (("ufunc", "add"), ("axis", options_of(op)["axis"]), ("dtype", None))
     (found,) = m.add(
         "host_call", given(cotangents), op.operands[1], types=(op.operands[0].type,), routine=f"{_ROUTINES}.reduceat",
         keywords=(), options=options, effect="check",
@@ -72,7 +68,7 @@ def _over_stretches_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> 
 
 def _slopes(m: Notation, op: Op) -> tuple[Value, Callable[[Value], Value]]:
     """By how much the result changes with each element; and what gives something of the result to each of them."""
-    options, array, result = _options(op), op.operands[0], op.results[0]
+    options, array, result = options_of(op), op.operands[0], op.results[0]
     dims, axis = dims_of(array.type), options["axis"]
     folded = range(len(dims)) if axis is None else axis
     kept = tuple(place for place in range(len(dims)) if place not in folded)
@@ -99,7 +95,7 @@ def _reduce(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriv
 
 def _reduce_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
     slopes, _ = _slopes(m, op)
-    options, dims = _options(op), dims_of(op.operands[0].type)
+    options, dims = options_of(op), dims_of(op.operands[0].type)
     axes = tuple(range(len(dims))) if options["axis"] is None else tuple(options["axis"])
     found = m("reduce_add", m("multiply", given(tangents), slopes), axes=axes)
     wanted = dims_of(op.results[0].type)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jitflow.ir.core import Builder, Region, Value
+from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of
 
-__all__ = ["Notation", "dtype_of", "is_differentiable", "plain", "rank"]
+__all__ = ["Notation", "dtype_of", "is_differentiable", "options_of", "plain", "rank"]
 
 
 def dtype_of(value: Value) -> DType:
@@ -32,6 +32,11 @@ def is_differentiable(kind: Type) -> bool:
 def rank(value: Value) -> int:
     """How many axes a value has."""
     return len(dims_of(value.type))
+
+
+def options_of(op: Op) -> dict[str, Any]:
+    """What a call of a routine gets beside its arrays."""
+    return dict(op.attributes["options"])
 
 
 def plain(kind: Type) -> Type:

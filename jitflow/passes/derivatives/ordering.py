@@ -7,20 +7,15 @@ method). Of equal elements NumPy's order decides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.types import Tensor, dims_of
-from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
 from jitflow.passes.derivatives.rules import Arriving, Change, Part, Tangent, Transpose, given, no_rule, total
 
 __all__ = ["TANGENTS", "TRANSPOSES"]
-
-
-def _options(op: Op) -> dict[str, Any]:
-    return dict(op.attributes["options"])
 
 
 # -- permutations
@@ -30,7 +25,7 @@ def _positions(m: Notation, op: Op) -> list[Value]:
     """The index arrays of the elements in their new order."""
     (operand, *_), result = op.operands, op.results[0]
     dims = dims_of(operand.type)
-    axis = _options(op)["axis"] % len(dims)
+    axis = options_of(op)["axis"] % len(dims)
 
     def order(value: Value) -> Value:
         (found,) = m.add(
@@ -72,7 +67,7 @@ def _taken(m: Notation, op: Op) -> tuple[Value, int]:
     """From where each element of the result comes along an axis, and that axis."""
     operand, *rest = op.operands
     dims = dims_of(operand.type)
-    axis = _options(op)["axis"] % len(dims)
+    axis = options_of(op)["axis"] % len(dims)
     options = tuple((key, 0 if key == "axis" else value) for key, value in op.attributes["options"])
     (positions,) = m.add(
         "host_call", m("iota", dtype=I64, dims=(dims[axis],), axis=0), *rest,
@@ -110,7 +105,7 @@ class _Quantile:
     def __init__(self, m: Notation, op: Op) -> None:
         self.m, self.op = m, op
         name = str(op.attributes["routine"]).removeprefix("numpy.")
-        options, keywords = _options(op), [key for key in op.attributes["keywords"] if key]
+        options, keywords = options_of(op), [key for key in op.attributes["keywords"] if key]
         unlike = len(op.operands) > 1 and rank(op.operands[1]) > 1 and name.startswith("nan")
         if options.get("method", "linear") != "linear" or keywords or unlike:
             raise no_rule(op)

@@ -22,7 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
+from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk_ops
 from jitflow.ir.dims import Dim, evaluate, product, symbol, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.effects import Effects
@@ -153,7 +153,7 @@ class Keeping:
         self, level: Level, ops: Sequence[Op], fresh: Callable[[str], str]
     ) -> tuple[list[Op], dict[Value, Value], dict[str, Dim]]:
         """The ops that give what ``ops`` mention of a level, the values that stand for its values, and the sizes."""
-        operands = [operand for op in _all(ops) for operand in op.operands]
+        operands = [operand for op in walk_ops(ops) for operand in op.operands]
         kept = minimum_cut(
             [operand for operand in dict.fromkeys(operands) if operand in level.defined],
             lambda value: self.sources(level, value),
@@ -162,7 +162,7 @@ class Keeping:
         recalling = _Recalling(self, level, fresh, kept)
         for operand in operands:
             recalling.value(operand)
-        for op in _all(ops):
+        for op in walk_ops(ops):
             for name in sizes_of(op):
                 recalling.size(name)
         return recalling.m.builder.ops, recalling.values, recalling.sizes
@@ -382,10 +382,3 @@ def _named(kind: Type) -> Iterator[str]:
     dims: tuple[Dim, ...] = (kind.dim,) if isinstance(kind, Index) and kind.dim is not None else dims_of(kind)
     for dim in dims:
         yield from symbols(dim)
-
-
-def _all(ops: Sequence[Op]) -> Iterator[Op]:
-    for op in ops:
-        yield op
-        for region in op.regions:
-            yield from walk(region)

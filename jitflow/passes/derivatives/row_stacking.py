@@ -18,10 +18,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from jitflow.ir.core import Builder, Op, Region, Value, walk
+from jitflow.ir.core import Builder, Op, Region, Value, uses, walk
 from jitflow.ir.dims import Dim, evaluate, product, symbols
 from jitflow.ir.types import Variable, dims_of
-from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.passes.derivatives.notation import Notation, rank
+from jitflow.passes.derivatives.stacking import put_away
 from jitflow.passes.order import sizes_of
 
 __all__ = ["WORTHWHILE", "RowStacking"]
@@ -51,7 +52,7 @@ class RowStacking:
         if not any(op.name == "scatter" and op.attributes.get("gradient") for op in region.ops):
             return region
         made = {result for op in walk(region) for result in op.results}
-        touched = Counter(operand for op in walk(region) for operand in op.operands)
+        touched = uses(region)
         found = [op for op in region.ops if op.operands and op.operands[0] not in made and self._is_worth_it(op)]
         alone = Counter(op.operands[0] for op in found)
         chosen = {op for op in found if touched[op.operands[0]] == alone[op.operands[0]]}
@@ -82,7 +83,7 @@ class RowStacking:
         inside = Notation(Builder(loc=scatter.loc))
         ids = next(dims_of(index.type) for index in indices if rank(index))
         full = [index if rank(index) else inside("broadcast", index, dims=ids, axes=()) for index in indices]
-        stacks = [self._stack(inside, value) for value in (*full, rows)]
+        stacks = [put_away(self.m, inside, value, self.count, self.turn) for value in (*full, rows)]
 
         def write() -> None:
             m, count = self.m, self.count * product(ids)
@@ -93,12 +94,3 @@ class RowStacking:
 
         self._later.append(write)
         return inside.builder.ops
-
-    def _stack(self, inside: Notation, value: Value) -> Value:
-        """The memory of what a value is in all turns."""
-        dims = dims_of(value.type)
-        stack = self.m("variable", self.m("empty", dtype=dtype_of(value), dims=(self.count, *dims)))
-        starts, steps = (self.turn, *(0 for _ in dims)), (1, *(1 for _ in dims))
-        part = inside("slice", stack, starts=starts, sizes=(1, *dims), steps=steps)
-        inside.add("store", inside("reshape", part, dims=dims), value)
-        return stack

@@ -10,24 +10,19 @@ stands for two twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.derivatives.factors import where
-from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
+from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
 from jitflow.passes.derivatives.reductions import reversed_along
 from jitflow.passes.derivatives.rules import Arriving, Change, Tangent, Transpose, given, no_rule, total
 
 __all__ = ["TANGENTS", "TRANSPOSES"]
 
 _OTHER_SIDE = {None: "forward", "backward": "forward", "forward": "backward", "ortho": "ortho"}
-
-
-def _options(op: Op) -> dict[str, Any]:
-    return dict(op.attributes["options"])
 
 
 def _name(op: Op) -> str:
@@ -83,7 +78,7 @@ def _points(op: Op, axis: int) -> Dim:
     result = dims_of(op.results[0].type)[axis]
     if _name(op) in ("fft", "ifft", "irfft", "hfft"):
         return result
-    points = _options(op).get("n", size)
+    points = options_of(op).get("n", size)
     if len(op.operands) > 1:
         kind = op.operands[1].type
         if not (isinstance(kind, Index) and kind.dim is not None):
@@ -111,7 +106,7 @@ def _to_half(m: Notation, cotangent: Value, points: Dim, norm: str, axis: int) -
 
 def _fourier(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     """The adjoint of a transform along one axis."""
-    name, options, cotangent = _name(op), _options(op), given(cotangents)
+    name, options, cotangent = _name(op), options_of(op), given(cotangents)
     dims = dims_of(op.operands[0].type)
     axis = options.get("axis", -1) % len(dims)
     points, norm = _points(op, axis), _OTHER_SIDE[options.get("norm")]
@@ -130,7 +125,7 @@ def _fourier(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arri
 
 def _fourier_of_axes(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     """The adjoint of a transform of several axes: of real arrays the last axis is the halved one."""
-    name, options, cotangent = _name(op), _options(op), given(cotangents)
+    name, options, cotangent = _name(op), options_of(op), given(cotangents)
     dims = dims_of(op.operands[0].type)
     axes = [axis % len(dims) for axis in options["axes"]]
     norm = _OTHER_SIDE[options.get("norm")]
@@ -191,7 +186,7 @@ def _both_sides(m: Notation, op: Op, first: Value, second: Value, cotangent: Val
 
 def _start(op: Op, one: Dim, two: Dim) -> Dim:
     """Where among all overlaps those begin that the result shows."""
-    mode, least = _options(op).get("mode", "full"), minimum(one, two)
+    mode, least = options_of(op).get("mode", "full"), minimum(one, two)
     if mode == "full":
         return 0
     if mode == "valid":
@@ -221,7 +216,7 @@ class _Interpolation:
 
     def __init__(self, m: Notation, op: Op) -> None:
         points, knots, heights = op.operands[:3]
-        if len(op.operands) > 3 or _options(op).get("period") is not None:
+        if len(op.operands) > 3 or options_of(op).get("period") is not None:
             raise no_rule(op)
         count = m("cast", m.size(dims_of(knots.type)[0]), dtype=I64)
         kind = Tensor(I64, dims_of(points.type)) if rank(points) else Scalar(I64)
@@ -237,7 +232,7 @@ class _Interpolation:
         width = m("subtract", ends[1], ends[0])
         flat = m("equal", width, 0)
         width = where(m, flat, 1, width)
-        self.m, self.options = m, _options(op)
+        self.m, self.options = m, options_of(op)
         share = where(m, flat, 0, m("divide", m("subtract", points, ends[0]), width))
         self.before = m("less", points, m("gather", knots, m.number(0, I64), axis=0))
         self.behind = m("greater", points, m("gather", knots, m("subtract", count, 1), axis=0))

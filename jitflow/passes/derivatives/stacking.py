@@ -23,14 +23,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from jitflow.ir.core import Builder, Op, Region, Value, clone_op, walk
+from jitflow.ir.core import Builder, Op, Region, Value, clone_op, uses, walk
 from jitflow.ir.dims import Dim, evaluate, symbols
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.contract import BLAS_LETTERS
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.order import sizes_of
 
-__all__ = ["Stacking"]
+__all__ = ["Stacking", "put_away"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +79,10 @@ class Stacking:
         whole = Counter(found.root for found in sums.values())
         sums = {op: found for op, found in sums.items() if touched[found.root] == 2 * whole[found.root]}
         replaced = {op for found in sums.values() for op in found.replaced}
-        uses = Counter(operand for op in walk(region) for operand in op.operands)
+        counts = uses(region)
         for found in sums.values():
             made = {found.product, *found.shaping}
-            replaced |= made if all(uses[op.result] == 1 for op in made) else set()
+            replaced |= made if all(counts[op.result] == 1 for op in made) else set()
         ops: list[Op] = []
         for op in region.ops:
             if op in sums:
@@ -216,11 +216,7 @@ class Stacking:
         if same in self._stacks and _long(dims_of(same.type)) == _long(dims_of(value.type)):
             return self._stacks[same]
         if value not in self._stacks:
-            dims = dims_of(value.type)
-            empty = self.m("empty", dtype=dtype_of(value), dims=(self.count, *dims))
-            stack = self._stacks[value] = self.m("variable", empty)
-            part = inside("slice", stack, starts=(self.row, 0, 0), sizes=(1, *dims), steps=(1, 1, 1))
-            inside.add("store", inside("reshape", part, dims=dims), value)
+            self._stacks[value] = put_away(self.m, inside, value, self.count, self.row)
         return self._stacks[value]
 
     def _all_rows(self, stack: Value, row: Value) -> Value:
@@ -238,6 +234,16 @@ class Stacking:
             self.m.builder.ops.append(again)
             value = again.result
         return value
+
+
+def put_away(m: Notation, inside: Notation, value: Value, count: Dim, row: Dim) -> Value:
+    """Memory for what a value is in each of ``count`` turns of a loop; ``inside`` of it, this turn's goes to a row."""
+    dims = dims_of(value.type)
+    memory = m("variable", m("empty", dtype=dtype_of(value), dims=(count, *dims)))
+    starts, steps = (row, *(0 for _ in dims)), (1, *(1 for _ in dims))
+    part = inside("slice", memory, starts=starts, sizes=(1, *dims), steps=steps)
+    inside.add("store", inside("reshape", part, dims=dims), value)
+    return memory
 
 
 def _shows_all(view: Op) -> bool:

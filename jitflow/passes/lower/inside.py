@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
 from jitflow.ir.dtypes import DTYPES
 from jitflow.ir.types import Scalar
+from jitflow.passes.lower.outline import in_scalar_kernels
 
 __all__ = ["inside"]
 
@@ -35,13 +36,7 @@ _LONG = Scalar(DTYPES["i64"])
 
 def inside(host: Function) -> Function:
     """The host program and its kernels, whose loops look once at an index that is inside."""
-    functions = tuple(
-        replace(function, region=_Kernel(function).region(function.region, frozenset()))
-        if function.attributes.get("scalar") and any(op.name == "check" for op in walk(function.region))
-        else function
-        for function in host.functions
-    )
-    return replace(host, functions=functions)
+    return in_scalar_kernels(host, "check", lambda kernel: _Kernel(kernel).region(kernel.region, frozenset()))
 
 
 @dataclass(frozen=True, slots=True)

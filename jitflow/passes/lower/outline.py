@@ -16,14 +16,14 @@ parameter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses, walk
 from jitflow.ir.types import Buffer
 
-__all__ = ["edges", "outline"]
+__all__ = ["edges", "in_scalar_kernels", "outline"]
 
 _LAYERS = ("any", "loop")
 _EXTERNAL = frozenset({"print", "send", "receive", "call"})
@@ -32,6 +32,17 @@ _EXTERNAL = frozenset({"print", "send", "receive", "call"})
 def outline(host: Function, *, overlap: bool = False) -> Function:
     """Move the outermost loops that launch nothing out of a host program. ``overlap``: its arguments may overlap."""
     return _Outlining(host, overlap).run()
+
+
+def in_scalar_kernels(host: Function, name: str, rewritten: Callable[[Function], Region]) -> Function:
+    """The host program with the regions of those of these kernels that have an op called ``name`` rewritten."""
+    functions = tuple(
+        replace(function, region=rewritten(function))
+        if function.attributes.get("scalar") and any(op.name == name for op in walk(function.region))
+        else function
+        for function in host.functions
+    )
+    return replace(host, functions=functions)
 
 
 class _Outlining:

@@ -23,19 +23,14 @@ from dataclasses import dataclass, replace
 from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
+from jitflow.passes.lower.outline import in_scalar_kernels
 
 __all__ = ["paces"]
 
 
 def paces(host: Function) -> Function:
     """The host program and its kernels of scalar code, whose loops count once what keeps pace."""
-    functions = tuple(
-        replace(function, region=_Kernel(function).region(function.region))
-        if function.attributes.get("scalar") and any(op.name == "while" for op in walk(function.region))
-        else function
-        for function in host.functions
-    )
-    return replace(host, functions=functions)
+    return in_scalar_kernels(host, "while", lambda kernel: _Kernel(kernel).region(kernel.region))
 
 
 @dataclass(frozen=True, slots=True)
