@@ -10,10 +10,11 @@ which points where the function grows (as in TensorFlow and PyTorch; JAX gives t
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.reuse import made_of, token
 
 __all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "jvp", "stop_gradient",
            "value_and_grad", "vjp"]  # fmt: skip
@@ -37,7 +38,8 @@ def value_and_grad(
 
     Raises TypeError where the function returns no real number, or an argument has parts that are no floats.
     """
-    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=True))
+    kind = ("value_and_grad", *_kind(argnums), has_aux, token(variables))
+    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=True), kind)
 
 
 def grad(fun: Function, argnums: Argnums | None = None, has_aux: bool = False, variables: Any = None) -> Function:
@@ -45,7 +47,8 @@ def grad(fun: Function, argnums: Argnums | None = None, has_aux: bool = False, v
 
     See `value_and_grad`.
     """
-    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=False))
+    kind = ("grad", *_kind(argnums), has_aux, token(variables))
+    return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=False), kind)
 
 
 def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
@@ -123,7 +126,7 @@ def jacobian(fun: Function, argnums: Argnums = 0) -> Function:
         found = derivatives.jacobian(fun, derivatives.chosen_arguments(args, argnums), kwargs)
         return found[0] if isinstance(argnums, int) else tuple(found)
 
-    return _transformed(fun, run)
+    return _transformed(fun, run, ("jacobian", *_kind(argnums)))
 
 
 def hessian(fun: Function, argnum: int = 0) -> Function:
@@ -141,7 +144,7 @@ def hessian(fun: Function, argnum: int = 0) -> Function:
 
         return derivatives.jacobian(gradient, derivatives.chosen_arguments(args, argnum), kwargs)[0]
 
-    return _transformed(fun, run)
+    return _transformed(fun, run, ("hessian", argnum))
 
 
 def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -219,8 +222,15 @@ def stop_gradient(x: Any) -> Any:
     return x if active_trace() is None else stop(x)
 
 
-def _transformed(fun: Function, transform: Function) -> Function:
-    """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced."""
+def _kind(argnums: Argnums | None) -> tuple[Any, ...]:
+    return (argnums,) if argnums is None or isinstance(argnums, int) else (None, *argnums)
+
+
+def _transformed(fun: Function, transform: Function, kind: Hashable) -> Function:
+    """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced.
+
+    Transformations of one ``kind`` do the same.
+    """
     from jitflow.api import derived
     from jitflow.frontend.trace import active_trace
     from jitflow.signatures import with_signature
@@ -231,7 +241,12 @@ def _transformed(fun: Function, transform: Function) -> Function:
         fun = fun.__wrapped__  # type: ignore[attr-defined]
     if active_trace() is not None:
         return lambda *args, **kwargs: transform(fun, args, kwargs)
-    return derived(with_signature(fun, transform), given)  # type: ignore[no-any-return]
+
+    def make() -> Any:
+        return with_signature(fun, transform)
+
+    options = given._options if _is_compiled(given) else None  # type: ignore[attr-defined]
+    return made_of(fun, (kind, options), make, lambda made: derived(made, given))  # type: ignore[no-any-return]
 
 
 def _is_compiled(fun: Any) -> bool:
@@ -246,13 +261,15 @@ def _refuse_part(fun: Any) -> None:
         )
 
 
-@functools.lru_cache(maxsize=256)
 def _compiled(fun: Function, transform: Function) -> Function:
     """``transform(fun, first, rest)`` as a compiled function, the same one at the next call."""
     from jitflow.api import derived
 
+    def make() -> Any:
+        return lambda first, *rest: transform(fun, first, *rest)
+
     _refuse_part(fun)
-    return derived(lambda first, *rest: transform(fun, first, *rest))  # type: ignore[no-any-return]
+    return made_of(fun, transform, make, derived)  # type: ignore[no-any-return]
 
 
 def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value: bool) -> Function:

@@ -86,10 +86,14 @@ class Inputs:
 
     def comes_from_argument(self, register: int) -> bool:
         """Whether what a register holds is an argument, or inside one."""
+        return isinstance(self.origin(register), Argument)
+
+    def origin(self, register: int) -> Read:
+        """Where the path to what a register holds begins."""
         read = self.reads[register]
         while isinstance(read, Item | Attribute):
             read = self.reads[read.parent]
-        return isinstance(read, Argument)
+        return read
 
     def guard(self, guard: Guard) -> None:
         """Check this at every call. The same guard again costs nothing."""

@@ -18,6 +18,7 @@ __all__ = [
     "is_compiled",
     "is_constant",
     "is_frozen",
+    "is_made",
     "is_numpy_function",
     "is_plain_class",
 ]
@@ -32,6 +33,11 @@ C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, Meth
 def is_compiled(thing: Any) -> bool:
     """Whether this is a function that `jitflow.function` made."""
     return getattr(type(thing), "__jitflow_compiled__", False) is True
+
+
+def is_made(function: Any) -> bool:
+    """Whether this is a function of jitflow's that is made of the user's, which it has in its cells."""
+    return getattr(function, "__jitflow_made__", False) is True
 
 
 def array_fields(kind: type) -> tuple[str, ...]:

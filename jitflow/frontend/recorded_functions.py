@@ -2,6 +2,10 @@
 
 A function is made anew from the code of the user's, rewritten if it has control flow. Its namespaces ask the recorder
 (`reads.py`) for the counterpart of whatever they find, and so every read is known.
+
+The closure cells of most functions are those that they had when they were traced. A function that comes as an argument,
+or of which jitflow has made another one (`jitflow.reuse`), is often written where it is handed over: the next call has
+another one of the same code. So its cells are found by way of it.
 """
 
 from __future__ import annotations
@@ -14,12 +18,24 @@ from typing import TYPE_CHECKING, Any
 
 from jitflow.errors import as_user_error
 from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS
-from jitflow.frontend.objects import is_frozen
+from jitflow.frontend.objects import is_frozen, is_made
 from jitflow.frontend.purity import impure_builtins
 from jitflow.frontend.stores import refuse_stores
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
-from jitflow.runtime.plan import Attribute, Cell, FunctionIs, Global, IsObject, IsType, Item, Satisfies
+from jitflow.runtime.plan import (
+    Argument,
+    Attribute,
+    Cell,
+    FunctionIs,
+    Global,
+    IsObject,
+    IsSame,
+    IsType,
+    Item,
+    Read,
+    Satisfies,
+)
 
 if TYPE_CHECKING:
     from jitflow.frontend.reads import Recorder
@@ -35,18 +51,30 @@ class RecordedFunctions:
         self.inputs = recorder.inputs
         self._globals: dict[int, _Globals] = {}
         self._cells: dict[int, CellType] = {}
+        self._cell_registers: dict[int, int] = {}
+        """The registers of the cells that are found by way of a function."""
+        self._made_of: set[int] = set()
+        """The cells of a function of jitflow's."""
         self.builtins = {**vars(builtins), **impure_builtins(), **BUILTIN_FUNCTIONS, "__import__": self._import}
 
     def root(self, function: FunctionType, path: str) -> FunctionType:
         """The user's function with recording globals and cells. Its defaults are arguments of each call."""
+        if is_made(function):  # which stays as it is, and nobody is to keep
+            self._made_of.update(map(id, function.__closure__ or ()))
+            return self._recording(function, self.inputs.register(Cell(CellType(None)), path), defaults=False)
         register = self.inputs.register(Cell(CellType(function)), path)
         self.inputs.guard(_function_guard(function, register))
         return self._recording(function, register, defaults=False)
 
     def helper(self, function: FunctionType, register: int) -> FunctionType:
         """A function that the program calls, with its defaults."""
-        self.inputs.guard(_function_guard(function, register))
+        self.inputs.guard(_function_guard(function, register, any_closure=self._is_another_each_time(register)))
         return self._recording(function, register, defaults=True)
+
+    def _is_another_each_time(self, register: int) -> bool:
+        """Whether the next call may well find another function of the same code, with cells of its own."""
+        origin = self.inputs.origin(register)
+        return isinstance(origin, Argument) or (isinstance(origin, Cell) and id(origin.cell) in self._made_of)
 
     def method(self, method: MethodType, register: int) -> Any:
         """A method, bound to the counterpart of its object."""
@@ -60,9 +88,9 @@ class RecordedFunctions:
         code, path = function.__code__, self.inputs.path(register)
         refuse_stores(code)
         cells = {
-            name: self._cell(cell, name)
-            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True)
-        }  # fmt: skip
+            name: self._cell(cell, name, self._read_of_cell(register, position))
+            for position, (name, cell) in enumerate(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        }
         found = rewritten(function)
         if found is not None:
             code = found.code
@@ -96,20 +124,40 @@ class RecordedFunctions:
         }
         return taken if isinstance(values, dict) else tuple(taken.values())
 
-    def _cell(self, cell: CellType, name: str) -> CellType:
-        if id(cell) not in self._cells:
-            self._cells[id(cell)] = fresh = CellType()  # before it is filled: a function may close over itself
-            try:
-                contents = cell.cell_contents
-            except ValueError:  # still unbound, for the program as well
-                register = self.inputs.register(Cell(CellType(cell)), name)
-                self.inputs.guard(Satisfies(register, _is_empty, "is unbound"))
-                return fresh
-            if name == "__class__":
-                fresh.cell_contents = contents
-            else:
-                fresh.cell_contents = self.recorder.take(contents, Cell(cell), name)
-        return self._cells[id(cell)]
+    def _read_of_cell(self, register: int, position: int) -> Read | None:
+        """How a cell of the function in a register is found at each call, None if it is always the same one."""
+        if not self._is_another_each_time(register):
+            return None
+        path = f"{self.inputs.path(register)}.__closure__"
+        closure = self.inputs.register(Attribute(register, "__closure__"), path)
+        self.inputs.guard(IsType(closure, tuple))
+        return Item(closure, position)
+
+    def _cell(self, cell: CellType, name: str, read: Read | None) -> CellType:
+        known, found = self._cells.get(id(cell)), self._cell_registers.get(id(cell))
+        itself = Cell(CellType(cell))
+        if read is None and found is None:
+            return known or self._new_cell(cell, name, itself, Cell(cell))
+        register = self.inputs.register(read or itself, name)
+        if known is None:
+            self._cell_registers[id(cell)] = register
+            return self._new_cell(cell, name, read or itself, Attribute(register, "cell_contents"))
+        self.inputs.guard(IsObject(register, cell) if found is None else IsSame(register, found))
+        return known
+
+    def _new_cell(self, cell: CellType, name: str, read: Read, read_contents: Read) -> CellType:
+        self._cells[id(cell)] = fresh = CellType()  # before it is filled: a function may close over itself
+        try:
+            contents = cell.cell_contents
+        except ValueError:  # still unbound, for the program as well
+            self.inputs.guard(Satisfies(self.inputs.register(read, name), _is_empty, "is unbound"))
+            return fresh
+        if name == "__class__":
+            self.inputs.guard(IsObject(self.inputs.register(read_contents, name), contents))
+            fresh.cell_contents = contents
+        else:
+            fresh.cell_contents = self.recorder.take(contents, read_contents, name)
+        return fresh
 
     # -- globals ----------------------------------------------------------------------------------
 
@@ -175,9 +223,10 @@ def _hooks() -> ModuleType:
     return control
 
 
-def _function_guard(function: FunctionType, register: int) -> FunctionIs:
+def _function_guard(function: FunctionType, register: int, *, any_closure: bool = False) -> FunctionIs:
     keyword_defaults = tuple((function.__kwdefaults__ or {}).items()) or None
-    return FunctionIs(register, function.__code__, function.__defaults__, keyword_defaults, function.__closure__)
+    closure = None if any_closure else function.__closure__
+    return FunctionIs(register, function.__code__, function.__defaults__, keyword_defaults, closure, any_closure)
 
 
 def _lacks_key(name: str, namespace: dict[str, Any]) -> bool:

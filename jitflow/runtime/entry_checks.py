@@ -199,11 +199,9 @@ class CheckWriter:
         if guard.keyword_defaults:
             function.jump(unsure)
         else:
-            parts = (
-                ("PyFunction_GetDefaults", guard.defaults),
-                ("PyFunction_GetKwDefaults", None),
-                ("PyFunction_GetClosure", guard.closure),
-            )
+            parts = [("PyFunction_GetDefaults", guard.defaults), ("PyFunction_GetKwDefaults", None)]
+            if not guard.any_closure:
+                parts.append(("PyFunction_GetClosure", guard.closure))
             for getter, expected in parts:
                 part = python.call("ptr", getter, f"ptr {thing}")
                 wanted = "null" if expected is None else frame.constant(expected)

@@ -256,7 +256,7 @@ def _same_function(guard: p.FunctionIs, thing: Any) -> bool:
         and thing.__code__ is guard.code
         and _same_items(thing.__defaults__, guard.defaults)
         and _same_items(_flat(thing.__kwdefaults__), _flat_pairs(guard.keyword_defaults))
-        and _same_items(thing.__closure__, guard.closure)
+        and (guard.any_closure or _same_items(thing.__closure__, guard.closure))
     )
 
 

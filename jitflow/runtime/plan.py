@@ -161,8 +161,8 @@ class EqualsConstant:
 class FunctionIs:
     """A Python function with this code, whose defaults and cells are these objects.
 
-    The function object itself may be another one (a `def` that ran again). Defaults are compared
-    item by item, because the dict of keyword defaults can be changed in place.
+    The function object itself may be another one (a `def` that ran again), and with `any_closure` so may its cells be.
+    Defaults are compared item by item, because the dict of keyword defaults can be changed in place.
     """
 
     register: int
@@ -170,6 +170,7 @@ class FunctionIs:
     defaults: tuple[Any, ...] | None = None
     keyword_defaults: tuple[tuple[str, Any], ...] | None = None
     closure: tuple[CellType, ...] | None = None
+    any_closure: bool = False
 
 
 Guard = IsObject | IsSame | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
