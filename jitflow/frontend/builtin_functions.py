@@ -18,6 +18,7 @@ from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeEr
 from jitflow.frontend import conversions
 from jitflow.frontend.absent import Absent
 from jitflow.frontend.control.sources import (
+    Source,
     traced_enumerate,
     traced_ndenumerate,
     traced_ndindex,
@@ -25,6 +26,7 @@ from jitflow.frontend.control.sources import (
     traced_reversed,
     traced_zip,
 )
+from jitflow.frontend.known_arrays import adopted
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.structures import variables_in
 from jitflow.frontend.texts import formatted, print_, repr_, str_
@@ -202,13 +204,13 @@ def _numpy_function(function: Any) -> Callable[..., Any]:
     def call(*args: Any, **keywords: Any) -> Any:
         if any(_holds_tracer(argument) for argument in (*args, *keywords.values())):
             return numpy_functions().apply_function(function, args, keywords)
-        return function(*args, **keywords)
+        return adopted(function(*args, **keywords))
 
     return call
 
 
 def _holds_tracer(thing: Any) -> bool:
-    return isinstance(thing, Tracer) or (isinstance(thing, list | tuple) and any(map(_holds_tracer, thing)))
+    return isinstance(thing, Tracer | Source) or (isinstance(thing, list | tuple) and any(map(_holds_tracer, thing)))
 
 
 def _errstate(**kinds: Any) -> Any:

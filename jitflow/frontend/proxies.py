@@ -258,6 +258,8 @@ def _store_item(plain: Callable[[Any, Any], Any]) -> Callable[..., None]:
     return method
 
 
+OutsideList.__name__, OutsideDict.__name__ = "list", "dict"  # Python's messages name the class
+
 OutsideList.__setitem__ = _store_item(list.__getitem__)  # type: ignore[method-assign]
 OutsideDict.__setitem__ = _store_item(dict.get)  # type: ignore[method-assign]
 

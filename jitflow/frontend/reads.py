@@ -40,6 +40,7 @@ from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number
 from jitflow.frontend.builtin_functions import replacement
 from jitflow.frontend.callbacks import Callback
 from jitflow.frontend.inputs import Inputs
+from jitflow.frontend.known_arrays import adopting, computes_arrays
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.objects import (
     C_METHODS,
@@ -310,6 +311,8 @@ class Recorder:
         found = replacement(thing)
         if found is not None:
             return found
+        if computes_arrays(thing):
+            return adopting(thing)
         if isinstance(thing, type):
             harmless = not is_foreign_impure(thing.__module__) or issubclass(thing, BaseException | enum.Enum)
             return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}", thing)

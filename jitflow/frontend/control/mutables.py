@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import FunctionType, GeneratorType, ModuleType
 from typing import Any
 
+import numpy as np
+
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
@@ -39,12 +41,16 @@ class _Held:
             return now.keys() != self.content.keys() or any(now[key] is not item for key, item in self.content.items())
         if isinstance(now, list):
             return len(now) != len(self.content) or any(map(operator.is_not, now, self.content))
+        if isinstance(now, np.ndarray):
+            return bool(now.tobytes() != self.content.tobytes())
         return bool(now != self.content)
 
     def restore(self) -> None:
         thing = self.thing
         if isinstance(thing, list):
             thing[:] = self.content
+        elif isinstance(thing, np.ndarray):
+            thing[...] = self.content
         elif isinstance(thing, dict):
             thing.clear()
             for key, item in self.content.items():
@@ -60,6 +66,8 @@ class _Held:
 
     @property
     def word(self) -> str:
+        if isinstance(self.thing, np.ndarray):
+            return "an array that NumPy made of lists"
         return "a list or dict" if type(self.thing) in (list, dict) else f"an object of class {_class_of(self.thing)}"
 
 
@@ -108,6 +116,8 @@ def _content(thing: Any) -> Any:
         return list(thing)
     if isinstance(thing, set):
         return set(thing)
+    if isinstance(thing, np.ndarray):  # one that NumPy computed of lists of numbers
+        return thing.copy()
     return _attributes(thing) if _is_of_the_program(thing) else None
 
 

@@ -19,10 +19,11 @@ from jitflow.frontend.numpy.operands import pinned
 from jitflow.frontend.numpy.runtime_sizes import bind, integer
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex", "traced_range",
+__all__ = ["Range", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex", "traced_range",
            "traced_reversed", "traced_zip"]  # fmt: skip
 
 
@@ -78,6 +79,11 @@ class Range(Source):
 
     def item(self, position: Any) -> Any:
         return self.start + position * self.step if not _is_one(self.step) else self.start + position
+
+    def numbers(self) -> Value:
+        """All of them as an array."""
+        found = tracers.wrap(values.iota(I64, (self.count,)), owned=True)
+        return tracers.lift(np.add(self.start, found * self.step, dtype=np.int64))
 
 
 class Items(Source):

@@ -17,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.numpy import broadcasting, runtime_sizes, selections, values
-from jitflow.frontend.numpy.operands import array_operand, new, operand, refuse, view
+from jitflow.frontend.numpy.operands import array_operand, is_range, new, operand, refuse, view
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
@@ -130,7 +130,7 @@ def _item(item: Any) -> Any:
         return Position(tracers.dim_of(item))
     if type(item) in (bool, np.bool_):
         raise _masks()
-    if isinstance(item, tracers.Tracer | np.ndarray | list | tuple):
+    if isinstance(item, tracers.Tracer | np.ndarray | list | tuple) or is_range(item):
         return Lookup(_positions(item))
     try:
         return Position(operator.index(item))
@@ -147,7 +147,7 @@ def _not_an_index(found: str) -> UserIndexError:
 
 
 def _positions(item: Any) -> Value:
-    if isinstance(item, list | tuple) and not item:
+    if isinstance(item, list | tuple | range) and not item:
         item = np.zeros(0, np.int64)
     given = operand(item)
     assert isinstance(given, Value)

@@ -27,6 +27,7 @@ __all__ = [
     "array_operand",
     "as_value",
     "dtype_argument",
+    "is_range",
     "new",
     "normalized_axes",
     "normalized_axis",
@@ -78,11 +79,25 @@ def operand(item: Any) -> Operand:
         from jitflow.frontend.numpy.creation import array_from_sequence  # which stands on this module
 
         return array_from_sequence(item)
+    if is_range(item):
+        if isinstance(item, range) and not item:
+            return operand(np.zeros(0))  # as NumPy has it
+        from jitflow.frontend.control.sources import as_source
+
+        numbers: Value = as_source(item).numbers()  # type: ignore[union-attr]
+        return numbers
     raise UserTypeError(
         f"expected an array or a number, got {type(item).__name__}",
         found=repr(item)[:80],
         mend="convert it to an array of numbers before the compiled function",
     )
+
+
+def is_range(item: Any) -> bool:
+    """Whether it is a range, of numbers or of sizes."""
+    from jitflow.frontend.control.sources import Range  # which stands on this package
+
+    return isinstance(item, range | Range)
 
 
 def as_value(item: Any, dtype: DType | None = None) -> Value:
@@ -159,6 +174,8 @@ def pinned(item: Any) -> Any:
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:
     """The dims that a ``shape`` argument names: a size or a sequence of them."""
+    if isinstance(shape, tracers.ArrayTracer) and shape.ndim == 1:
+        shape = tuple(shape)
     items: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
     found = tuple(tracers.dim_of(item) for item in items)
     for dim in found:
