@@ -83,6 +83,9 @@ class Trace:
         """For each ``try`` statement whose body is being traced: whether it handles exceptions of a class."""
         self.found_sizes: set[str] = set()
         """Sizes that the data decides: any number, 1 as well."""
+        self.clamped: dict[tuple[tuple[Value, int], Dim, bool], tuple[Scope, Dim]] = {}
+        """The bounds of slices that sums of integers have become, by size and whether the slice steps backwards, each
+        with the region that knows it."""
         self.found_positions: dict[Value, tuple[Scope, Value]] = {}
         """Where masks hold, for those that were asked before, and the region that knows it."""
         self.capture: Callable[[np.ndarray[Any, Any]], Value] | None = None

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 __all__ = ["Call", "Dim", "Expression", "Monomial", "Symbol", "evaluate", "lower_bound", "maximum", "minimum",
-           "product", "substitute", "symbol", "symbols"]  # fmt: skip
+           "product", "substitute", "symbol", "symbols", "upper_bound"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +208,30 @@ def _atom_bound(atom: Atom, at_least: Mapping[str, int]) -> int | None:
     if atom.operator == "min":
         return None if None in bounds else min(bound for bound in bounds if bound is not None)
     return 0 if all(bound is not None and bound >= 0 for bound in bounds) else None
+
+
+def upper_bound(dim: Dim, at_most: Mapping[str, Dim] | None = None) -> int | None:
+    """A number that ``dim`` is never above, as its extrema and ``at_most`` say, or None if unknown."""
+    if isinstance(dim, int):
+        return dim
+    total = 0
+    for monomial, coefficient in dim.terms:
+        bound = 1 if not monomial else _highest(monomial[0], at_most or {}) if len(monomial) == 1 else None
+        if bound is None or (monomial and coefficient < 0):
+            return None
+        total += coefficient * bound
+    return total
+
+
+def _highest(atom: Atom, at_most: Mapping[str, Dim]) -> int | None:
+    if isinstance(atom, Symbol):
+        limit = at_most.get(atom.name)
+        return limit if isinstance(limit, int) else None
+    bounds = [upper_bound(operand, at_most) for operand in atom.operands]
+    known = [bound for bound in bounds if bound is not None]
+    if atom.operator == "min":
+        return min(known, default=None)
+    return max(known) if atom.operator == "max" and len(known) == len(bounds) else None
 
 
 def _rebuild_atom(atom: Atom, leaf: Callable[[str], Dim]) -> Dim:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +9,8 @@ import numpy as np
 import pytest
 
 import jitflow
-from tests.compare import assert_all_same, assert_same
-from tests.truth.quiet import quiet
+from tests.compare import assert_same
+from tests.truth.whole.same import assert_does_what_python_does
 
 
 class OwnError(Exception):
@@ -293,23 +292,6 @@ def test_a_view_that_a_loop_turns_round_is_one_of_the_argument() -> None:
         assert_same(found, turns_its_view_round(_array(), turns))
 
 
-def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:
-    with quiet():
-        try:
-            return function(*arguments), None
-        except Exception as error:
-            return None, error
-
-
 @pytest.mark.parametrize(("program", "calls"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS])
 def test_it_does_what_python_does(program: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
-    compiled = jitflow.function(program)
-    for arguments in calls:
-        ours, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
-        found, expected = outcome(compiled, ours), outcome(program, theirs)
-        assert str(found[1]) == str(expected[1])
-        if expected[1] is not None:
-            kind = type(expected[1])
-            assert isinstance(found[1], NameError if kind is UnboundLocalError else kind)
-        assert_same(found[0], expected[0])
-        assert_all_same(ours, theirs)
+    assert_does_what_python_does(program, calls)

@@ -8,27 +8,33 @@ sizes allow:
 * A computed size (``n - 1``) may be 1 for some calls. The trace decides by the sizes of the first call and records
   the decision as a fact, so that other calls get another specialisation: that it equals the other one, if it does, so
   that both may be 1 together, else whether it is 1.
+* A size that only the running program finds may be 1 in one turn of a loop and not in the next. Where the data says
+  it, where it is 1 at the most, and where something is stored, the running program decides, and gathers from what may
+  have to repeat. Elsewhere such sizes are taken to be equal, and a ``check`` refuses what would have to repeat.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from jitflow.errors import USER_ERRORS
 from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Fact, Value
-from jitflow.ir.dims import Dim, evaluate, minimum, product, substitute, symbol, symbols
+from jitflow.ir.dims import Dim, evaluate, minimum, product, substitute, symbol, symbols, upper_bound
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index
 
 __all__ = ["DOES_NOT_FIT", "align", "bound_by_call", "broadcast_to", "common_dims", "hint", "is_one", "message_shapes",
-           "repeats", "require_equal", "require_equal_sizes", "shape_text", "total_size",
+           "repeats", "require_equal", "require_equal_sizes", "require_fit", "shape_text", "total_size",
            "with_shapes"]  # fmt: skip
 
 Dims = tuple[Dim, ...]
 DOES_NOT_FIT = "could not broadcast input array from shape {shape} into shape {shape}"
 """What is stored has another shape than what it is stored to."""
+_REPEATED = "arrays that compiled code has taken to be of one size, of which one has to repeat its element: {shapes}"
+
 _MEET = "operands could not be broadcast together with shapes {shapes} "
 
 
@@ -70,10 +76,35 @@ def _spread_found(value: Value, target: Dims, axes: Sequence[int]) -> Value:
     """The value with axes whose size the data decides at their full length: a gather that repeats the only element."""
     for axis, (dim, place) in enumerate(zip(values.dims(value), axes, strict=True)):
         wanted = target[place]
-        if dim in (1, wanted) or not _is_found(dim) or current_trace().known(dim, "==", wanted):
+        if dim in (1, wanted) or not _may_be_one(dim) or current_trace().known(dim, "==", wanted):
             continue
         value = values.emit("gather", value, values.iota(I64, (wanted,)), axis=axis, mode="clip")
     return value
+
+
+def require_fit(
+    source: Dims, target: Dims, message: str, shapes: Sequence[Dims] | None = None, error: type[Exception] = ValueError
+) -> None:
+    """Raise ``error``, now or at run time, unless ``source``, of no higher rank, broadcasts to ``target``.
+
+    ``message`` as in `common_dims`, about both shapes if none are given.
+    """
+    shapes = (source, target) if shapes is None else shapes
+    for dim, wanted in zip(source[::-1], target[::-1], strict=False):
+        if dim == wanted or repeats(dim, wanted) or current_trace().known(dim, "==", wanted):
+            continue
+        if not _may_be_one(dim):
+            require_equal(wanted, dim, message, shapes, error)
+            continue
+        size, one = values.size_value(dim), values.constant(1, I64)
+        fits = values.emit("logical_or", values.emit("equal", size, one),
+                           values.emit("equal", size, values.size_value(wanted)))  # fmt: skip
+        values.check(fits, error, *_template(message, shapes))
+
+
+def _template(message: str, shapes: Sequence[Dims]) -> tuple[Any, ...]:
+    template, sizes = message_shapes(message, shapes)
+    return template, *sizes
 
 
 def _repeats(dim: Dim, target: Dim) -> bool:
@@ -152,8 +183,20 @@ def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exc
         return _meet_as_found(long, shapes, message, error)
     chosen = next((dim for dim in long if isinstance(dim, int)), long[0])
     for dim in long:
+        if _may_be_one(dim) or _may_be_one(chosen):
+            _require_no_repetition(chosen, dim, shapes)
         require_equal(chosen, dim, message, shapes, error)
     return chosen
+
+
+def _require_no_repetition(left: Dim, right: Dim, shapes: Sequence[Dims]) -> None:
+    """Refuse, at run time, sizes of which one is 1 and the other is not."""
+    if current_trace().known(left, "==", right) is not None:
+        return
+    one, (size, other) = values.constant(1, I64), map(values.size_value, (left, right))
+    several = values.emit("logical_and", values.emit("not_equal", size, one), values.emit("not_equal", other, one))
+    fits = values.emit("logical_or", values.emit("equal", size, other), several)
+    values.check(fits, NotImplementedError, *_template(_REPEATED, shapes))
 
 
 def _unequal(dims: Sequence[Dim]) -> list[Dim]:
@@ -189,9 +232,17 @@ def _names_that_differ(dim: Dim, other: Dim) -> tuple[Dim, Dim]:
     return dim, other
 
 
+def _may_be_one(dim: Dim) -> bool:
+    """Whether only the running program finds a size, so that it may be 1 in one turn and not in the next."""
+    trace = current_trace()
+    return trace.is_open(dim) and trace.known(dim, "==", 1) is None
+
+
 def _is_found(dim: Dim) -> bool:
-    """Whether the data decides a size, so that it may be 1 in one turn and not in the next."""
-    return any(name in current_trace().found_sizes for name in symbols(dim))
+    """Whether such a size is likely to be 1 where others are not: the data decides, or it is 0 or 1."""
+    trace = current_trace()
+    found = any(name in trace.found_sizes for name in symbols(dim))
+    return _may_be_one(dim) and (found or upper_bound(dim, trace.knowledge.at_most) == 1)
 
 
 def _meet_as_found(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exception]) -> Dim:
@@ -203,11 +254,10 @@ def _meet_as_found(dims: list[Dim], shapes: Sequence[Dims], message: str, error:
     one, common = values.constant(1, I64), values.size_value(first)
     for dim in dims[1:]:
         common = values.select(values.emit("equal", common, one), values.size_value(dim), common)
-    template, sizes = message_shapes(message, shapes)
     for dim in dims:
         size = values.size_value(dim)
         fits = values.emit("logical_or", values.emit("equal", size, one), values.emit("equal", size, common))
-        values.check(fits, error, template, *sizes)
+        values.check(fits, error, *_template(message, shapes))
     met = trace.size("common")
     values.emit("to_index", common, binds=str(met))
     trace.found_sizes.add(str(met))
@@ -217,12 +267,12 @@ def _meet_as_found(dims: list[Dim], shapes: Sequence[Dims], message: str, error:
 def is_one(dim: Dim) -> bool:
     """Whether a dim that meets another one is 1: known, or decided by the first call and recorded as a fact.
 
-    A size that only the running program finds is taken not to be 1: the check of equality covers the rest.
+    A size that only the running program finds is decided by that, see `require_fit`.
     """
     if isinstance(dim, int):
         return dim == 1
     if not bound_by_call(dim):
-        return False
+        return current_trace().known(dim, "==", 1) is True
     return current_trace().decide(dim, "==", 1, "broadcasting")
 
 

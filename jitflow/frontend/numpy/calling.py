@@ -91,16 +91,15 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
             f"non-broadcastable output operand with shape {broadcasting.shape_text(target)} doesn't match the "
             f"broadcast shape {broadcasting.shape_text(source)}"
         )
-    broadcasting.common_dims([source, target])
-    _require_no_repetition(target, source)
+    _require_no_repetition(target, source, broadcasting.common_dims([source, target]))
     return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
 
 
-def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
+def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...], met: tuple[Dim, ...]) -> None:
     """Raise NumPy's error, now or at run time, where an output of size 1 would have to take in more."""
     known = current_trace().known
-    for dim, other in zip(target[len(target) - len(source) :], source, strict=True):
-        if not known(dim, "==", other) and not broadcasting.repeats(other, dim):
+    for dim, other in zip(target, met, strict=True):
+        if not known(dim, "==", other):
             output, sizes = broadcasting.message_shapes("operand with shape {shapes} doesn't match", [target])
             found, more = broadcasting.message_shapes("the broadcast shape {shapes}", [source])
             broadcasting.require_equal_sizes(dim, other, f"non-broadcastable output {output} {found}", [*sizes, *more])

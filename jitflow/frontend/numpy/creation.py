@@ -85,9 +85,7 @@ def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -
     message, shapes = broadcasting.DOES_NOT_FIT, (source, dims)
     if len(source) > len(dims):
         raise UserValueError(broadcasting.with_shapes(message, shapes))
-    for dim, wanted in zip(source[::-1], dims[::-1], strict=False):
-        if dim != wanted and not broadcasting.repeats(dim, wanted):
-            broadcasting.require_equal(wanted, dim, message, shapes)
+    broadcasting.require_fit(source, dims, message)
     filler = values.reshape(values.cast(filler, dtype), source, assumed=True)
     return new(broadcasting.broadcast_to(filler, dims))
 

@@ -32,6 +32,7 @@ from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType
+from jitflow.ir.ops.reduction import NO_IDENTITY
 
 __all__ = ["ABSENT", "FUNCTIONS", "accumulate", "fold", "keep_axes", "reduce_ufunc", "reduction_axes"]
 
@@ -99,9 +100,25 @@ def keep_axes(result: Value, source: tuple[Dim, ...], axes: tuple[int, ...]) -> 
     return values.reshape(result, tuple(1 if axis in axes else dim for axis, dim in enumerate(source)))
 
 
-def fold(name: str, value: Value, axes: tuple[int, ...], **attributes: Any) -> Value:
+def fold(name: str, value: Value, axes: tuple[int, ...], *, may_be_empty: bool = False) -> Value:
     """The IR reduction ``name``; no op where there is nothing to fold. Rank-0 results are scalars."""
-    return emit(name, value, axes=axes, **attributes) if axes else values.as_scalar(value)
+    if not axes:
+        return values.as_scalar(value)
+    if not may_be_empty and name.removeprefix("reduce_") in NO_IDENTITY:
+        _require_elements(name.removeprefix("reduce_"), product([values.dims(value)[axis] for axis in axes]))
+    return emit(name, value, axes=axes)
+
+
+def _require_elements(name: str, folded: Dim) -> None:
+    """Where the order of errors says so: the largest element of nothing is a mistake."""
+    if isinstance(folded, int) and folded > 0:
+        return
+    message = (
+        f"attempt to get {name} of an empty sequence"
+        if name.startswith("arg")
+        else f"zero-size array to reduction operation {name} which has no identity"
+    )
+    values.check(emit("greater", values.size(folded), values.size(0)), ValueError, message)
 
 
 def reduce_ufunc(
@@ -169,8 +186,7 @@ def _folded(ufunc: np.ufunc, rule: Fold, value: Value, axes: tuple[int, ...], st
             worst = values.constant_like(-np.inf if ufunc is np.fmax else np.inf, value)
             value = values.as_array(values.select(emit("isnan", value), worst, value))
         name = "reduce_maximum" if ufunc is np.fmax else "reduce_minimum"
-    may_be_empty = name in ("reduce_maximum", "reduce_minimum")
-    result = fold(name, value, axes, **({"empty": True} if may_be_empty else {}))
+    result = fold(name, value, axes, may_be_empty=True)
     return values.cast(compute(ufunc, (result, start))[0], dtype)
 
 
@@ -214,9 +230,7 @@ def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
             f"non-broadcastable operand with shape {broadcasting.shape_text(source)} "
             f"doesn't match the broadcast shape {broadcasting.shape_text(tuple(met))}"
         )
-    for dim, own in lines:
-        if own != dim and not broadcasting.repeats(own, dim):
-            broadcasting.require_equal(dim, own, differs, (source, mask))
+    broadcasting.require_fit(mask, source, differs, (source, mask))
 
 
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:

@@ -10,11 +10,11 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
-from jitflow.ir.core import Value
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["bind", "clamped", "from_front", "integer", "is_running", "position"]
+__all__ = ["bind", "clamped", "from_front", "integer", "is_running", "position", "sum_of"]
 
 
 def is_running(item: object) -> bool:
@@ -44,10 +44,48 @@ def bind(number: Value, name: str, at_most: Dim | None = None) -> Dim:
 
 
 def clamped(item: object, size: Dim, *, backwards: bool = False) -> Dim:
-    """A bound of a slice of an axis: counted from the front, inside the axis.
+    """A bound of a slice of an axis: counted from the front, inside the axis, and the same for the same integer.
 
     ``backwards``: for a negative step, where bounds lie between -1 and ``size - 1``.
     """
+    trace = current_trace()
+    value = item if isinstance(item, Value) else tracers.lift(item)
+    sum_, around = sum_of(value), set(trace.scope.around())
+    for (other, length, way), (scope, known) in trace.clamped.items():
+        if other == sum_ and way == backwards and scope in around and _are_one(size, length):
+            return known
+    trace.clamped[sum_, size, backwards] = trace.scope, _clamped(value, size, backwards)
+    return trace.clamped[sum_, size, backwards][1]
+
+
+def sum_of(value: Value) -> tuple[Value, int]:
+    """An integer as another one and the number that the program has added to it."""
+    maker = _maker(value)
+    if maker is not None and maker.name == "add":
+        for base, other in zip(maker.operands, maker.operands[::-1], strict=True):
+            added = _maker(other)
+            if added is not None and added.name == "constant":
+                return base, added.attributes["value"]
+    return value, 0
+
+
+def _maker(value: Value) -> Op | None:
+    """The op that made a number."""
+    ops = (op for scope in current_trace().scope.around() for op in reversed(scope.builder.ops))
+    return next((op for op in ops if value in op.results), None)
+
+
+def _are_one(size: Dim, other: Dim) -> bool:
+    """Whether two axes are equally long: known, or by the arguments of this call, which a guard then tests."""
+    trace = current_trace()
+    known = trace.known(size, "==", other)
+    if known is not None or trace.is_open(size) or trace.is_open(other):
+        return known is True
+    same = trace.number_of(size, "") == trace.number_of(other, "")
+    return same and trace.decide(size, "==", other, "slices by the same bounds")
+
+
+def _clamped(item: Value, size: Dim, backwards: bool) -> Dim:
     number, length = integer(item), values.size_value(size)
     zero, one = values.constant(0, I64), values.constant(1, I64)
     number = from_front(number, length)

@@ -275,9 +275,7 @@ def broadcast_value(value: Value, target: tuple[Dim, ...]) -> Value:
         "operands could not be broadcast together with remapped shapes [original->remapped]: "
         "{shape}  and requested shape {shape}"
     )
-    for dim, wanted in zip(source[::-1], target[::-1], strict=False):
-        if dim != wanted and not broadcasting.repeats(dim, wanted):
-            broadcasting.require_equal(dim, wanted, message, (source, target))
+    broadcasting.require_fit(source, target, message)
     return broadcasting.broadcast_to(value, target)
 
 

@@ -33,6 +33,8 @@ def slice_bounds(item: slice, size: Dim) -> tuple[Dim, Dim, Dim]:
     if step is None:
         return _running_bounds(item, size)
     backwards = not current_trace().decide(step, ">=", 1, "the step of a slice")
+    if step == 1 and _is_next(item.start, item.stop):
+        return _one_or_none(_bound(item.start, size, False), _bound(item.stop, size, False))
     return _known_bounds(_bound(item.start, size, backwards), _bound(item.stop, size, backwards), size, step, backwards)
 
 
@@ -63,6 +65,22 @@ def _known_bounds(start: Dim | None, stop: Dim | None, size: Dim, step: Dim, bac
         span = minimum(*(first - last for last in stops for first in starts))
         first = minimum(*starts)
     return first, _count(trace.not_negative(span), -step if backwards else step), step
+
+
+def _is_next(start: Any, stop: Any) -> bool:
+    """Whether both bounds are known when the program runs, and ``stop`` is ``start + 1``."""
+    if not all(isinstance(bound, tracers.NumberTracer) and runtime_sizes.is_running(bound) for bound in (start, stop)):
+        return False
+    (base, number), (other, another) = (runtime_sizes.sum_of(bound.value) for bound in (start, stop))
+    return base is other and another == number + 1
+
+
+def _one_or_none(start: Dim | None, stop: Dim | None) -> tuple[Dim, Dim, Dim]:
+    """The bounds of a slice that has one element, or none at the end of the axis: its size says so."""
+    assert start is not None
+    assert stop is not None
+    span = emit("subtract", values.size_value(stop), values.size_value(start))
+    return start, runtime_sizes.bind(emit("maximum", span, values.constant(0, I64)), "count", 1), 1
 
 
 def _count(span: Dim, stride: Dim) -> Dim:

@@ -72,11 +72,7 @@ def _fitting(given: Operand, view: Value) -> Value:
     message, shapes = broadcasting.DOES_NOT_FIT, (source, target)
     if len(source) > len(target):
         raise UserValueError(broadcasting.with_shapes(message, shapes))
-    for dim, wanted in zip(source[::-1], target[::-1], strict=False):
-        if dim != wanted and not broadcasting.repeats(dim, wanted):
-            if isinstance(wanted, int) and wanted == 1:
-                raise UserValueError(broadcasting.with_shapes(message, shapes))
-            broadcasting.require_equal(wanted, dim, message, shapes)
+    broadcasting.require_fit(source, target, message)
     return broadcasting.broadcast_to(value, target)
 
 
@@ -147,9 +143,7 @@ def _spread(value: Value, target: tuple[Any, ...]) -> Value:
         value, source = values.reshape(value, source[1:]), source[1:]
     if len(source) > len(target):
         raise UserValueError(broadcasting.with_shapes(message, shapes))
-    for dim, wanted in zip(source[::-1], target[::-1], strict=False):
-        if dim != wanted and not broadcasting.repeats(dim, wanted):
-            broadcasting.require_equal(wanted, dim, message, shapes)
+    broadcasting.require_fit(source, target, message)
     return broadcasting.broadcast_to(value, target)
 
 

@@ -1,9 +1,9 @@
 """Reductions and running accumulations along axes.
 
 ``reduce_F`` folds the axes in ``axes`` with F and drops them; over all axes it gives a NumPy scalar. The order of
-folding is free within NumPy's accuracy; it is fixed for one machine, dtype and shape. Those without an identity raise
-on no elements; with ``empty``, ``maximum`` and ``minimum`` give a number that gives way. ``accumulate_F`` keeps every
-partial result along ``axis``, in order.
+folding is free within NumPy's accuracy; it is fixed for one machine, dtype and shape. None of them fails: of no
+elements, those for which NumPy knows no identity give a number that gives way to all others, or position 0; where that
+is a mistake, a ``check`` stands before. ``accumulate_F`` keeps every partial result along ``axis``, in order.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.core import Attributes, OpDef, TypeRuleError
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor, Type
 
 __all__ = ["NO_IDENTITY", "REDUCTION_OPS"]
 
 NO_IDENTITY = frozenset({"maximum", "minimum", "fmax", "fmin", "argmax", "argmin"})
-"""Reductions that raise ValueError on no elements."""
+"""Reductions of which NumPy raises ValueError on no elements."""
 
 
 def _axes_type(name: str, operand: Type, axes: tuple[int, ...]) -> Tensor:
@@ -77,27 +77,26 @@ def _reduce(name: str, kinds: str, evaluate: Callable[[Any, tuple[int, ...]], An
 
     def run(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
         with np.errstate(all="ignore"):
-            if attributes.get("empty") and not all(operands[0].shape[axis] for axis in attributes["axes"]):
-                return _of_nothing(types[0], np.delete(operands[0].shape, attributes["axes"]), function == "maximum")
+            if function in NO_IDENTITY and not all(operands[0].shape[axis] for axis in attributes["axes"]):
+                return _of_nothing(types[0], np.delete(operands[0].shape, attributes["axes"]), function)
             return evaluate(operands[0], attributes["axes"])
 
-    def effects(attributes: Attributes) -> tuple[Effect, ...]:
-        return (Effect("check"),) if function in NO_IDENTITY and not attributes.get("empty") else ()
-
-    return OpDef(
-        name, doc, "tensor", 1, _reduce_rule(name, kinds), run, effects, frozenset({"reduction"}), ("axes", "empty")
-    )
+    return OpDef(name, doc, "tensor", 1, _reduce_rule(name, kinds), run, (), frozenset({"reduction"}), ("axes",))
 
 
-def _of_nothing(type: Type, shape: Any, lowest: bool) -> Any:
-    """What ``reduce_maximum`` and ``reduce_minimum`` with ``empty`` give: the number that gives way to all others."""
+def _of_nothing(type: Type, shape: Any, function: str) -> Any:
+    """What is folded of no elements: the number that gives way to all others."""
     assert isinstance(type, Scalar | Tensor)
-    dtype = type.dtype
-    if dtype.kind == "b":
-        filler: Any = not lowest
+    dtype, lowest = type.dtype, function in ("maximum", "fmax")
+    if function.startswith("arg"):
+        filler: Any = 0
+    elif dtype.kind == "b":
+        filler = not lowest
     elif dtype.is_integer:
         limits = np.iinfo(dtype.numpy)
         filler = limits.min if lowest else limits.max
+    elif function.startswith("f"):
+        filler = np.nan
     else:
         filler = -np.inf if lowest else np.inf
         filler = complex(filler, filler) if dtype.is_complex else filler

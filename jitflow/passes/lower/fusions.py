@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import product
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.lower.in_place import replaces_own_elements
@@ -30,7 +29,6 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
         lower_number_work(host, op)
         return
     op = with_numbers(host, op)
-    _check_not_empty(host, op)
     layouts = layouts_of(host, op)
     packed = packed_layouts(op, layouts)
     stored = [host.storage.get(operand) for operand in op.operands]
@@ -127,24 +125,3 @@ def _place_of(host: HostLowering, op: Op, result: Value, factors: Sequence[Value
             return None
     host.stored.add(early.store)
     return Place(storage, layout)
-
-
-def _check_not_empty(host: HostLowering, op: Op) -> None:
-    """A maximum of nothing is an error, even where there is no result to hold it."""
-    for inner in op.regions[0].body:
-        if not inner.definition.traits & {"reduction"} or not inner.own_effects:
-            continue
-        operand = inner.operands[0]
-        folded = product([dims_of(operand.type)[axis] for axis in inner.attributes["axes"]])
-        if isinstance(folded, int) and folded > 0:
-            continue
-        name = inner.name.removeprefix("reduce_")
-        message = (
-            f"attempt to get {name} of an empty sequence"
-            if name.startswith("arg")
-            else f"zero-size array to reduction operation {name} which has no identity"
-        )
-        host.builder.loc = inner.loc
-        holds = host.builder.make("greater", host.dim(folded), host.dim(0))
-        host.builder.add("check", holds, error="ValueError", message=message)
-        host.builder.loc = op.loc
