@@ -37,6 +37,7 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         turns = _unrolled(loop, iter(iterable), body, test)
         note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
         return
+    source.begin()
     count = source.count
     if isinstance(count, int) and count <= FEW_TURNS:
         turns = _unrolled(loop, map(source.item, range(count)), body, test)
@@ -94,6 +95,7 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
 def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
     """Trace the turns one by one; returns how many."""
     turns = 0
+    decided = False
     while True:
         answer = True if test is None else truth(test())
         if answer is False:
@@ -107,6 +109,16 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
             body(item)
         else:
             assert isinstance(answer, Value)
+            if not decided:
+                _require_unheld(items)
+                decided = True
             turn = partial(body, item)
             decide(answer, turn, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
     return turns
+
+
+def _require_unheld(iterator: Any) -> None:
+    """Raise if the program has a name for what its loop leaves at a turn that nobody knows while tracing."""
+    frame = current_trace().user_frame()
+    if frame is not None:
+        Mutables(frame.f_locals.values()).require_unheld(iterator)

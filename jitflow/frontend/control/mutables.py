@@ -18,6 +18,7 @@ import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.sources import Source
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.tracers.base import Tracer, located
 
@@ -98,6 +99,18 @@ class Mutables:
                 raise _moved(iterator)
         return next((held.word for held in self._held.values() if held.changed()), "")
 
+    def require_unheld(self, iterator: Any) -> None:
+        """Raise if the program can go on with an iterator that a loop leaves where nobody knows while tracing."""
+        moved = {id(part) for part in _with_inner(iterator)}
+        if any(id(part) in moved for held, _ in self._iterators for part in _with_inner(held)):
+            raise located(
+                UserNotImplementedError(
+                    f"a loop over an iterator that the program keeps, left on a decision that only the running program "
+                    f"makes: {type(iterator).__name__}",
+                    mend="loop over what the iterator was made of, or count in a variable and index with it",
+                )
+            )
+
     def restore(self) -> None:
         """Give back what they held."""
         for held in self._held.values():
@@ -123,7 +136,7 @@ def _content(thing: Any) -> Any:
 
 def _is_of_the_program(thing: Any) -> bool:
     """Whether it is an object with attributes, a class or a function, and not one of a library."""
-    if isinstance(thing, FunctionType):
+    if isinstance(thing, FunctionType | Source):
         return True
     kind = thing if isinstance(thing, type) else type(thing)
     if kind.__module__.partition(".")[0] in ("jitflow", "numpy", "builtins"):
@@ -170,12 +183,23 @@ def _progress(iterator: Any) -> Any:
         return None if iterator.gi_frame is None else iterator.gi_frame.f_lasti
     if type(iterator).__module__ == "itertools":
         return repr(iterator)
+    return [operator.length_hint(iterator, -1), *map(_progress, _iterators_inside(iterator))]
+
+
+def _iterators_inside(iterator: Any) -> list[Any]:
+    """The iterators that one takes its items from."""
     try:
         parts = iterator.__reduce__()[1:]
     except (TypeError, AttributeError):
-        return operator.length_hint(iterator, -1)
-    inner = [part for group in parts if isinstance(group, tuple) for part in group if isinstance(part, Iterator)]
-    return [operator.length_hint(iterator, -1), *map(_progress, inner)]
+        return []
+    return [part for group in parts if isinstance(group, tuple) for part in group if isinstance(part, Iterator)]
+
+
+def _with_inner(iterator: Any) -> Iterator[Any]:
+    """An iterator, those that it takes its items from, those that these take theirs from."""
+    yield iterator
+    for part in _iterators_inside(iterator):
+        yield from _with_inner(part)
 
 
 def _moved(iterator: Any) -> UserError:

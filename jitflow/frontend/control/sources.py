@@ -1,7 +1,8 @@
 """What a loop runs over: ranges, arrays, indices, and ``zip``, ``enumerate`` and ``reversed`` of them.
 
 A source knows how many items it has and gives the item at a position, which may be the position of a rolled loop. It
-can also be iterated by Python itself, which takes its length as a number.
+can also be iterated by Python itself, which takes its length as a number. What ``zip`` and its like give is an iterator
+in Python, which goes on where it was left: such a source is gone through once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.operands import pinned
 from jitflow.frontend.numpy.runtime_sizes import bind, integer
@@ -32,6 +33,19 @@ class Source:
 
     count: Dim
     span: Dim
+    once = True
+    used = False
+
+    def begin(self) -> None:
+        """The program goes through the items. Raises where it has done so before, and Python would go on from there."""
+        if self.once and self.used:
+            raise located(
+                UserNotImplementedError(
+                    "an iterator that the program has gone through, or into, before",
+                    mend="make it anew where it is used: write zip(...) or enumerate(...) in the head of the loop",
+                )
+            )
+        self.used = True
 
     def item(self, position: Any) -> Any:
         """The item at a position: an int or a size below the count."""
@@ -41,6 +55,7 @@ class Source:
         return current_trace().fix(self.count, "the length of a range")
 
     def __iter__(self) -> Iterator[Any]:
+        self.begin()
         turns = current_trace().fix_turns(self.count, "an iteration by Python")
         return iter([self.item(position) for position in range(turns)])
 
@@ -50,6 +65,8 @@ class Source:
 
 class Range(Source):
     """``range(start, stop, step)`` of sizes and numbers."""
+
+    once = False
 
     def __init__(self, start: Any, stop: Any, step: Any) -> None:
         self.start, self.step = start, step
@@ -89,6 +106,8 @@ class Range(Source):
 class Items(Source):
     """The items of an array, along its first axis."""
 
+    once = False
+
     def __init__(self, array: Any) -> None:
         if not array.ndim:
             raise located(UserTypeError("iteration over a 0-d array"))
@@ -101,6 +120,8 @@ class Items(Source):
 
 class Sequenced(Source):
     """The items of a list or tuple, which need the number of the position."""
+
+    once = False
 
     def __init__(self, items: Sequence[Any]) -> None:
         self.items = items
@@ -214,7 +235,10 @@ def _is_integer(size: Any) -> bool:
 def traced_enumerate(iterable: Any, start: Any = 0) -> Any:
     """`enumerate`."""
     source = as_source(iterable)
-    return builtins.enumerate(iterable, start) if source is None else Enumerated(source, start)
+    if source is None:
+        return builtins.enumerate(iterable, start)
+    source.begin()
+    return Enumerated(source, start)
 
 
 def traced_zip(*iterables: Any, strict: bool = False) -> Any:
@@ -223,7 +247,11 @@ def traced_zip(*iterables: Any, strict: bool = False) -> Any:
         return builtins.zip(*iterables, strict=strict)
     sources = [_needed(iterable) for iterable in iterables]
     found = [source for source in sources if source is not None]
-    return Zipped(found) if len(found) == len(sources) else builtins.zip(*iterables, strict=strict)
+    if len(found) < len(sources):
+        return builtins.zip(*iterables, strict=strict)
+    for source in found:
+        source.begin()
+    return Zipped(found)
 
 
 def traced_ndindex(*shape: Any) -> Any:

@@ -1,0 +1,116 @@
+"""Iterators that loops leave: what follows goes on where Python would, or is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+
+U = np.arange(6.0)
+
+
+def leaves_a_generator(u, k):
+    items = (2 * number for number in (1, 2, 3))
+    for item in items:
+        if item > k:
+            break
+    return next(items, -1) + u[0]
+
+
+def leaves_a_range(u, k):
+    items = iter(range(10))
+    for item in items:
+        if item > u[k]:
+            break
+    return sum(items)
+
+
+def leaves_a_list_inside_of_another_iterator(u, k):
+    items = iter([1, 2, 3])
+    for place, item in enumerate(items):  # noqa: B007
+        if item > u[k]:
+            break
+    return next(items, place)
+
+
+def goes_on_with_pairs(u, k):
+    pairs = zip(u, u[::-1], strict=True)
+    for one, other in pairs:
+        if one + other * k > 8:
+            break
+    return list(pairs)
+
+
+def numbers_again(u, k):
+    numbered = enumerate(u)
+    total = 0.0
+    for _ in range(k):
+        for place, item in numbered:
+            total += place * item
+    return total
+
+
+def turns_round_twice(u, k):
+    backwards = reversed(range(len(u)))
+    first = [u[place] * k for place in backwards]
+    return first, [u[place] for place in backwards]
+
+
+def pairs_with_itself(u, k):
+    items = enumerate(u)
+    return [one[0] + other[0] + k for one, other in zip(items, items, strict=True)]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        leaves_a_generator,
+        leaves_a_range,
+        leaves_a_list_inside_of_another_iterator,
+        goes_on_with_pairs,
+        numbers_again,
+        turns_round_twice,
+        pairs_with_itself,
+    ],
+)
+def test_nobody_goes_on_with_an_iterator_that_is_somewhere(program):
+    with pytest.raises(UserNotImplementedError, match="iterator") as caught:
+        jitflow.function(program)(U, 2)
+    assert caught.value.mend
+
+
+def goes_on_behind_the_first(u, k):
+    items = iter(range(4))
+    total = next(items) + k
+    for item in items:
+        total += item * u[item]
+    return total, list(items)
+
+
+def leaves_what_nobody_keeps(u, k):
+    for item in map(abs, (-1, -2, -3)):
+        if item > u[k]:
+            break
+    for one, other in zip([1, 2], [3, 4], strict=True):
+        if one + other > u[k]:
+            item += one
+            break
+    return item
+
+
+def begins_anew_in_each_turn(u, k):
+    total = 0.0
+    for _ in range(k):
+        for place, (one, other) in enumerate(zip(u, u[::-1], strict=True)):
+            if one * other > 5:
+                break
+            total += place
+    return total
+
+
+@pytest.mark.parametrize("program", [goes_on_behind_the_first, leaves_what_nobody_keeps, begins_anew_in_each_turn])
+@pytest.mark.parametrize("k", [0, 1, 2, 5])
+def test_it_does_what_python_does(program, k):
+    assert jitflow.function(program)(U, k) == program(U, k)
