@@ -8,11 +8,13 @@ the variable. A parameter that becomes a variable is an argument that the progra
 
 What was read before the first write stays an SSA value, which is right everywhere but in a loop, where the first write
 comes before the second turn's reads: a loop whose body makes variables of what it found outside is traced anew.
+Loops inside it are not, for what is outside of it too: they are traced once more with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -53,6 +55,15 @@ class Overlap(BaseException):
     def __init__(self, written: frozenset[int]) -> None:
         super().__init__()
         self.written = written
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeTurn:
+    """What was known when a turn of a loop began to be traced."""
+
+    variables: frozenset[Value]
+    around: frozenset[Scope]
+    """The scopes that the loop stands in."""
 
 
 class Merged(Protocol):
@@ -98,6 +109,8 @@ class Storage:
         """The position and the layout class of parameters that are arrays."""
         self.makers: dict[Value, Op] = {}
         """The op that made an array."""
+        self._turns: list[BeforeTurn] = []
+        """Of the loops that are being traced, outer ones first."""
         self.imitations = Imitations(self)
         self.parts = Parts(trace, self)
 
@@ -191,6 +204,26 @@ class Storage:
         return self.homes.get(self.root(value)) is self._trace.scope
 
     # -- variables ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def turn(self) -> Iterator[BeforeTurn]:
+        """Within, a turn of a loop is traced; see `goes_again`."""
+        before = BeforeTurn(frozenset(self.variables), frozenset(self._trace.scope.around()))
+        self._turns.append(before)
+        try:
+            yield before
+        finally:
+            self._turns.pop()
+
+    def goes_again(self, before: BeforeTurn) -> bool:
+        """Whether the loop is to be traced anew, because memory from outside of it has become a variable since.
+
+        Not if that holds for a loop around it, which will be.
+        """
+        return self._made_outside(before) and not any(map(self._made_outside, self._turns))
+
+    def _made_outside(self, before: BeforeTurn) -> bool:
+        return any(root not in before.variables and self.homes.get(root) in before.around for root in self.variables)
 
     def is_variable(self, value: Value) -> bool:
         """Whether the memory that ``value`` shows is written to."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import lru_cache, reduce
 
 __all__ = ["Call", "Dim", "Expression", "Monomial", "Symbol", "evaluate", "lower_bound", "maximum", "minimum",
            "product", "substitute", "symbol", "symbols", "upper_bound"]  # fmt: skip
@@ -64,9 +64,7 @@ class Expression:
         return not rest and coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0], Symbol)
 
     def __add__(self, other: Dim) -> Dim:
-        if other == 0:
-            return self
-        return _sum(_terms(self), _terms(other))
+        return self if other == 0 else _sum(self, other)
 
     def __radd__(self, other: int) -> Dim:
         return self + other
@@ -81,16 +79,7 @@ class Expression:
         return -self + other
 
     def __mul__(self, other: Dim) -> Dim:
-        if isinstance(other, int) and other > 0:
-            if other == 1:
-                return self
-            return Expression(tuple((monomial, coefficient * other) for monomial, coefficient in self.terms))
-        total: dict[Monomial, int] = {}
-        for left, a in self.terms:
-            for right, b in _terms(other).items():
-                monomial = tuple(sorted(left + right, key=_order))
-                total[monomial] = total.get(monomial, 0) + a * b
-        return _normal(total)
+        return self if other == 1 else _product(self, other)
 
     def __rmul__(self, other: int) -> Dim:
         return self * other
@@ -251,10 +240,23 @@ def _terms(dim: Dim) -> dict[Monomial, int]:
     return {(): dim} if isinstance(dim, int) else dict(dim.terms)
 
 
-def _sum(left: dict[Monomial, int], right: dict[Monomial, int]) -> Dim:
-    total = dict(left)
-    for monomial, coefficient in right.items():
+@lru_cache(4096)
+def _sum(left: Dim, right: Dim) -> Dim:
+    total = _terms(left)
+    for monomial, coefficient in _terms(right).items():
         total[monomial] = total.get(monomial, 0) + coefficient
+    return _normal(total)
+
+
+@lru_cache(4096)
+def _product(left: Expression, right: Dim) -> Dim:
+    if isinstance(right, int) and right > 0:
+        return Expression(tuple((monomial, coefficient * right) for monomial, coefficient in left.terms))
+    total: dict[Monomial, int] = {}
+    for before, a in left.terms:
+        for after, b in _terms(right).items():
+            monomial = tuple(sorted(before + after, key=_order))
+            total[monomial] = total.get(monomial, 0) + a * b
     return _normal(total)
 
 

@@ -289,7 +289,7 @@ def test_extra_text_joins_the_module():
     with pytest.raises(KeyError):
         executable.address("absent")
     assert "entry:" in executable.asm()
-    assert set(executable.times) == {"emit", "parse", "optimise", "generate", "link"}
+    assert set(executable.times) == {"emit", "generate", "link"}
 
 
 def test_threads_compile_at_the_same_time():

@@ -1,8 +1,8 @@
 """LLVM in this process: the target, the passes, and the linker that puts object code into memory.
 
-There is one target machine and one linker for the process, since making them costs as much as compiling a small
-kernel; every compilation has an LLVM context of its own. A lock keeps compilations of several threads apart, because
-a target machine may be used by one at a time; llvmlite would serialise their calls anyway.
+Target machines and a linker are kept for the process, since making them costs as much as compiling a small kernel.
+A lock keeps compilations of several threads apart. The modules of one program are compiled at the same time, by as
+many threads as there are processors: each module has an LLVM context of its own, and each thread a target machine.
 
 Linking an object into the shared ORC linker takes a tenth of the time that an MCJIT engine for each module takes
 (0.1 ms against 1.0 ms), an unknown symbol is an error there instead of the end of the process, and the object code is
@@ -12,6 +12,7 @@ at hand for a cache on disk.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from jitflow.backends.llvm.module import Work
+from jitflow.backends.llvm.at_once import at_once, emit_object, run_passes
+from jitflow.backends.llvm.module import ModuleCode, Work
 
 __all__ = ["ENGINE", "Engine"]
 
@@ -39,7 +41,7 @@ class Engine:
         self.lock = threading.RLock()
         self._linked = 0
         self._current_linker: Any = None
-        self._machines: dict[Work, Any] = {}
+        self._idle: defaultdict[Work, list[Any]] = defaultdict(list)
         self._shared: dict[str, bytes] = {}
 
     @cached_property
@@ -58,11 +60,16 @@ class Engine:
             cpu=llvm.get_host_cpu_name(), features=self.features.flatten(), opt=level, reloc="pic", codemodel="small"
         )
 
-    def machine(self, work: Work) -> Any:
-        """The target machine for a kind of module, which keeps what it learns about a set of function attributes."""
-        if work not in self._machines:
-            self._machines[work] = self._make_machine(_LEVELS[work])
-        return self._machines[work]
+    @contextmanager
+    def _machine(self, work: Work) -> Iterator[Any]:
+        """A target machine for a kind of module, which keeps what it learns about a set of function attributes."""
+        idle = self._idle[work]
+        try:
+            machine = idle.pop()
+        except IndexError:
+            machine = self._make_machine(_LEVELS[work])
+        yield machine
+        idle.append(machine)
 
     def _linker(self) -> Any:
         """The linker for the next library; one that has served long enough goes with the last of its libraries."""
@@ -74,9 +81,8 @@ class Engine:
     @cached_property
     def header(self) -> str:
         """The lines of a module that name the target."""
-        with self.lock:
-            layout = self.machine("vectors").target_data
-            return f'target datalayout = "{layout}"\ntarget triple = "{llvm.get_process_triple()}"'
+        with self.lock, self._machine("vectors") as machine:
+            return f'target datalayout = "{machine.target_data}"\ntarget triple = "{llvm.get_process_triple()}"'
 
     @cached_property
     def attributes(self) -> str:
@@ -89,50 +95,40 @@ class Engine:
         """Whether products by tiles were measured to be worth it on this kind of CPU."""
         return bool(self.features.get("avx512f"))
 
-    def parse(self, text: str) -> Any:
-        """Text to a module in a context of its own. Raises RuntimeError where LLVM refuses it."""
-        return llvm.parse_assembly(text, llvm.create_context())
+    def generate(self, modules: Sequence[ModuleCode]) -> list[bytes]:
+        """Object code of the modules. Raises RuntimeError where LLVM refuses one."""
+        with _keeping_selections():
+            return at_once(self._object, modules)
 
-    def optimise(self, module: Any, work: Work) -> None:
-        """Run LLVM's own passes on a module of scalar loops; the others are as they should be."""
-        if work != "loops":
-            return
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        options.loop_vectorization = options.slp_vectorization = True
-        options.loop_interleaving = options.loop_unrolling = True
-        builder = llvm.create_pass_builder(self.machine(work), options)
-        builder.getModulePassManager().run(module, builder)
+    def _object(self, code: ModuleCode) -> bytes:
+        """The object code of a module; that which many programs have is generated once."""
+        if code.text in self._shared:
+            return self._shared[code.text]
+        with self._machine(code.work) as machine:
+            made = emit_object(machine, self._optimised(code, machine))
+        if code.shared:
+            self._shared[code.text] = made
+        return made
 
-    def generate(self, module: Any, work: Work) -> bytes:
-        """Object code of a module."""
-        with self._keeping_selections(work):
-            return bytes(self.machine(work).emit_object(module))
+    def assembly(self, modules: Sequence[ModuleCode]) -> list[str]:
+        """The assembly text of the modules."""
+        with _keeping_selections():
+            return [self._assembly(module) for module in modules]
 
-    def shared(self, text: str, work: Work) -> bytes:
-        """Object code of a module that many programs have, generated once."""
-        if text not in self._shared:
-            self._shared[text] = self.generate(self.parse(text), work)
-        return self._shared[text]
+    def _assembly(self, code: ModuleCode) -> str:
+        with self._machine(code.work) as machine:
+            return str(machine.emit_assembly(self._optimised(code, machine)))
 
-    def assembly(self, module: Any, work: Work) -> str:
-        """The assembly text of a module."""
-        with self._keeping_selections(work):
-            return str(self.machine(work).emit_assembly(module))
-
-    @contextmanager
-    def _keeping_selections(self, work: Work) -> Iterator[None]:
-        """Keep code generation from making branches of selections in loops.
-
-        It expects them to be foretold, which the smaller of two elements is not. The switch is one of the process.
-        """
-        affected = work == "loops" and llvm.get_process_triple().startswith("x86_64")
-        if affected:
-            llvm.set_option("jitflow", "-x86-cmov-converter=false")
-        try:
-            yield
-        finally:
-            if affected:
-                llvm.set_option("jitflow", "-x86-cmov-converter=true")
+    def _optimised(self, code: ModuleCode, machine: Any) -> Any:
+        """The module, in a context of its own. LLVM's passes run on scalar loops; all else is as it should be."""
+        module = llvm.parse_assembly(code.text, llvm.create_context())
+        if code.work == "loops":
+            options = llvm.create_pipeline_tuning_options(speed_level=2)
+            options.loop_vectorization = options.slp_vectorization = True
+            options.loop_interleaving = options.loop_unrolling = True
+            builder = llvm.create_pass_builder(machine, options)
+            run_passes(builder.getModulePassManager(), module, builder)
+        return module
 
     def link(self, codes: Sequence[bytes], names: tuple[str, ...]) -> Linked:
         """Put object code into memory, as one library. It stays there as long as the result lives."""
@@ -145,6 +141,22 @@ class Engine:
         linker = self._linker()
         tracker = builder.link(linker, f"jitflow.{self._linked}")
         return Linked(tracker, {name: int(tracker[name]) for name in names})
+
+
+@contextmanager
+def _keeping_selections() -> Iterator[None]:
+    """Keep code generation from making branches of selections in loops.
+
+    It expects them to be foretold, which the smaller of two elements is not. The switch is one of the process.
+    """
+    affected = llvm.get_process_triple().startswith("x86_64")
+    if affected:
+        llvm.set_option("jitflow", "-x86-cmov-converter=false")
+    try:
+        yield
+    finally:
+        if affected:
+            llvm.set_option("jitflow", "-x86-cmov-converter=true")
 
 
 @dataclass(frozen=True, eq=False)

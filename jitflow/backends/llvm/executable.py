@@ -6,10 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
 
 from jitflow.backends.llvm.engine import ENGINE, Linked
-from jitflow.backends.llvm.module import RUN, ModuleCode, ProgramText, Work, emit_program
+from jitflow.backends.llvm.module import RUN, ProgramText, emit_program
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op
 
@@ -23,7 +22,7 @@ class Executable:
     ``object_code``: what a cache would store, by module; it holds no address.
     ``symbols``: names of the library functions whose addresses the context must hold from slot 2 on.
     ``sites``: the ops that can fail, by the site index in error slot 1.
-    ``times``: seconds of each stage: emit, parse, optimise, generate, link.
+    ``times``: seconds of each stage: emit, generate, link.
     """
 
     def __init__(
@@ -44,9 +43,7 @@ class Executable:
     def asm(self) -> str:
         """The machine code as assembly text, generated anew."""
         with ENGINE.lock:
-            return "\n".join(
-                ENGINE.assembly(module, work) for module, work in _optimised_modules(self._program.modules, _Clock())
-            )
+            return "\n".join(ENGINE.assembly(self._program.modules))
 
 
 def compile_program(
@@ -67,11 +64,7 @@ def compile_program(
     with ENGINE.lock:
         clock.restart()
         try:
-            codes = [ENGINE.shared(module.text, module.work) for module in program.modules if module.shared]
-            if codes:
-                clock.stop("shared")
-            modules = _optimised_modules([module for module in program.modules if not module.shared], clock)
-            codes += [ENGINE.generate(module, work) for module, work in modules]
+            codes = ENGINE.generate(program.modules)
             clock.stop("generate")
             linked = ENGINE.link(codes, names)
             clock.stop("link")
@@ -79,16 +72,6 @@ def compile_program(
             message = f"LLVM refused the module: {error}"
             raise CompilerBug(message, pass_name="llvm", surrounding=program.text) from error
     return Executable(program, codes, linked, clock.times)
-
-
-def _optimised_modules(modules: Sequence[ModuleCode], clock: _Clock) -> list[tuple[Any, Work]]:
-    """The modules, each with what it is."""
-    parsed = [(ENGINE.parse(module.text), module.work) for module in modules]
-    clock.stop("parse")
-    for module, work in parsed:
-        ENGINE.optimise(module, work)
-    clock.stop("optimise")
-    return parsed
 
 
 _DEFINED = re.compile(r"^define (?!internal|private)[^@]*@\"?([\w.$]+)", re.MULTILINE)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from jitflow.backends.llvm.at_once import PROCESSORS
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
 from jitflow.backends.llvm.ledger import Ledger
@@ -83,8 +84,11 @@ def emit_program(
             parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
 
     scalar = [kernel for kernel in program.kernels if kernel.attributes.get("scalar")]
-    add("vectors", (_kernel(module, kernel) for kernel in program.kernels if kernel not in scalar))
-    add("loops", (_kernel(module, kernel) for kernel in scalar))
+    vectors = [kernel for kernel in program.kernels if kernel not in scalar]
+    for share in _shares(vectors):
+        add("vectors", (_kernel(module, kernel) for kernel in share))
+    for share in _shares(scalar):
+        add("loops", (_kernel(module, kernel) for kernel in share))
     for kernel in program.kernels:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
     for function in program.functions:
@@ -97,6 +101,20 @@ def emit_program(
         add("calls", [_host(module, program), extra_text])
     shared = [ModuleCode("vectors", _assemble([], [text], *frame), shared=True) for text in module.shared.values()]
     return ProgramText((*shared, *parts), module)
+
+
+_WORTH_A_MODULE = 30
+"""Ops for which a module of their own costs little beside what compiling them at the same time saves."""
+
+
+def _shares(kernels: Sequence[Function]) -> list[list[Function]]:
+    """The kernels in as many parts as are worth compiling at the same time, each about as much work as the others."""
+    ops = {kernel.name: sum(1 for _ in walk(kernel.region)) for kernel in kernels}
+    count = max(min(PROCESSORS, len(kernels), sum(ops.values()) // _WORTH_A_MODULE), 1)
+    shares: list[list[Function]] = [[] for _ in range(count)]
+    for kernel in sorted(kernels, key=lambda kernel: -ops[kernel.name]):
+        min(shares, key=lambda share: sum(ops[kernel.name] for kernel in share)).append(kernel)
+    return shares
 
 
 _LAUNCHES = ("launch", "library", "invoke")

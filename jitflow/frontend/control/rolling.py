@@ -3,7 +3,8 @@
 The body is traced until it is stable. What a turn hands to the next is carried: numbers that the body assigns from the
 start, arrays and others once the body has left another object in a local than it found. A local that stays the same
 array is not carried, however often it is written to. A turn that makes variables of memory from outside is traced
-again, because its first reads came too early (`jitflow.frontend.storage`).
+again, because its first reads came too early (`jitflow.frontend.storage`); loops inside it are not traced again for the
+same reason, since they will be with it.
 """
 
 from __future__ import annotations
@@ -96,9 +97,10 @@ class Rolling:
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
             del trace.loops[inner:]
-            variables, began = set(trace.storage.variables), trace.storage.now()
+            began = trace.storage.now()
             try:
-                turn = self._turn(run, test, source, locals_)
+                with trace.storage.turn() as before:
+                    turn = self._turn(run, test, source, locals_)
                 changed = mutables.changed()
                 if changed:
                     raise NeedsUnrolling(f"{changed} changes in the loop")
@@ -124,10 +126,10 @@ class Rolling:
                 del trace.refusals[refusals:]
                 del trace.loops[inner:]
                 raise CannotRoll(problem, why)
-            if stable and not self._made_outside(variables):
+            if stable and not trace.storage.goes_again(before):
                 self.cells.write(entry)
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
-                if not self._made_outside(variables):
+                if not trace.storage.goes_again(before):
                     if self._grown and not self._takes_a_turn(test, source):
                         return []
                     self._finish(turn, locals_, source, test is not None, *sent)
@@ -278,11 +280,6 @@ class Rolling:
             return True
         local.slots[number] = self._slot(local, number, kind)
         return False
-
-    def _made_outside(self, before: set[Value]) -> bool:
-        """Whether memory from outside of the loop has become a variable: what the turn read of it was not loaded."""
-        storage, around = current_trace().storage, set(current_trace().scope.around())
-        return any(root not in before and storage.homes.get(root) in around for root in storage.variables)
 
     def _takes_a_turn(self, test: Test | None, source: Source | None) -> bool:
         """Whether there is a turn, so that what becomes an array in it is one; decided now, or checked at run time."""

@@ -1,0 +1,77 @@
+"""Modules compiled at the same time.
+
+LLVM asks that a context, and with it a module, and a target machine be used by one thread at a time, and nothing else
+(LLVM Programmer's Manual, "Threads and LLVM"). llvmlite holds one lock around every call into LLVM all the same, which
+would make one module wait for the other. So the two calls that take long are made here past that lock; where a
+version of llvmlite does not let them, they wait, with the same results.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from ctypes import string_at
+from typing import Any, TypeVar
+
+from llvmlite.binding import ffi
+
+__all__ = ["PROCESSORS", "at_once", "emit_object", "run_passes"]
+
+PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
+"""Threads that compile at the same time, at most: more would wait for memory."""
+
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
+    """The function's results for the items, in their order, several at the same time. Raises what a call raised."""
+    results: list[Any] = [None] * len(items)
+    errors: list[BaseException] = []
+    waiting = list(enumerate(items))
+
+    def work() -> None:
+        try:
+            while not errors:
+                try:
+                    number, item = waiting.pop(0)
+                except IndexError:
+                    return
+                results[number] = function(item)
+        except BaseException as error:
+            errors.append(error)
+
+    helpers = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), PROCESSORS) - 1)]
+    for helper in helpers:
+        helper.start()
+    work()
+    for helper in helpers:
+        helper.join()
+    if errors:
+        raise errors[0]
+    return results
+
+
+def run_passes(manager: Any, module: Any, builder: Any) -> None:
+    """Run a pass manager of llvmlite's on a module."""
+    _past_the_lock("LLVMPY_RunNewModulePassManager")(manager, module, builder)
+
+
+def emit_object(machine: Any, module: Any) -> bytes:
+    """The object code of a module. Raises RuntimeError where LLVM refuses it."""
+    with ffi.OutputString() as message:
+        buffer = _past_the_lock("LLVMPY_TargetMachineEmitToMemory")(machine, module, 1, message)
+        if not buffer:
+            raise RuntimeError(str(message))
+    try:
+        return string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
+    finally:
+        ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
+
+
+def _past_the_lock(name: str) -> Callable[..., Any]:
+    locked: Callable[..., Any] = getattr(ffi.lib, name)
+    free: Callable[..., Any] = getattr(locked, "_cfn", locked)
+    return free

@@ -1,0 +1,73 @@
+"""Modules compiled at the same time: results in order, errors handed on, the same code as one after the other."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.backends.llvm import at_once as module
+from jitflow.backends.llvm.at_once import at_once
+from jitflow.backends.llvm.engine import ENGINE
+from jitflow.backends.llvm.module import ModuleCode
+
+
+def test_results_come_in_the_order_of_the_items() -> None:
+    assert at_once(lambda number: number * number, range(50)) == [number * number for number in range(50)]
+
+
+def test_no_items_no_results() -> None:
+    assert at_once(lambda number: number, []) == []
+
+
+def test_the_first_error_is_raised_and_no_thread_is_left() -> None:
+    before = threading.active_count()
+
+    def fail(number: int) -> int:
+        raise RuntimeError(f"number {number}")
+
+    with pytest.raises(RuntimeError, match="number"):
+        at_once(fail, range(5))
+    assert threading.active_count() == before
+
+
+def _modules() -> list[ModuleCode]:
+    return [ModuleCode("vectors" if number % 2 else "loops", _text(number)) for number in range(12)]
+
+
+def _text(number: int) -> str:
+    body = f"  %y = fadd double %x, {number}.0\n  ret double %y"
+    return f"{ENGINE.header}\ndefine double @f{number}(double %x) {{\n{body}\n}}"
+
+
+def test_code_is_the_same_as_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PROCESSORS", 4)
+    together = ENGINE.generate(_modules())
+    monkeypatch.setattr(module, "PROCESSORS", 1)
+    assert ENGINE.generate(_modules()) == together
+
+
+def test_a_module_that_llvm_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PROCESSORS", 4)
+    with pytest.raises(RuntimeError, match="expected"):
+        ENGINE.generate([*_modules(), ModuleCode("calls", "define nothing")])
+    assert len(ENGINE.generate(_modules())) == 12
+
+
+def test_several_threads_may_compile() -> None:
+    def compile_and_call(number: int) -> float:
+        function = jitflow.function(lambda x: np.exp(x).sum() + np.sin(x * number).max())
+        return float(function(np.arange(5.0)))
+
+    expected = [float(np.exp(np.arange(5.0)).sum() + np.sin(np.arange(5.0) * n).max()) for n in range(6)]
+    results: list[float] = [0.0] * 6
+    threads = [
+        threading.Thread(target=lambda n=n: results.__setitem__(n, compile_and_call(n))) for n in range(6)
+    ]  # fmt: skip
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_allclose(results, expected, rtol=1e-14)
