@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["accumulate", "histogram", "histogram2d", "lexsort", "over_stretches", "reduce", "reduceat"]
+__all__ = ["accumulate", "histogram", "histogram2d", "inverse", "lexsort", "over_stretches", "reduce", "reduceat"]
 
 Array = Any
 
@@ -35,6 +35,18 @@ def histogram2d(
     """`numpy.histogram2d` with bins and limits for each axis."""
     limits = None if low_x is None else [[low_x, high_x], [low_y, high_y]]
     return np.histogram2d(x, y, [bins_x, bins_y], limits, density, weights)
+
+
+def inverse(matrices: Array) -> Array:
+    """`numpy.linalg.inv`, and nan for what has no inverse."""
+    try:
+        return np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:
+        if matrices.ndim == 2 and matrices.shape[0] == matrices.shape[1]:
+            return np.full_like(matrices, np.nan)
+        if matrices.ndim < 3:
+            raise
+        return np.stack([inverse(one) for one in matrices])
 
 
 def reduceat(array: Array, indices: Array, *, ufunc: str, axis: int, dtype: Any) -> Array:

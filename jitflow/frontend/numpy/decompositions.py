@@ -7,16 +7,19 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserLinAlgError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, pinned, refuse, static_int
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import NO_OPTIONS, Options, Shape, fresh, library_call, new_results, sampled, split
+from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import C128, F64, I64, DType
+from jitflow.runtime import routines
 
 __all__ = ["FUNCTIONS", "inv", "svdvals"]
 
@@ -191,30 +194,56 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: Any = False, *, rtol: Any = 
 
 
 def cond(x: Any, p: Any = None) -> Any:
-    value = array_operand(x)
-    p = pinned(p)
+    """Condition numbers in NumPy's words: a matrix that has no inverse has an infinite one."""
+    value, p = array_operand(x), pinned(p)
     if isinstance(p, tracers.Tracer):
         raise UserTypeError("expected the order of a norm to be known while tracing, got a run-time number",
                             mend="write it as a literal")  # fmt: skip
-    return new_results(np.linalg.cond, [value], [_or_number(_batch(value))], {"p": p})
+    sampled(np.linalg.cond, [value], {"p": p})
+    matrices: Any = new(value)
+    if matrices.dtype.kind not in "fc":
+        matrices = matrices.astype(np.float64)
+    if current_trace().decide(product(values.dims(value)[-2:]), "==", 0, "the condition of a matrix"):
+        raise UserLinAlgError("cond is not defined on empty arrays")
+    if p in (None, 2, -2):
+        sizes = np.linalg.svd(matrices, compute_uv=False)
+        largest, smallest = sizes[..., 0], sizes[..., -1]
+        found = smallest / largest if p == -2 else largest / smallest
+    else:
+        inverse = _single(routines.inverse, [array_operand(matrices)], values.dims(value))
+        found = np.linalg.norm(matrices, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
+    unknown = np.logical_and(np.isnan(found), np.logical_not(np.isnan(matrices).any(axis=(-2, -1))))
+    return np.where(unknown, np.inf, found)[()]
 
 
 def tensorinv(a: Any, ind: Any = 2) -> Any:
     value, split = array_operand(a), static_int(ind, "ind")
     sampled(np.linalg.tensorinv, [value], {"ind": split})
-    dims = values.dims(value)
-    return new_results(np.linalg.tensorinv, [value], [(*dims[split:], *dims[:split])], {"ind": split})
+    array = new(value)
+    square = np.linalg.inv(np.reshape(array, (-1, _size(array.shape[split:]))))
+    return np.reshape(square, (*array.shape[split:], *array.shape[:split]))
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     left, right = array_operand(a), array_operand(b)
-    moved = () if axes is None else tuple(static_int(axis, "axis") for axis in axes)
-    sampled(np.linalg.tensorsolve, [left, right], {"axes": axes if axes is None else moved})
-    rest = [axis for axis in range(values.rank(left)) if axis not in moved]
-    order = [*rest, *moved]
-    dims = tuple(values.dims(left)[axis] for axis in order)[values.rank(right) :]
-    found = library_call(np.linalg.tensorsolve, [left, right], [dims], {"axes": axes if axes is None else moved})
-    return new(*found)
+    moved = None if axes is None else tuple(static_int(axis, "axis") for axis in axes)
+    sampled(np.linalg.tensorsolve, [left, right], {"axes": moved})
+    array: Any = new(left)
+    rest = [axis for axis in range(values.rank(left)) if axis not in (moved or ())]
+    array = np.transpose(array, [*rest, *(moved or ())])
+    shape = array.shape[values.rank(right) :]
+    count = tracers.dim_of(_size(shape))
+    message = "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+    broadcasting.require_equal(product(values.dims(left)), count * count, message, error=LinAlgError)
+    square = np.reshape(array, (_size(shape), _size(shape)))
+    return np.reshape(np.linalg.solve(square, np.ravel(new(right))), shape)
+
+
+def _size(shape: Sequence[Any]) -> Any:
+    size: Any = 1
+    for length in shape:
+        size = size * length
+    return size
 
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(

@@ -11,6 +11,8 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
 from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.differences import diff
+from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.operands import array_operand, pinned
 from jitflow.frontend.numpy.routines import fresh, split
 from jitflow.frontend.numpy.uniform_bins import uniform_histogram
@@ -42,12 +44,15 @@ def _limits(range: Any, low: str = "low", high: str = "high") -> dict[str, Any]:
 
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     given, count, edges = _counts(bins)
+    if pinned(density):
+        found, edges = histogram(a, bins, range, weights=weights)
+        return found / astype(diff(edges), np.float64) / found.sum(), edges
     weight, array = None if weights is None else array_operand(weights), array_operand(a)
-    if isinstance(given, tracers.SizeTracer | int) and not isinstance(given, bool) and not density:
+    if isinstance(given, tracers.SizeTracer | int) and not isinstance(given, bool):
         found = uniform_histogram(array, count, range, weight)
         if found is not None:
             return found
-    arguments = split(array, bins=given, density=density, weights=weight, **_limits(range))
+    arguments = split(array, bins=given, weights=weight, **_limits(range))
     return arguments.new(routines.histogram, [(count,), (edges,)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -140,8 +140,7 @@ def column_stack(tup: Any) -> Any:
 def block(arrays: Any) -> Any:
     """Blocks in nested lists: the innermost side by side along the last axis, lists of them along the one before."""
     leaves = [as_tracer(leaf) for leaf in _leaves(arrays)]
-    samples = iter([np.zeros((1,) * leaf.ndim) for leaf in leaves])
-    numpy_says(np.block, _mapped(arrays, lambda leaf: next(samples)))  # it says what is wrong with the lists
+    numpy_says(np.block, _outline(arrays))  # it says what is wrong with the lists
     depth, part = 0, arrays
     while isinstance(part, list):
         depth, part = depth + 1, part[0]
@@ -157,8 +156,11 @@ def block(arrays: Any) -> Any:
     return found if depth else np.copy(found)
 
 
-def _mapped(part: Any, change: Callable[[Any], Any]) -> Any:
-    return [_mapped(item, change) for item in part] if isinstance(part, list) else change(part)
+def _outline(part: Any) -> Any:
+    """The lists, with one number for all that is in an innermost one."""
+    if not isinstance(part, list):
+        return 0.0
+    return [_outline(item) for item in part] if any(isinstance(item, list) for item in part) else part and [0.0]
 
 
 def _leaves(part: Any) -> list[Any]:

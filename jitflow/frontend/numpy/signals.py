@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.differences import diff
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.operands import array_operand, as_value, normalized_axis, pinned, refuse, static_int
+from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, pinned, refuse, static_int
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -127,7 +127,19 @@ def _poly_sum(ufunc: Any) -> Any:
 
 def polymul(a1: Any, a2: Any) -> Any:
     """Leading zeros go, as they do in NumPy's polynomials, so the data decides the size."""
-    return new_results(np.polymul, [_line(a1), _line(a2)], [(fresh("degree"),)])
+    return np.convolve(_without_leading_zeros(a1), _without_leading_zeros(a2))
+
+
+def _without_leading_zeros(item: Any) -> Any:
+    """A line from its first element on that is not 0; one 0 where there is none."""
+    value = _line(item)
+    (count,) = values.dims(value)
+    line: Any = new(value)
+    if values.rank(value) == 1 and current_trace().decide(count, "==", 0, "a polynomial"):
+        return np.zeros_like(line, shape=(1,))
+    nonzero = np.not_equal(line, 0)
+    first = np.where(np.any(nonzero), np.argmax(nonzero), line.shape[0] - 1)
+    return line[first:]
 
 
 def polydiv(u: Any, v: Any) -> Any:
@@ -145,6 +157,8 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
     if values.rank(data) not in (1, 2):
         raise UserTypeError("expected 1D or 2D array for y")
     scaled = pinned(cov)
+    if not full and not scaled:
+        return _fitted(points, data, degree + 1, rcond, weights)
     arguments = split(points, data, deg=degree, rcond=rcond, full=bool(full), w=weights, cov=scaled)
     of_x, of_y = (values.dtype_of_value(item) for item in (points, data))
     matrix = np.complex128 if of_x.is_complex else np.float64
@@ -157,9 +171,31 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
         shapes = [shape, (fresh("residuals"),), None, (degree + 1,), None]
         found = arguments.new(np.polyfit, shapes, kinds=[solution, np.float64, np.int32, np.float64, tolerance])
         return found if rcond is None else (*found[:-1], rcond)  # NumPy hands back the very number
-    if scaled:
-        return arguments.new(np.polyfit, [shape, (degree + 1, degree + 1, *columns)], kinds=[solution, matrix])
-    return arguments.new(np.polyfit, [shape], kinds=[solution])
+    return arguments.new(np.polyfit, [shape, (degree + 1, degree + 1, *columns)], kinds=[solution, matrix])
+
+
+def _fitted(points: Value, data: Value, terms: int, rcond: Any, weights: Value | None) -> Any:
+    """The coefficients alone, in NumPy's words."""
+    (count,), (rows, *_) = values.dims(points), values.dims(data)
+    if current_trace().decide(count, "==", 0, "a polynomial"):
+        raise UserTypeError("expected non-empty vector for x")
+    broadcasting.require_equal(count, rows, "expected x and y to have same length", error=TypeError)
+    x: Any = new(points) + 0.0
+    right: Any = new(data) + 0.0
+    if rcond is None:
+        rcond = x.shape[0] * float(np.finfo(x.dtype).eps)
+    left = np.vander(x, terms)
+    if weights is not None:
+        if values.rank(weights) != 1:
+            raise UserTypeError("expected a 1-d array for weights")
+        message = "expected w and y to have the same length"
+        broadcasting.require_equal(rows, values.dims(weights)[0], message, error=TypeError)
+        column = new(weights) + 0.0
+        left = left * column[:, None]
+        right = right * (column[:, None] if right.ndim == 2 else column)
+    scale = np.sqrt((left * left).sum(axis=0))
+    found = np.linalg.lstsq(left / scale, right, rcond)[0]
+    return found / (scale[:, None] if right.ndim == 2 else scale)
 
 
 def poly(seq_of_zeros: Any) -> Any:
@@ -168,10 +204,23 @@ def poly(seq_of_zeros: Any) -> Any:
         raise refuse("np.poly of a matrix, which needs its eigenvalues", "take np.linalg.eigvalsh of a symmetric one")
     if zeros.dtype.kind == "c":
         raise refuse("np.poly of complex zeros, whose dtype depends on the values", "multiply the factors")
-    (count,) = values.dims(zeros.value)
-    if not current_trace().is_open(count) and zeros.shape[0] == 0:
+    if current_trace().decide(values.dims(zeros.value)[0], "==", 0, "a polynomial"):
         return 1.0
-    return new_results(np.poly, [zeros.value], [(count + 1,)])
+    if zeros.dtype.kind != "f":
+        zeros = astype(zeros, np.float64)
+    count = zeros.shape[0]
+    found: Any = np.zeros_like(zeros, shape=(count + 1,))
+    found[0] = 1.0
+
+    def multiply(position: Any) -> None:
+        found[1 : position + 2] = found[1 : position + 2] - zeros[position] * found[: position + 1]
+
+    # Control flow stands on this package.
+    from jitflow.frontend.control.loop import for_
+    from jitflow.frontend.control.sources import Range
+
+    for_(Range(0, count, 1), multiply, None, (), ())
+    return found
 
 
 def roots(p: Any) -> Any:

@@ -17,7 +17,7 @@ from jitflow.passes.derivatives.notation import Notation, dtype_of
 from jitflow.passes.derivatives.reductions import exclusive, reversed_along
 from jitflow.passes.derivatives.rules import Arriving, Change, Tangent, Transpose, given
 
-__all__ = ["TANGENTS", "TRANSPOSES"]
+__all__ = ["TANGENTS", "TRANSPOSES", "recurrence"]
 
 
 def _sum(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
@@ -38,21 +38,21 @@ def _factors(m: Notation, op: Op) -> tuple[Value, Value]:
 
 def _transpose(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     carried, entering = (_adjoint(m, factor) for factor in _factors(m, op))
-    total = _recurrence(m, carried, given(cotangents), op.attributes["axis"], backwards=True)
+    total = recurrence(m, carried, given(cotangents), op.attributes["axis"], backwards=True)
     return (m("multiply", entering, total),)
 
 
 def _tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
     carried, entering = _factors(m, op)
     change = m("multiply", entering, given(tangents))
-    return (_recurrence(m, carried, change, op.attributes["axis"], backwards=False),)
+    return (recurrence(m, carried, change, op.attributes["axis"], backwards=False),)
 
 
 def _adjoint(m: Notation, factor: Value) -> Value:
     return m("conjugate", factor) if dtype_of(factor).is_complex else factor
 
 
-def _recurrence(m: Notation, factor: Value, addend: Value, axis: int, *, backwards: bool) -> Value:
+def recurrence(m: Notation, factor: Value, addend: Value, axis: int, *, backwards: bool) -> Value:
     """``t[k] = factor[k] t[k - 1] + addend[k]``; backwards ``t[k] = factor[k + 1] t[k + 1] + addend[k]``."""
     dims, dtype = dims_of(addend.type), dtype_of(addend)
     rest = (*dims[:axis], *dims[axis + 1 :])

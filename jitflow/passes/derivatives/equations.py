@@ -324,6 +324,7 @@ def a_matrix(m: Notation, op: Op, value: Value, *, inverted: bool) -> Value:
 
 TRANSPOSES: dict[str, Transpose] = {
     "numpy.linalg.inv": _inv,
+    "jitflow.runtime.routines.inverse": _inv,
     "numpy.linalg.solve": _solve,
     "numpy.linalg.det": _det,
     "numpy.linalg.slogdet": _slogdet,
@@ -335,6 +336,7 @@ TRANSPOSES: dict[str, Transpose] = {
 
 TANGENTS: dict[str, Tangent] = {
     "numpy.linalg.inv": _inv_tangent,
+    "jitflow.runtime.routines.inverse": _inv_tangent,
     "numpy.linalg.solve": _solve_tangent,
     "numpy.linalg.det": _det_tangent,
     "numpy.linalg.slogdet": _slogdet_tangent,

@@ -1,12 +1,14 @@
-"""Rules of the methods of ufuncs that are routines: `numpy.add.reduceat`, and `numpy.logaddexp.reduce` and its kin."""
+"""Rules of the methods of ufuncs that are routines: `numpy.add.reduceat`, `numpy.logaddexp.reduce` and its kin."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
+from jitflow.passes.derivatives.accumulations import recurrence
 from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
 from jitflow.passes.derivatives.rules import Arriving, Change, Tangent, Transpose, given, no_rule
@@ -102,13 +104,40 @@ def _reduce_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence
     return (m("reshape", found, dims=wanted) if len(wanted) != rank(found) else found,)
 
 
+# -- running sums of exponentials
+
+
+def _shares(m: Notation, op: Op) -> tuple[Value, Value]:
+    """How much of each result is what was there before, and how much is the new element."""
+    array, result, options = op.operands[0], op.results[0], options_of(op)
+    if options["ufunc"] not in ("logaddexp", "logaddexp2"):
+        raise no_rule(op)
+    behind = where(m, m("equal", array, result), 0, m("subtract", array, result))
+    if options["ufunc"] == "logaddexp2":
+        behind = m("multiply", behind, math.log(2))
+    return m("negative", m("expm1", behind)), m("exp", behind)
+
+
+def _accumulate(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    before, new = _shares(m, op)
+    return (m("multiply", new, recurrence(m, before, given(cotangents), options_of(op)["axis"], backwards=True)),)
+
+
+def _accumulate_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
+    before, new = _shares(m, op)
+    entering = m("multiply", new, given(tangents))
+    return (recurrence(m, before, entering, options_of(op)["axis"], backwards=False),)
+
+
 TRANSPOSES: dict[str, Transpose] = {
+    f"{_ROUTINES}.accumulate": _accumulate,
     f"{_ROUTINES}.reduceat": _reduceat,
     f"{_ROUTINES}.over_stretches": _over_stretches,
     f"{_ROUTINES}.reduce": _reduce,
 }
 
 TANGENTS: dict[str, Tangent] = {
+    f"{_ROUTINES}.accumulate": _accumulate_tangent,
     f"{_ROUTINES}.reduceat": _reduceat_tangent,
     f"{_ROUTINES}.over_stretches": _over_stretches_tangent,
     f"{_ROUTINES}.reduce": _reduce_tangent,

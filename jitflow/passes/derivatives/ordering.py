@@ -12,8 +12,9 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
-from jitflow.passes.derivatives.rules import Arriving, Change, Part, Tangent, Transpose, given, no_rule, total
+from jitflow.passes.derivatives.rules import Arriving, Change, Part, Refused, Tangent, Transpose, given, no_rule, total
 
 __all__ = ["TANGENTS", "TRANSPOSES"]
 
@@ -236,6 +237,45 @@ def _bincount_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequen
     return (m("load", memory),)
 
 
+def _bins(m: Notation, op: Op) -> tuple[Value, Value]:
+    """The bin of each element of a histogram, and whether it has one. Only the last bin has its right edge."""
+    array, edges = op.operands[0], op.results[1]
+    last = dims_of(edges.type)[0] - 1
+    (above,) = m.add(
+        "host_call", edges, array, types=(Tensor(I64, dims_of(array.type)),), routine="numpy.searchsorted",
+        keywords=("", ""), options=(("side", "right"),), effect="none",
+    )  # fmt: skip
+    limit, count = m("gather", edges, m("cast", m.size(last), dtype=I64), axis=0), m("cast", m.size(last), dtype=I64)
+    found = where(
+        m, m("equal", array, m.cast(limit, dtype_of(array))), m("subtract", count, 1), m("subtract", above, 1)
+    )
+    inside = m("logical_and", m("greater_equal", found, 0), m("less", found, count))
+    return where(m, inside, found, 0), inside
+
+
+def _histogram(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
+    """Every weight is added to the bin of its element; edges that are given are the edges that come back."""
+    of_sums, of_edges = cotangents
+    if of_edges is not None and "bins" not in _keys(op):
+        raise no_rule(op, "give the edges of the bins, or as many bins of floats as a number")
+    arriving: dict[str, Change] = {"bins": of_edges}
+    if of_sums is not None and "weights" in _keys(op):
+        bins, inside = _bins(m, op)
+        arriving["weights"] = where(m, inside, m("gather", of_sums, bins, axis=0), 0)
+    return tuple(arriving.get(key) for key in _keys(op))
+
+
+def _histogram_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change | Refused]:
+    moving = {key: tangent for key, tangent in zip(_keys(op), tangents, strict=True) if tangent is not None}
+    bins, inside = _bins(m, op)
+    memory = m("variable", m.zeros(op.results[0].type))
+    if "weights" in moving:
+        part = where(m, inside, m.named(moving["weights"], dims_of(inside.type)), 0)
+        m.add("scatter", memory, bins, m.cast(part, dtype_of(op.results[0])), axis=0, combine="add")
+    own_edges = "bins" not in _keys(op) and moving.keys() - {"weights"}
+    return m("load", memory), Refused("give the edges of the bins") if own_edges else moving.get("bins")
+
+
 def _keys(op: Op) -> list[str]:
     keys = [*op.attributes["keywords"]]
     return keys + [""] * (len(op.operands) - len(keys))
@@ -249,6 +289,7 @@ TRANSPOSES: dict[str, Transpose] = {
     "numpy.repeat": _selected,
     "numpy.delete": _selected,
     "numpy.bincount": _bincount,
+    "jitflow.runtime.routines.histogram": _histogram,
     **dict.fromkeys(_QUANTILES, _quantile),
 }
 
@@ -258,5 +299,6 @@ TANGENTS: dict[str, Tangent] = {
     "numpy.repeat": _selected_tangent,
     "numpy.delete": _selected_tangent,
     "numpy.bincount": _bincount_tangent,
+    "jitflow.runtime.routines.histogram": _histogram_tangent,
     **dict.fromkeys(_QUANTILES, _quantile_tangent),
 }

@@ -44,6 +44,33 @@ def test_equations(kind: str, batch: tuple[int, ...]) -> None:
     check(lambda a: np.linalg.slogdet(a)[0], matrix)
 
 
+@KINDS
+@pytest.mark.parametrize("order", [None, 2, -2, 1, -1, "fro", "nuc"])
+def test_conditions(kind: str, order: Any) -> None:
+    check(lambda a: np.linalg.cond(a, order), numbers(3, 3, kind=kind))
+    check(lambda a: np.linalg.cond(a, order), numbers(2, 3, 3, kind=kind))
+
+
+def test_conditions_by_rows() -> None:
+    check(lambda a: np.linalg.cond(a, np.inf) + np.linalg.cond(a, -np.inf), numbers(3, 3))
+    assert jitflow.function(lambda a: np.linalg.cond(a, np.inf))(np.ones((2, 2))) == np.inf
+
+
+def test_equations_of_more_axes() -> None:
+    check(np.linalg.tensorsolve, numbers(2, 3, 6), numbers(2, 3))
+    check(lambda a, b: np.linalg.tensorsolve(a, b, axes=(0,)), numbers(2, 6, 3), numbers(6))
+    check(lambda a: np.linalg.tensorinv(a, 1), numbers(4, 2, 2))
+
+
+def test_polynomials() -> None:
+    line, weights = np.linspace(-1.0, 2.0, 7), np.linspace(0.5, 1.5, 7)
+    check(lambda x, y: np.polyfit(x, y, 2), line, numbers(7))
+    check(lambda x, y, w: np.polyfit(x, y, 1, w=w), line, numbers(7, 2), weights)
+    check(np.polymul, numbers(3), numbers(4))
+    check(lambda a, b: np.polymul(a * np.array([0.0, 1.0, 1.0]), b), numbers(3), numbers(2))
+    check(np.poly, numbers(4))
+
+
 def test_equations_of_one_matrix_for_many() -> None:
     check(np.linalg.solve, numbers(3, 3), numbers(4, 3, 2))
 
@@ -220,6 +247,18 @@ def test_interpolation() -> None:
 
 def test_counts() -> None:
     check(lambda w: np.bincount([0, 2, 2, 1], weights=w) ** 2, numbers(4))
+    places, edges = np.array([0.5, 0.0, 4.0, -1.0, 1.0, 5.0, 3.9]), np.array([0.0, 1.0, 1.5, 4.0])
+    for density in (False, True):
+        check(lambda w, d=density: np.histogram(places, 4, weights=w**2, density=d)[0] ** 2, numbers(7))
+        check(lambda w, d=density: np.histogram(places, edges, weights=w**2, density=d)[0] ** 2, numbers(7))
+        check(lambda x, d=density: np.histogram(x, edges, density=d)[0] * x[0], places + 0.05)
+
+
+def test_sums_of_exponentials() -> None:
+    check(lambda x: np.logaddexp.accumulate(x) ** 2, numbers(6) * 4)
+    check(lambda x: np.logaddexp2.accumulate(x, axis=1) ** 2, numbers(2, 4))
+    slope = jitflow.grad(lambda x: np.sum(np.logaddexp.accumulate(x)[1:]))(np.array([-np.inf, 0.0, 2.0]))
+    np.testing.assert_allclose(slope, [0.0, 2 - np.exp(2.0) / (1 + np.exp(2.0)), np.exp(2.0) / (1 + np.exp(2.0))])
 
 
 @pytest.mark.parametrize(
@@ -227,7 +266,6 @@ def test_counts() -> None:
     [
         (lambda x: np.sum(np.linalg.svd(x)[0]), "full_matrices=False"),
         (lambda x: np.sum(np.linalg.lstsq(x, np.ones(3))[1]), "numpy.linalg.lstsq has no gradient"),
-        (lambda x: np.linalg.cond(x), "numpy.linalg.cond has no gradient"),
         (lambda x: np.sum(np.quantile(x, 0.3, method="hazen")), "numpy.quantile has no gradient"),
         (lambda x: np.sum(jitflow.callback(np.sin, jitflow.Spec("f64", (3, 3)))(x)), "sin has no gradient"),
         (lambda x: np.sum(np.trim_zeros(x[0])), "numpy.trim_zeros has no gradient"),
