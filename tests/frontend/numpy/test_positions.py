@@ -37,6 +37,7 @@ def f(program: Any, *arguments: Any) -> Any:
         lambda x: np.resize(x, len(x) + 1),
         lambda x: np.block([[x, np.zeros((len(x), 2))], [np.ones((1, len(x))), np.full((1, 2), 7.0)]]),
         lambda x: np.block([x[0] if len(x) else 1.0, 2.0]),
+        lambda x: np.block([[np.ones((1, 2)), np.zeros((1, len(x)))], [np.arange(2.0), x[:, 0]]]) if len(x) else x,
         lambda x: np.repeat(x, np.arange(len(x)), axis=0),
         lambda x: np.repeat(x[:, :1].sum(1), np.arange(len(x))[::-1]),
         lambda x: np.arange(0, len(x), 2),
