@@ -27,6 +27,7 @@ from jitflow.frontend.control.sources import (
     traced_zip,
 )
 from jitflow.frontend.known_arrays import adopted
+from jitflow.frontend.lists import Listed, folded, size_of_list
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.structures import variables_in
 from jitflow.frontend.texts import formatted, print_, repr_, str_
@@ -39,6 +40,8 @@ __all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
 
 def traced_len(thing: Any) -> Any:
     """`len`: of an array, its first size, which stays open."""
+    if type(thing) is Listed:
+        return size_of_list(thing)
     if isinstance(thing, ArrayTracer):
         if not thing.ndim:
             raise located(UserTypeError("len() of unsized object"))
@@ -52,6 +55,8 @@ def traced_len(thing: Any) -> Any:
 
 def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    if len(args) == 1 and type(args[0]) is Listed:
+        return folded(partial(_extremum, name), args[0])
     if len(args) == 1 and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
         array = args[0]
         return conversions.fold(array[1:], array[0], lambda best, other: _extremum(name, best, other))
@@ -104,7 +109,7 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise thing.needed()
     if isinstance(thing, ObjectProxy) and type(thing) is ObjectProxy:
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict}
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list}
     kind = kinds.get(type(thing), thing.__class__)
     return replacement(kind) or kind
 
@@ -124,8 +129,24 @@ def _known(function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
+def _isinstance(thing: Any, kinds: Any) -> bool:
+    """`isinstance`."""
+    return bool(_known(isinstance, [] if type(thing) is Listed else thing, kinds))
+
+
+def _sum(items: Any, *start: Any) -> Any:
+    """`sum`."""
+    return (
+        folded(lambda array: conversions.sum_(array, *start), items)
+        if type(items) is Listed
+        else (conversions.sum_(items, *start))
+    )
+
+
 def _sorted(items: Any, **keywords: Any) -> Any:
     """`sorted`, which decides on the items."""
+    if type(items) is Listed and items.array.ndim == 1 and not keywords:
+        return Listed(np.sort(items.array))
     known = items if isinstance(items, ArrayTracer) else list(items)
     if isinstance(items, ArrayTracer) or (len(known) > 1 and any(isinstance(item, Tracer) for item in known)):
         raise located(
@@ -229,7 +250,7 @@ def _errstate(**kinds: Any) -> Any:
 
 BUILTIN_FUNCTIONS: dict[str, Any] = {
     "len": traced_len,
-    "sum": conversions.sum_,
+    "sum": _sum,
     "any": conversions.any_,
     "all": conversions.all_,
     "range": traced_range,
@@ -252,7 +273,7 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
     "getattr": _getattr,
     "hasattr": partial(_known, hasattr),
     "callable": partial(_known, callable),
-    "isinstance": partial(_known, isinstance),
+    "isinstance": _isinstance,
     "sorted": _sorted,
 }
 

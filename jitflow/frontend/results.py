@@ -18,6 +18,7 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import Alternatives
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.lists import Listed
 from jitflow.frontend.objects import array_fields, is_constant
 from jitflow.frontend.proxies import outside_register
 from jitflow.frontend.texts import TracedText
@@ -73,6 +74,9 @@ def rebuild(tree: ResultTree, leaf: Callable[[Computed | Chosen], Result]) -> Re
     return leaf(tree) if isinstance(tree, Computed | Chosen) else tree
 
 
+_AS_LIST: Any = np.ndarray.tolist
+
+
 class Results:
     """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register."""
 
@@ -94,6 +98,8 @@ class Results:
             options = [(number, self.tree(thing, path)) for number, thing in result.options.items()
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
+        if kind is Listed:
+            return Group(partial(StructOf, _AS_LIST), (self._computed(result.array),))
         if array_fields(kind):
             return self._around_arrays(result, path)
         if kind is np.ndarray:

@@ -5,8 +5,8 @@ So a ``try`` whose body records an op that may raise what one of the handlers is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from numpy.linalg import LinAlgError
@@ -14,13 +14,21 @@ from numpy.linalg import LinAlgError
 from jitflow.errors import UserNotImplementedError, exception_class
 from jitflow.frontend.proxies import ClassProxy
 from jitflow.frontend.trace import active_trace
-from jitflow.ir.core import Op, walk
+from jitflow.ir.core import Op, Value, walk
 from jitflow.runtime.texts import PRINT, RAISE
 
 __all__ = ["trying"]
 
 _LIKELY = (IndexError, ValueError, LinAlgError, TypeError, ArithmeticError, MemoryError)
 """What a library function may raise."""
+_RAISED_BY_NUMBERS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(("divide", "floor_divide", "remainder"), (ZeroDivisionError,)),
+        **dict.fromkeys(("left_shift", "right_shift"), (ValueError,)),
+        "power": (ZeroDivisionError, OverflowError),
+    }
+)
+"""What Python's numbers raise. Its integers do not overflow."""
 
 
 class trying:  # noqa: N801 - a hook, as the others are
@@ -46,7 +54,7 @@ class trying:  # noqa: N801 - a hook, as the others are
 
     def _refuse(self, op: Op) -> None:
         """Raise `UserNotImplementedError` if a handler is for what the op may raise."""
-        raised = [kind for kind in _raised_by(op) if self._handles(kind)]
+        raised = [kind for kind in self._raised_by(op) if self._handles(kind)]
         if raised and self._trace is not None:
             error = UserNotImplementedError(
                 f"try around something that may raise {raised[0].__name__} when the compiled code runs, where nothing "
@@ -55,6 +63,30 @@ class trying:  # noqa: N801 - a hook, as the others are
                 location=op.loc,
             )
             raise self._trace.locate(error)
+
+    def _raised_by(self, op: Op) -> tuple[type[BaseException], ...]:
+        """The classes of what an op may raise and Python would have raised there."""
+        if op.definition.layer == "any" and op.attributes.get("checked"):
+            number = self._constant(op.operands[-1])
+            return (
+                () if number is not None and number > 0 and op.name != "power" else _RAISED_BY_NUMBERS.get(op.name, ())
+            )
+        if all(effect.kind not in ("check", "external") for effect in op.own_effects) or _routine(op) == PRINT:
+            return ()
+        if op.name == "check":
+            return (exception_class(op.attributes["error"]),)
+        if _routine(op) == RAISE:
+            return (exception_class(dict(op.attributes["options"])["error"]),)
+        return _LIKELY
+
+    def _constant(self, value: Value) -> Any:
+        """The number that a value is; None if it is no constant."""
+        scopes = () if self._trace is None else self._scope.around()
+        makers = {result: op for scope in scopes for op in scope.builder.ops for result in op.results}
+        op = makers.get(value)
+        while op is not None and op.name == "cast":
+            op = makers.get(op.operands[0])
+        return op.attributes["value"] if op is not None and op.name == "constant" else None
 
     def _handles(self, kind: type[BaseException]) -> bool:
         return any(issubclass(kind, handler) for handler in self._handlers())
@@ -65,19 +97,6 @@ class trying:  # noqa: N801 - a hook, as the others are
                 found = kind._jitflow_object if isinstance(kind, ClassProxy) else kind
                 if found is None or isinstance(found, type):
                     yield BaseException if found is None else found
-
-
-def _raised_by(op: Op) -> tuple[type[BaseException], ...]:
-    """The classes of what an op may raise and Python would have raised there."""
-    if op.definition.layer == "any" and op.attributes.get("checked"):
-        return ()  # Python's integers do not overflow
-    if all(effect.kind not in ("check", "external") for effect in op.own_effects) or _routine(op) == PRINT:
-        return ()
-    if op.name == "check":
-        return (exception_class(op.attributes["error"]),)
-    if _routine(op) == RAISE:
-        return (exception_class(dict(op.attributes["options"])["error"]),)
-    return _LIKELY
 
 
 def _routine(op: Op) -> Any:

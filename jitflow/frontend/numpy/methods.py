@@ -62,6 +62,12 @@ def _item(array: Any, *index: Any) -> Any:
     return item(array, *index)
 
 
+def _listed(array: Any) -> Any:
+    from jitflow.frontend.lists import to_list  # which stands on control flow as well
+
+    return to_list(array)
+
+
 def _itemsize(array: Any) -> int:
     return values.dtype_of_value(as_value(array)).itemsize
 
@@ -114,6 +120,7 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "sort": storing.in_place(sorting.sort),
         "partition": storing.in_place(sorting.partition),
         "item": _item,
+        "tolist": _listed,
     }
 )
 

@@ -75,6 +75,8 @@ def operand(item: Any) -> Operand:
     if isinstance(item, bool | int | float | complex):
         python_type: Any = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
         return cast(PythonNumber, python_type(item))
+    if is_listed(item):
+        return tracers.lift(item.array)
     if isinstance(item, list | tuple):
         from jitflow.frontend.numpy.creation import array_from_sequence  # which stands on this module
 
@@ -91,6 +93,13 @@ def operand(item: Any) -> Operand:
         found=repr(item)[:80],
         mend="convert it to an array of numbers before the compiled function",
     )
+
+
+def is_listed(item: Any) -> bool:
+    """Whether it is a list that was made of an array."""
+    from jitflow.frontend.lists import Listed  # which stands on this package
+
+    return type(item) is Listed
 
 
 def is_range(item: Any) -> bool:

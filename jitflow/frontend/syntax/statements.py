@@ -112,6 +112,8 @@ class _Rewriting:
                 return self._for(statement)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 return self._inner_function(statement)
+            case ast.ClassDef():
+                return self._inner_class(statement)
             case ast.Raise(exc=ast.expr() as error, cause=cause):
                 if isinstance(error, ast.Call):
                     error.func = self._expressions.hook("exception", error.func, error.func)
@@ -135,7 +137,7 @@ class _Rewriting:
     def _others(self, statement: ast.stmt) -> list[ast.stmt]:
         """A statement that stays Python's, with what is inside rewritten."""
         for name, value in ast.iter_fields(statement):
-            if isinstance(statement, ast.ClassDef) and name not in ("bases", "keywords", "decorator_list"):
+            if isinstance(statement, ast.ClassDef) and name == "body":
                 continue
             if isinstance(value, ast.expr):
                 setattr(statement, name, self._expression(value))
@@ -243,12 +245,20 @@ class _Rewriting:
             self._inner(function)
         return [function]
 
+    def _inner_class(self, node: ast.ClassDef) -> list[ast.stmt]:
+        """A class with its methods rewritten; what else its body says runs in Python, once for each class."""
+        for method in node.body:
+            if isinstance(method, ast.FunctionDef) and not is_suspendable(method):
+                self._inner(method, node.name)
+        return self._others(node)
+
     def _inner_lambda(self, function: ast.Lambda) -> ast.Lambda:
         self._inner(function)
         return function
 
-    def _inner(self, function: AnyFunction) -> None:
-        if rewrite_function(function, self._scope.owner, self._fresh, self._has_class, self._scope):
+    def _inner(self, function: AnyFunction, class_name: str | None = None) -> None:
+        owner, has_class = (class_name or self._scope.owner), class_name is not None or self._has_class
+        if rewrite_function(function, owner, self._fresh, has_class, self._scope):
             self._expressions.changed = True
 
 

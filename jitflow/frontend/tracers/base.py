@@ -114,9 +114,6 @@ class Tracer:
         module = "" if stands_for.__module__ == "builtins" else f"{stands_for.__module__}."
         raise located(UserAttributeError(f"'{module}{stands_for.__name__}' object has no attribute '{name}'"))
 
-    def tolist(self) -> NoReturn:
-        raise self._conversion(".tolist()", "return the array and call tolist() on the result")
-
     def _describe(self) -> str:
         return f"a value of type {str(self._value.type).removeprefix('py')}"
 

@@ -1,0 +1,100 @@
+"""``x.tolist()`` of an array of which only the running program knows the numbers.
+
+Where the sizes are known it is a list of Python's, whose items are numbers of the program. Elsewhere it is a `Listed`:
+what was in the array, as Python's numbers, which loops go through and indices pick from; a list is made of it where it
+is returned. It does not change, since the program has no room for a list that grows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend import conversions
+from jitflow.frontend.control.sources import Source
+from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.runtime_sizes import from_front, integer
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.dtypes import I64
+
+__all__ = ["Listed", "folded", "size_of_list", "to_list"]
+
+_LONGEST = 16
+"""A list of so many items, whose number is known, is a list of Python's."""
+_WIDEST = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float64, "c": np.complex128}
+"""What holds Python's numbers."""
+
+
+def to_list(array: Any) -> Any:
+    """``array.tolist()``."""
+    if not array.ndim:
+        return conversions.item(array)
+    dims = array.type.dims
+    if all(isinstance(dim, int) for dim in dims) and array.size <= _LONGEST:
+        return [to_list(array[place]) for place in range(dims[0])]
+    return Listed(array.astype(_WIDEST[array.dtype.kind]))
+
+
+def folded(function: Callable[[Any], Any], items: Listed) -> Any:
+    """What Python folds of a list of numbers, ``sum`` and its like, from that of its array."""
+    if items.array.ndim > 1:
+        raise _refusal("a list of lists that is folded", "fold along the first axis of the array")
+    return conversions.item(function(items.array))
+
+
+class Listed(Source):
+    """A list of the items of ``array``, which nobody else shows."""
+
+    once = False
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.count = self.span = current_trace().resolve(array.type.dims[0])
+
+    def item(self, position: Any) -> Any:
+        return self._as_list(self.array[position])
+
+    def _as_list(self, part: Any) -> Any:
+        return Listed(part) if part.ndim else conversions.item(part)
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return Listed(self.array[position])
+        length, place = values.size_value(self.count), integer(position)
+        front = from_front(place, length)
+        inside = values.emit("less", front, length), values.emit("greater_equal", front, values.constant(0, I64))
+        values.check(values.emit("logical_and", *inside), IndexError, "list index out of range")
+        return self._as_list(self.array[position])
+
+    def __contains__(self, item: Any) -> Any:
+        raise _refusal("`in` of a list that only the running program knows", "write (x == item).any() of the array")
+
+    def copy(self) -> Listed:
+        """``list.copy``."""
+        return self
+
+    def _differ(self, *_: Any, **__: Any) -> NoReturn:
+        raise _refusal("arithmetic with, or a change of, a list of which only the running program knows the length",
+                       "keep the array, and use NumPy's functions on it")  # fmt: skip
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _differ
+    __add__ = __radd__ = __iadd__ = __mul__ = __rmul__ = __imul__ = _differ
+    __setitem__ = __delitem__ = _differ
+    append = extend = insert = remove = pop = clear = index = sort = reverse = _differ
+    __hash__ = object.__hash__
+
+
+def _refusal(what: str, mend: str) -> UserNotImplementedError:
+    error = located(UserNotImplementedError(what, mend=mend))
+    assert isinstance(error, UserNotImplementedError)
+    return error
+
+
+def size_of_list(items: Listed) -> Any:
+    """``len(items)``."""
+    return tracers.size_of(items.count)
