@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Iterator
+from dis import get_instructions
 from functools import partial
-from types import CellType, FunctionType, MethodType, ModuleType
+from inspect import CO_OPTIMIZED
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from jitflow.errors import as_user_error
@@ -97,7 +100,10 @@ class RecordedFunctions:
             cells[CELL] = CellType(_hooks())
         closure = tuple(cells[name] for name in code.co_freevars)
         # A fresh copy of the code: the interpreter caches what it found in plain globals inside the old one.
-        recorded = FunctionType(code.replace(), self._globals_of(function), function.__name__, None, closure or None)
+        namespace = self._globals_of(function)
+        for name in _read_by_classes(code):
+            namespace.fill(name)
+        recorded = FunctionType(code.replace(), namespace, function.__name__, None, closure or None)
         recorded.__qualname__, recorded.__module__ = function.__qualname__, function.__module__
         recorded.__jitflow_original__ = partial(self._original, function, register)  # type: ignore[attr-defined]
         if defaults:
@@ -205,6 +211,20 @@ class _Globals(dict[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         return self._functions.read_global(self._namespace, name)
+
+    def fill(self, name: str) -> None:
+        """Read a global for the bodies of classes, for which the interpreter looks into the dict itself."""
+        if name in self._namespace and not dict.__contains__(self, name):
+            self[name] = self[name]
+
+
+def _read_by_classes(code: CodeType) -> Iterator[str]:
+    """The names that the bodies of classes read which code defines."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _read_by_classes(constant)
+            if not constant.co_flags & CO_OPTIMIZED:
+                yield from (each.argval for each in get_instructions(constant) if each.opname == "LOAD_NAME")
 
 
 class _Namespace:

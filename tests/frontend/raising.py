@@ -148,6 +148,13 @@ def catches_its_own(x: Any) -> Any:
     return x
 
 
+def catches_a_division(x: Any) -> Any:
+    try:
+        return 1 // int(x[0])
+    except ZeroDivisionError:
+        return 0
+
+
 def catches_an_index(x: Any) -> Any:
     try:
         return x[x.argmax() + 1]

@@ -65,6 +65,17 @@ def writes_to_names_outside(u, k):
     return total
 
 
+START = 2.5
+
+
+def reads_globals_in_its_body(u, k):
+    class Constants:
+        start = START
+        powers = np.array([1.0, START])
+
+    return u * Constants.start + Constants.powers[0] * k
+
+
 def adds_data(u, k):
     @dataclass
     class Point:
@@ -81,7 +92,7 @@ def adds_data(u, k):
     return point.x, point.y, point.largest()
 
 
-@pytest.mark.parametrize("program", [decides_in_methods, writes_to_names_outside, adds_data])
+@pytest.mark.parametrize("program", [decides_in_methods, writes_to_names_outside, reads_globals_in_its_body, adds_data])
 def test_it_does_what_python_does(program):
     assert_does_what_python_does(program, [(U, k) for k in (2, 1, 5)])
 
@@ -103,3 +114,10 @@ def changes_on_a_decision(u):
 def test_an_object_that_changes_on_a_decision_is_refused():
     with pytest.raises(UserNotImplementedError, match="an object of class Counter that changes on a decision"):
         jitflow.function(changes_on_a_decision)(U)
+
+
+def test_a_global_that_a_class_reads_is_never_stale(monkeypatch):
+    compiled = jitflow.function(reads_globals_in_its_body)
+    for start in (2.5, 3.5):
+        monkeypatch.setitem(globals(), "START", start)
+        np.testing.assert_array_equal(compiled(U, 1), reads_globals_in_its_body(U, 1))
