@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import CellType
 from typing import Any
 
@@ -111,7 +112,9 @@ class Inputs:
             self.trace.storage.place(value)  # what others write shows in it
             self.trace.storage.overlaps(value)
         if not kind.writeable:
-            self.trace.storage.protect(value)
+            # That a store fails is compiled, where a path of the program leads to it: not for arrays that are writeable.
+            guard = Satisfies(register, _is_read_only, "is read-only")
+            self.trace.storage.protect(value, partial(self.guard, guard))
         return wrap(value, owned=False)
 
     def variable(self, register: int, variable: Variable, read: Callable[[str], Any]) -> VariableTracer:
@@ -230,6 +233,10 @@ class Inputs:
         dim = self.trace.size(name, hint, bound_by_call=True)
         self.trace.establish(Fact(dim, "!=", 1))
         return dim
+
+
+def _is_read_only(array: Any) -> bool:
+    return not array.flags.writeable
 
 
 def _read_key(read: Read) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ Loops inside it are not, for what is outside of it too: they are traced once mor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -89,7 +89,7 @@ class Storage:
         self._shared: set[Value] = set()
         self._held: set[Value] = set()
         self._arguments: set[Value] = set()
-        self._protected: set[Value] = set()
+        self._protected: dict[Value, Callable[[], None]] = {}
         self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
         self._outliving: set[Value] = set()
@@ -119,9 +119,9 @@ class Storage:
         self._arguments.add(value)
         self.homes[value] = self._trace.root
 
-    def protect(self, value: Value) -> None:
-        """The array that the caller passes as ``value`` cannot be written to."""
-        self._protected.add(value)
+    def protect(self, value: Value, noticed: Callable[[], None] = lambda: None) -> None:
+        """The array behind ``value`` cannot be written to; ``noticed`` is called when the program would."""
+        self._protected[value] = noticed
 
     def outlive(self, value: Value) -> None:
         """The memory of parameter ``value`` is a variable's, which nobody outside gets hold of."""
@@ -380,6 +380,7 @@ class Storage:
         if self.came_shared(root):
             raise Restart(self.merged[root].site)
         if root in self._protected:
+            self._protected[root]()
             raise UserValueError("assignment destination is read-only")
         if self.is_parameter(root):
             self.replace_parameter(root, variable, "load")

@@ -62,3 +62,10 @@ def test_the_largest_integers(number: float):
 def test_integers_beyond_64_bits(number: float):
     with pytest.raises(OverflowError, match="the int does not fit in 64 bits"):
         interpreted(lambda x: int(x[0]))(np.array([number]))
+
+
+def test_round_gives_python_ints() -> None:
+    x = np.array([2.5, -3.75])
+    expected = [round(x[0]), round(x[0], 1), round(x.sum())]
+    found = interpreted(lambda x: [round(x[0]), round(x[0], 1), round(x.sum())])(x)
+    assert [(type(item), item) for item in found] == [(type(item), item) for item in expected]

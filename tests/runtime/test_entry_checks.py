@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from jitflow.runtime import plan as p
 from tests.runtime.conftest import Make
 from tests.runtime.fakes import Missed, copy_array, copy_words, leaf_of, plan_of, vector_leaf
@@ -361,3 +362,18 @@ def test_the_modules_guard_has_the_last_word(make: Make) -> None:
     function = make(plan_of("x", (vector_leaf(0, 0),)), guard=longer_than_three)
     assert matches(function, np.zeros(4, "f4"))
     assert not matches(function, np.zeros(3, "f4"))
+
+
+def test_what_fails_for_read_only_arrays_is_compiled_for_them_alone() -> None:
+    @jitflow.function
+    def mark(x, count):
+        for place in range(count):
+            x[place] = 1.0
+        return x.sum()
+
+    closed = np.zeros(3)
+    closed.flags.writeable = False
+    for _ in range(2):
+        assert mark(np.zeros(3), 2) == 2
+        with pytest.raises(ValueError, match="assignment destination is read-only"):
+            mark(closed, 2)

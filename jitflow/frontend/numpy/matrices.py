@@ -20,7 +20,6 @@ from jitflow.frontend.numpy.operands import (
     normalized_axis,
     pinned,
     read_only_view,
-    refuse,
     static_int,
 )
 from jitflow.frontend.numpy.values import emit
@@ -140,24 +139,32 @@ def cross(a: Any, b: Any, axisa: Any = -1, axisb: Any = -1, axisc: Any = -1, axi
         raise UserValueError("At least one array has zero dimension")
     left = np.moveaxis(left, normalized_axis(axisa, left.ndim), -1)
     right = np.moveaxis(right, normalized_axis(axisb, right.ndim), -1)
-    for operand in (left, right):
-        size = operand.shape[-1]
-        if size == 2:
-            raise refuse(
-                "np.cross of 2-d vectors, which NumPy deprecates", "write x[..., 0]*y[..., 1] - x[..., 1]*y[..., 0]"
-            )
-        if size != 3:
-            raise UserValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     dtype = np.promote_types(left.dtype, right.dtype)
-    left, right = astype(left, dtype), astype(right, dtype)
-    x, y = ([operand[..., place] for place in range(3)] for operand in (left, right))
+    x, y = _components(astype(left, dtype)), _components(astype(right, dtype))
+    if len(x) == len(y) == 2:
+        return new(array_operand(x[0] * y[1] - x[1] * y[0]))  # an array even of two vectors
+    x, y = ([*part, np.zeros_like(part[0])][:3] for part in (x, y))
     parts = [x[i] * y[j] - x[j] * y[i] for i, j in ((1, 2), (2, 0), (0, 1))]
     result = np.stack(parts, axis=-1)
     return np.moveaxis(result, -1, axisc) if axisc != -1 else result
 
 
+def _components(vectors: Any) -> list[Any]:
+    size = vectors.shape[-1]
+    if size not in (2, 3):
+        raise UserValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+    return [vectors[..., place] for place in range(size)]
+
+
 def linalg_cross(x1: Any, x2: Any, /, *, axis: Any = -1) -> Any:
-    return cross(x1, x2, axis=axis)
+    left, right = as_tracer(x1), as_tracer(x2)
+    sizes = [static_int(operand.shape[axis], "the size") for operand in (left, right)]
+    if sizes != [3, 3]:
+        raise UserValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{sizes[0]} and {sizes[1]} dimensional instead."
+        )
+    return cross(left, right, axis=axis)
 
 
 def matrix_power(a: Any, n: Any) -> Any:

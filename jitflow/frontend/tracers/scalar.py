@@ -75,7 +75,10 @@ class ScalarTracer(Tracer):
         raise self._conversion("hash()", "do not use it as a key of a dict or set; name the argument in static=")
 
     def __round__(self, digits: int | None = None) -> Any:
-        return numpy_functions().METHODS["round"](self, 0 if digits is None else digits)
+        methods = numpy_functions().METHODS
+        if digits is None:  # to a Python int
+            return python_arithmetic("round", methods["item"](self), None)
+        return methods["round"](self, digits)
 
 
 class NumberTracer(ScalarTracer):
