@@ -112,7 +112,7 @@ class Inputs:
             self.trace.storage.place(value)  # what others write shows in it
             self.trace.storage.overlaps(value)
         if not kind.writeable:
-            # That a store fails is compiled, where a path of the program leads to it: not for arrays that are writeable.
+            # That a store fails is compiled where a path of the program leads to it: for such arrays alone.
             guard = Satisfies(register, _is_read_only, "is read-only")
             self.trace.storage.protect(value, partial(self.guard, guard))
         return wrap(value, owned=False)
