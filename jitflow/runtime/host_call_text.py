@@ -1,10 +1,11 @@
 """The trampoline behind ``invoke``, as LLVM text: the way that most calls of a routine take.
 
 ``i32 invoke(ptr record, ptr operands, ptr results)`` takes the GIL and calls the routine with the arrays of the last
-call, if the operand words are those of the last call, which the pool sees to; then it looks at what came back: arrays
-or NumPy scalars of the expected dtypes and dims, without gaps. Their bytes are copied into the program's memory. In
-every other case (other words, a result of another kind, ...) it leaves things as they were and calls the function of
-Python's behind `slow`, `host_calls.CallSite.run`, which knows all cases and notes the arrays for the next call.
+call. Mostly the operand words are those of the last call, which the pool sees to; where they are not, in a loop over
+rows, the arrays are *aimed* at other memory, other dims and strides, unless somebody else holds them. Then it looks at
+what came back: arrays or NumPy scalars of the expected dtypes and dims, without gaps. Their bytes are copied into the
+program's memory. In every other case (no arrays yet, a result of another kind, ...) it calls the function of Python's
+behind `slow`, `host_calls.CallSite.run`, which knows all cases and notes the arrays for the next call.
 
 That repeats the call of a routine that returned something unexpected. Routines of libraries are pure, so it gives the
 same again; callbacks of the user's always go the slow way. An exception, which may be a signal handler's, is put away,
@@ -17,15 +18,19 @@ from jitflow.runtime import object_layout as layout
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import PythonCalls
 
-__all__ = ["RESULT_FIELDS", "SITE_FIELDS", "invoke_text", "site_offset", "slow_invoke_text"]
+__all__ = ["ARRAY_FIELDS", "RESULT_FIELDS", "SITE_FIELDS", "invoke_text", "site_offset", "slow_invoke_text"]
 
 SITE_FIELDS = (
     "api", "slow", "callable", "arguments", "keywords", "operand_words", "results", "result_type", "fresh", "variable",
-    "value", "allocate", "described", "words",
+    "value", "allocate", "described", "words", "operands", "arrays", "update_flags",
 )  # fmt: skip
 """The 64-bit words of a record. ``arguments`` is null unless the fast way may be taken. ``variable`` and ``value``: the
 context variable that is set during the call, null for none. ``described`` points to `RESULT_FIELDS` for each of
-``results`` results, ``words`` to the operand words of the last call. ``fresh``: the only result binds its sizes."""
+``results`` results, ``words`` to the operand words of the last call, ``arrays`` to `ARRAY_FIELDS` for each of
+``operands`` operands. ``fresh``: the only result binds its sizes."""
+
+ARRAY_FIELDS = ("array", "words")
+"""The array of an operand, and how many words its dims and strides are."""
 
 RESULT_FIELDS = ("type", "dtype", "number", "rank", "itemsize")
 """What a result must be: an array or NumPy scalar of this type, dtype (or its number) and rank."""
@@ -57,13 +62,18 @@ def _invoke() -> str:
     api = function.load_first("ptr", "%record", site_offset("api"))
     python = PythonCalls(function, api)
     slow, unexpected, raised = (function.label(hint) for hint in ("slow", "unexpected", "raised"))
-    given, state = function.stack(3), python.call("i32", "PyGILState_Ensure")
+    given, cursor, state = function.stack(3), function.stack(1), python.call("i32", "PyGILState_Ensure")
     arguments = site.load("ptr", "arguments")
     function.require_not(function.is_null(arguments), slow)
-    words = site.load("ptr", "words")
+    words, other, aimed = site.load("ptr", "words"), function.label("other"), function.label("aimed")
     with function.each_below(site.load("i64", "operand_words")) as place:
         pair = (function.load("i64", function.element(area, place)) for area in ("%operands", words))
-        function.require(function.compare("eq", *pair), slow)
+        function.require(function.compare("eq", *pair), other)
+    function.jump(aimed)
+    function.begin(other)
+    _aim(function, site, arguments, cursor, slow)
+    function.jump(aimed)
+    function.begin(aimed)
     callee, keywords = site.load("ptr", "callable"), site.load("ptr", "keywords")
     variable, token = site.load("ptr", "variable"), function.stack(1)
     python.own(arguments)
@@ -90,6 +100,39 @@ def _invoke() -> str:
     function.begin(slow)
     _finish(function, python, state, _slow_way(function, python, api, given))
     return function.text()
+
+
+def _aim(function: FunctionText, site: _Site, arguments: str, cursor: str, slow: str) -> None:
+    """Make the arrays of the last call show what the operand words say, if nobody else can see them."""
+    arrays, operands = site.load("ptr", "arrays"), site.load("i64", "operands")
+    _require_sole_owner(function, arguments, slow)
+    with function.each_below(operands) as number:
+        array, _ = _array_fields(function, arrays, number)
+        _require_sole_owner(function, array, slow)
+    function.store("i64", "0", cursor)
+    with function.each_below(operands) as number:
+        array, count = _array_fields(function, arrays, number)
+        given = function.element("%operands", function.load("i64", cursor))
+        function.store("ptr", function.load("ptr", given), array, layout.ARRAY_DATA)
+        _copy_words(function, function.load("ptr", array, layout.ARRAY_DIMS), function.at(given, 8), count)
+        function.run(site.load("ptr", "update_flags"), f"ptr {array}", f"i32 {layout.C_CONTIGUOUS | layout.F_CONTIGUOUS}")
+        function.add_to(cursor, 0, function.let(f"add i64 {count}, 1"))
+    _copy_words(function, site.load("ptr", "words"), "%operands", site.load("i64", "operand_words"))
+
+
+def _array_fields(function: FunctionText, arrays: str, number: str) -> tuple[str, str]:
+    fields = function.element(arrays, function.let(f"mul i64 {number}, {len(ARRAY_FIELDS)}"))
+    return function.load("ptr", fields), function.load("i64", fields, 8)
+
+
+def _require_sole_owner(function: FunctionText, thing: str, otherwise: str) -> None:
+    """Another thread that is inside of a call owns what it uses, and so does a result that is a view of an operand."""
+    function.require(function.compare("eq", function.load("i32", thing, layout.REFERENCES), "1", "i32"), otherwise)
+
+
+def _copy_words(function: FunctionText, target: str, source: str, count: str) -> None:
+    size = function.let(f"mul i64 {count}, 8")
+    function.run("@llvm.memcpy.p0.p0.i64", f"ptr {target}", f"ptr {source}", f"i64 {size}", "i1 false")
 
 
 def slow_invoke_text() -> str:

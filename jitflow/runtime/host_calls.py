@@ -45,7 +45,7 @@ from jitflow.ir.routines import (
     routine_function,
 )
 from jitflow.runtime.entry_support import api_address, api_table
-from jitflow.runtime.host_call_text import RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
+from jitflow.runtime.host_call_text import ARRAY_FIELDS, RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
 from jitflow.runtime.inner_loops import flag_function, loop_address
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
@@ -157,6 +157,7 @@ class FastRecord:
         self._fields = (ctypes.c_int64 * len(SITE_FIELDS))()
         self._words = (ctypes.c_int64 * max(operand_words, 1))()
         self._described = (ctypes.c_int64 * (len(RESULT_FIELDS) * max(len(gives), 1)))()
+        self._arrays = (ctypes.c_int64 * (len(ARRAY_FIELDS) * max(len(attributes["takes"]), 1)))()
         self._kept: tuple[Any, ...] = ()
         self._writing = threading.Lock()
         variable, value = (None, None) if is_silent(routine) else flags_ignored()
@@ -173,6 +174,9 @@ class FastRecord:
             allocate=pool().allocate_address,
             described=ctypes.addressof(self._described),
             words=ctypes.addressof(self._words),
+            operands=len(attributes["takes"]),
+            arrays=ctypes.addressof(self._arrays),
+            update_flags=numpy_function("PyArray_UpdateFlags"),
         )
 
     @property
@@ -202,6 +206,8 @@ class FastRecord:
         self._set(arguments=0)
         before, self._kept = self._kept, (arguments, keywords, type(result))
         self._described[:] = [word for fields in described for word in fields]
+        for place, array in enumerate(arrays):
+            self._arrays[2 * place : 2 * place + 2] = [id(array), 2 * array.ndim]
         self._words[:] = list(struct.unpack(f"{len(words) // 8}q", words)) or [0]
         kind = id(type(result)) if len(self._dtypes) != 1 else 0
         self._set(keywords=id(keywords) if keywords else 0, result_type=kind)

@@ -20,6 +20,9 @@ import numpy as np
 
 from jitflow.runtime.python_api import numpy_function
 
+REFERENCES = 0
+"""How many references there are: the lower 32 bits."""
+
 OBJECT_TYPE = 8
 TUPLE_ITEMS = 24
 VALUE = 16
@@ -85,6 +88,8 @@ def _numbers_fit() -> bool:
 
 def _containers_fit() -> bool:
     items = (object(), object())
+    if ctypes.c_int32.from_address(id(items) + REFERENCES).value != 1:  # calls would own it as well
+        return False
     slotted = _Slotted(*items)
     return [_read_pointer(items, TUPLE_ITEMS + 8 * k) for k in range(2)] == [id(item) for item in items] and (
         _read_pointer(slotted, FIRST_SLOT) == id(slotted.a)

@@ -72,6 +72,7 @@ PYTHON_FUNCTIONS = (
 )
 NUMPY_FUNCTIONS = {
     "PyArray_Scalar": 60,
+    "PyArray_UpdateFlags": 92,
     "PyArray_NewFromDescr": 94,
     "PyArray_SetBaseObject": 282,
     "PyDataMem_GetHandler": 305,

@@ -80,14 +80,14 @@ def extract(condition: Any, arr: Any) -> Any:
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     given = None if sorter is None else array_operand(sorter)
-    sought = as_value(v)
+    sought = array_operand(v)  # of a number as well: an array can be handed over again, a number is made anew
     array = array_operand(a)
     kind = split(array, sought, side=side).sampled(np.searchsorted).dtype
     return split(array, sought, sorter=given, side=side).new(np.searchsorted, [_like(sought)], kinds=[kind])
 
 
 def digitize(x: Any, bins: Any, right: Any = False) -> Any:
-    sought = as_value(x)
+    sought = array_operand(x)
     return new_results(np.digitize, [sought, array_operand(bins)], [_like(sought)], {"right": bool(right)})
 
 
