@@ -23,7 +23,7 @@ from jitflow.ir.dtypes import DType
 
 __all__ = ["POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results",
            "argument_of", "flags_ignored", "is_quick", "is_silent", "options_of", "prepared", "results_of",
-           "routine_function", "run_routine"]  # fmt: skip
+           "routine_function", "run_routine", "without_warnings"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""
@@ -56,7 +56,11 @@ class RoutineResultError(TypeError):
 
 def routine_function(name: str) -> Callable[..., Any]:
     """What a name stands for. Raises KeyError for a name that is neither a path nor carries its function."""
-    return name.function if isinstance(name, Routine) else _found(name)
+    return name.function if isinstance(name, Routine) else _found(_QUICKER.get(name, name))
+
+
+_QUICKER = {"numpy.median": "jitflow.runtime.routines.median"}
+"""What gives the same as a function of NumPy, and sooner."""
 
 
 @cache
@@ -92,7 +96,7 @@ def prepared(name: str, keywords: Sequence[str], options: Sequence[tuple[str, An
     call = by_keyword if named else plainly
     if is_silent(name):
         return call
-    quiet = _without_warnings if name in _WARNING else _without_flags
+    quiet = without_warnings if name in _WARNING else _without_flags
     return lambda arguments: quiet(call, arguments)
 
 
@@ -140,14 +144,14 @@ _SILENT = frozenset(
 
 _WARNING = frozenset(
     f"numpy.{name}"
-    for name in "median nanmedian percentile quantile nanpercentile nanquantile polyfit histogram polydiv".split()
+    for name in "nanmedian percentile quantile nanpercentile nanquantile polyfit histogram polydiv".split()
 ) | {"jitflow.runtime.routines.histogram"}
 """Routines that warn in Python's way; compiled code emits no warnings."""
 
 _FILTERS = threading.Lock()
 
 
-def _without_warnings(call: Callable[[Sequence[Any]], Any], arguments: Sequence[Any]) -> Any:
+def without_warnings(call: Callable[[Sequence[Any]], Any], arguments: Sequence[Any]) -> Any:
     """Call with warnings off. The filters are the process's, so one thread at a time changes them."""
     with _FILTERS, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

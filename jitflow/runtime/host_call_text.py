@@ -115,7 +115,9 @@ def _aim(function: FunctionText, site: _Site, arguments: str, cursor: str, slow:
         given = function.element("%operands", function.load("i64", cursor))
         function.store("ptr", function.load("ptr", given), array, layout.ARRAY_DATA)
         _copy_words(function, function.load("ptr", array, layout.ARRAY_DIMS), function.at(given, 8), count)
-        function.run(site.load("ptr", "update_flags"), f"ptr {array}", f"i32 {layout.C_CONTIGUOUS | layout.F_CONTIGUOUS}")
+        function.run(
+            site.load("ptr", "update_flags"), f"ptr {array}", f"i32 {layout.C_CONTIGUOUS | layout.F_CONTIGUOUS}"
+        )
         function.add_to(cursor, 0, function.let(f"add i64 {count}, 1"))
     _copy_words(function, site.load("ptr", "words"), "%operands", site.load("i64", "operand_words"))
 

@@ -1,0 +1,64 @@
+"""Routines of NumPy's that compiled loops call again and again: on other memory, on other sizes, by several threads."""
+
+from __future__ import annotations
+
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.runtime.host_calls import CallSite
+from jitflow.runtime.routines import median
+from tests.compare import assert_same
+
+
+def windows(x: Any, count: Any) -> Any:
+    found = np.zeros((count, 4))
+    for row in range(count):
+        part = x[row, : 2 + row % 5]
+        found[row, 0] = np.sort(part)[0]
+        found[row, 1] = np.searchsorted(x[0], part[1])
+        found[row, 2] = np.median(x[: row + 1, ::2])
+        found[row, 3] = np.argsort(x[:, row % 7])[row]
+    return found
+
+
+def test_arrays_are_aimed_at_other_memory_dims_and_strides(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, run = [], CallSite.run
+
+    def counted(site: CallSite, operands: int, results: int) -> None:
+        slow.append(site)
+        run(site, operands, results)
+
+    monkeypatch.setattr(CallSite, "run", counted)
+    compiled, x = jitflow.function(windows), np.random.default_rng(0).normal(size=(40, 7))
+    assert_same(compiled(x, 40), windows(x, 40))
+    assert len(slow) < 8, "each turn made its arrays anew"
+    assert_same(compiled(np.asfortranarray(x), 40), windows(x, 40))
+
+
+def test_threads_share_a_call_site() -> None:
+    compiled = jitflow.function(windows)
+    samples = [np.random.default_rng(seed).normal(size=(300, 7)) for seed in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda x: compiled(x, 300), samples))
+    for got, x in zip(found, samples, strict=True):
+        assert_same(got, windows(x, 300))
+
+
+@pytest.mark.parametrize("code", "bBhHiIlLqQfd?eD")
+def test_the_quicker_median(code: str) -> None:
+    generator = np.random.default_rng(0)
+    for size in (0, 1, 2, 3, 4, 10, 11):
+        samples = [(generator.normal(size=size) * 100).astype(np.int8).astype(code)]
+        if code in "fd" and size:
+            samples += [np.full(size, number, code) for number in (-0.0, np.inf, np.finfo(code).max)]
+            samples += [np.concatenate([samples[0][1:], np.array([np.nan], code)])]
+        for sample in samples:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                expected = np.median(sample)
+                assert_same(median(sample), expected)
