@@ -24,6 +24,7 @@ from functools import partial
 from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.types import Tape, Type, Variable, dims_of
 from jitflow.passes.derivatives.activity import Activity
+from jitflow.passes.derivatives.cleared import put_where_cleared
 from jitflow.passes.derivatives.factors import scaled
 from jitflow.passes.derivatives.indexing import scattered
 from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable, plain
@@ -66,6 +67,8 @@ class Reversal:
     """Cotangents that are zero where an arm was not taken."""
     unbounded: set[Value] = field(default_factory=set)
     """Cotangents that may be infinite where a value is finite."""
+    cleared: set[Op] = field(default_factory=set)
+    """The stores of zeros where a cotangent was taken out."""
 
 
 class Sweep:
@@ -84,6 +87,7 @@ class Sweep:
         for op in reversed(region.body):
             self.m.builder.loc = op.loc
             self.op(op)
+        self.m.builder.ops[:] = put_where_cleared(self.m.builder.ops, self.reversal.cleared)
 
     def op(self, op: Op) -> None:
         """Hand on what one op has got."""
@@ -216,6 +220,7 @@ class Sweep:
         shadow = self.shadow(place)
         cotangent = self.read(shadow) if self.is_active(value) else None
         self.m.add("store", shadow, self.m.number(0, dtype_of(shadow)))
+        self.reversal.cleared.add(self.m.builder.ops[-1])
         self.contribute(value, cotangent)
 
     def scatter(self, op: Op) -> None:
