@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from jitflow.errors import CompilerBug
 from jitflow.frontend.function import TracedFunction
-from jitflow.frontend.results import Chosen, Computed, ResultTree, leaves_of, rebuild
+from jitflow.frontend.results import Chosen, Computed, Group, ResultTree, leaves_of, rebuild
 from jitflow.ir.types import Scalar, Variable
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (
     ConstantObject,
+    Container,
     NewArray,
     NumpyScalar,
     OneOf,
@@ -59,6 +60,10 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         return ViewOfResult(place.slot, dtype, place.rank, owner(source.index))
 
     def option(tree: ResultTree) -> Option:
+        if isinstance(tree, Group):
+            made = tree.make(tuple(map(option, tree.children)))
+            assert isinstance(made, Container)
+            return made
         if isinstance(tree, Computed) and places[tree.index].kind == "new":
             return SameResult(owner(tree.index))
         found = rebuild(tree, result)

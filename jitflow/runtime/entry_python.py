@@ -303,20 +303,16 @@ class _Builder:
         return owned
 
     def _make(self, node: p.Result) -> Any:
-        match node:
-            case p.TupleOf(children):
-                return tuple([self._make(child) for child in children])
-            case p.ListOf(children):
-                return [self._make(child) for child in children]
-            case p.DictOf(keys, children):
-                return {key: self._make(child) for key, child in zip(keys, children, strict=True)}
-            case p.StructOf(struct_type, children, None):
-                return struct_type(*[self._make(child) for child in children])
-            case p.StructOf(struct_type, children, names):
-                made = [self._make(child) for child in children]
-                return struct_type(**dict(zip(names or (), made, strict=True)))
+        if isinstance(node, p.Container):
+            return _filled(node, [self._make(child) for child in node.children])
         index = self._leaf
         self._leaf += 1
+        return self._make_leaf(node, index)
+
+    def _make_option(self, node: p.Result, index: int) -> Any:
+        """An alternative, whose parts are no leaves of the tree."""
+        if isinstance(node, p.Container):
+            return _filled(node, [self._make_option(child, index) for child in node.children])
         return self._make_leaf(node, index)
 
     def _make_leaf(self, node: p.Result, index: int) -> Any:
@@ -338,7 +334,7 @@ class _Builder:
             case p.OneOf(slot, alternatives):
                 number = self._slots[slot]
                 chosen = next((node for key, node in alternatives if key == number), alternatives[-1][1])
-                return self._make_leaf(chosen, index)
+                return self._make_option(chosen, index)
             case p.NumpyScalar(slot, dtype):
                 return self._array_scalar(slot, dtype)[()]
             case p.PythonScalar(slot, dtype):
@@ -356,6 +352,20 @@ class _Builder:
     def _array_scalar(self, slot: int, dtype: str) -> np.ndarray[Any, Any]:
         bits = bytes(memoryview(self._slots).cast("B"))[8 * slot :]
         return np.frombuffer(bits, numpy_dtype(dtype), 1).reshape(())
+
+
+def _filled(node: p.Container, children: list[Any]) -> Any:
+    match node:
+        case p.TupleOf():
+            return tuple(children)
+        case p.ListOf():
+            return children
+        case p.DictOf(keys, _):
+            return dict(zip(keys, children, strict=True))
+        case p.StructOf(struct_type, _, None):
+            return struct_type(*children)
+        case p.StructOf(struct_type, _, names):
+            return struct_type(**dict(zip(names or (), children, strict=True)))
 
 
 def _wrap(node: p.ArrayResult, slots: Slots, flags: int) -> np.ndarray[Any, Any]:

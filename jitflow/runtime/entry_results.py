@@ -7,6 +7,8 @@ array, and each container, which takes its children over one by one as they are 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from jitflow.runtime import plan as p
@@ -14,6 +16,9 @@ from jitflow.runtime.dtypes import numpy_dtype
 from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.pool import pool
 from jitflow.runtime.specialisation import record_offset
+
+Maker = Callable[[p.Result], str]
+"""Makes a child of a container."""
 
 
 class ResultWriter:
@@ -71,47 +76,59 @@ class ResultWriter:
 
     def _make(self, node: p.Result) -> str:
         """A new reference to what a node describes."""
-        match node:
-            case p.TupleOf(children):
-                return self._sequence("Tuple", children)
-            case p.ListOf(children):
-                return self._sequence("List", children)
-            case p.DictOf(keys, children):
-                return self._dict(keys, children)
-            case p.StructOf(struct_type, children, names):
-                return self._struct(struct_type, children, names)
+        if isinstance(node, p.Container):
+            return self._make_container(node, self._make)
         leaf = self._leaf
         self._leaf += 1
         return self._must(self._make_leaf(node, leaf))
 
-    def _sequence(self, kind: str, children: tuple[p.Result, ...]) -> str:
+    def _make_container(self, node: p.Container, make: Maker) -> str:
+        match node:
+            case p.TupleOf(children):
+                return self._sequence("Tuple", children, make)
+            case p.ListOf(children):
+                return self._sequence("List", children, make)
+            case p.DictOf(keys, children):
+                return self._dict(keys, children, make)
+            case p.StructOf(struct_type, children, names):
+                return self._struct(struct_type, children, names, make)
+
+    def _make_option(self, node: p.Result) -> str:
+        """A part of an alternative, which is no leaf of the tree."""
+        if isinstance(node, p.Container):
+            return self._make_container(node, self._make_option)
+        return self._must(self._make_leaf(node, -1))
+
+    def _sequence(self, kind: str, children: tuple[p.Result, ...], make: Maker) -> str:
         python = self._python
         sequence, place = self._container(python.call("ptr", f"Py{kind}_New", f"i64 {len(children)}"))
         for index, child in enumerate(children):
-            made = self._make(child)
+            made = make(child)
             python.call("i32", f"Py{kind}_SetItem", f"ptr {sequence}", f"i64 {index}", f"ptr {made}")
         self._hold(place, "null")
         return sequence
 
-    def _dict(self, keys: tuple[object, ...], children: tuple[p.Result, ...]) -> str:
+    def _dict(self, keys: tuple[object, ...], children: tuple[p.Result, ...], make: Maker) -> str:
         python, function = self._python, self._function
         mapping, place = self._container(python.call("ptr", "PyDict_New"))
         for key, child in zip(keys, children, strict=True):
-            made, key_object = self._make(child), self._frame.constant(key)
+            made, key_object = make(child), self._frame.constant(key)
             status = python.call("i32", "PyDict_SetItem", f"ptr {mapping}", f"ptr {key_object}", f"ptr {made}")
             python.release(made)
             function.require(function.compare("eq", status, "0", "i32"), self._undo)
         self._hold(place, "null")
         return mapping
 
-    def _struct(self, struct_type: type, children: tuple[p.Result, ...], names: tuple[str, ...] | None) -> str:
+    def _struct(
+        self, struct_type: type, children: tuple[p.Result, ...], names: tuple[str, ...] | None, make: Maker
+    ) -> str:
         python, frame = self._python, self._frame
         if names is None:
-            fields = positional = self._sequence("Tuple", children)
+            fields = positional = self._sequence("Tuple", children, make)
             keywords = "null"
         else:
             positional = frame.constant(())
-            fields = keywords = self._dict(names, children)
+            fields = keywords = self._dict(names, children, make)
         made = python.call(
             "ptr", "PyObject_Call", f"ptr {frame.constant(struct_type)}", f"ptr {positional}", f"ptr {keywords}"
         )
@@ -164,7 +181,8 @@ class ResultWriter:
                 this = function.label("this")
                 function.branch(function.compare("eq", number, str(key)), this, other)
                 function.begin(this)
-            reference = self._make_leaf(alternative, leaf)
+            held = isinstance(alternative, p.Container)
+            reference = self._make_option(alternative) if held else self._make_leaf(alternative, leaf)
             made.append((reference, function.block))
             function.jump(done)
             if position + 1 < len(node.alternatives):

@@ -314,7 +314,8 @@ class StructOf:
 class OneOf:
     """The alternative whose number stands in the slot: what array the program has ended up with, or what it returns.
 
-    No alternative is a new array, though it may be the same object as one; the last is taken where no number fits.
+    No alternative is a new array, nor has one inside, though it may be the same object as one; the last is taken where
+    no number fits.
     """
 
     slot: int
@@ -322,8 +323,11 @@ class OneOf:
 
 
 ArrayResult = NewArray | ViewOfArgument | ViewOfResult
-Option = ViewOfArgument | ViewOfResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject
 Container = TupleOf | ListOf | DictOf | StructOf
+Option = (
+    ViewOfArgument | ViewOfResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject
+    | Container
+)  # fmt: skip
 Result = ArrayResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject | Container
 
 
@@ -369,7 +373,9 @@ def leaves(result: Result) -> Iterator[Result]:
 
 
 def container_count(result: Result) -> int:
-    """How many containers a results tree has."""
+    """How many containers a results tree has, alternatives included."""
+    if isinstance(result, OneOf):
+        return sum(container_count(alternative) for _, alternative in result.alternatives)
     return 1 + sum(map(container_count, result.children)) if isinstance(result, Container) else 0
 
 

@@ -4,10 +4,10 @@
         return None             an `Alternatives` of None and of an f64, with a number that says which
     return x[mask].mean()
 
-The kinds have numbers of their own in a trace. Where paths meet, each brings the number of its kind and the values of
-that kind; the values of other kinds are unbound on it. So merging (`merge.py`) and loops (`rolling.py`) treat the
-whole as a structure like any other, and nothing is converted: 0 stays Python's int though the other path returns a
-NumPy scalar.
+The kinds have numbers of their own in a trace; tuples and lists of the same kinds are one kind. Where paths meet, each
+brings the number of its kind and the values of that kind; the values of other kinds are unbound on it. So merging
+(`merge.py`) and loops (`rolling.py`) treat the whole as a structure like any other, and nothing is converted: 0 stays
+Python's int though the other path returns a NumPy scalar.
 
 Only what leaves the compiled function may be an alternative. A value that the program goes on with has one type.
 """
@@ -15,8 +15,9 @@ Only what leaves the compiled function may be an alternative. A value that the p
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -46,6 +47,39 @@ class Alternatives:
         """The kinds of which the running program makes the value; the others are constants."""
         return tuple(number for number, thing in self.options.items() if not _is_plain(thing))
 
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What the running program makes, in the order of the kinds."""
+        return tuple(value for number in self.traced for value in _values_in(self.options[number]))
+
+    def holding(self, values: Iterable[Any]) -> Alternatives:
+        """The same kinds with other `values`; the first is the number that is chosen."""
+        chosen, *rest = values
+        left = iter(rest)
+        options = {number: _with_values(thing, left) if number in self.traced else thing
+                   for number, thing in self.options.items()}  # fmt: skip
+        return Alternatives(chosen, options)
+
+    @property
+    def shape(self) -> Any:
+        """What does not change from path to path, in a form that can be compared as text."""
+        return tuple(self.options), tuple(_with_values(thing, repeat(UNBOUND)) for thing in self.options.values())
+
+
+def _values_in(thing: Any) -> Iterator[Any]:
+    """What stands in containers that is no constant, or the thing itself."""
+    if type(thing) in _CONTAINERS:
+        for item in thing:
+            yield from () if _is_plain(item) else _values_in(item)
+    else:
+        yield thing
+
+
+def _with_values(thing: Any, values: Iterator[Any]) -> Any:
+    if type(thing) in _CONTAINERS:
+        return type(thing)([item if _is_plain(item) else _with_values(item, values) for item in thing])
+    return thing if _is_plain(thing) else next(values)
+
 
 def leaves_the_function() -> bool:
     """Whether the innermost function of the user's that runs is the one that is being compiled."""
@@ -71,17 +105,27 @@ def aligned(things: Sequence[Any]) -> list[Any]:
     if None in keys or not needed:
         return list(things)
     numbers = sorted(known.setdefault(key, len(known)) for key in keys)
-    constants = {known[key]: key[1] for key in keys if key[0] == "constant"}
-    return [thing if thing is UNBOUND else _among(thing, numbers, constants) for thing in things]
+    absent = {known[key]: key[1] for key in keys if key[0] == "constant"}
+    for thing in bound:
+        options = thing.options.items() if isinstance(thing, Alternatives) else [(known[_keys(thing)[0]], thing)]
+        absent |= {number: _unbound(option) for number, option in options if type(option) in _CONTAINERS}
+    return [thing if thing is UNBOUND else _among(thing, numbers, absent) for thing in things]
 
 
-def _among(thing: Any, numbers: Sequence[int], constants: Mapping[int, Any]) -> Alternatives:
+def _unbound(thing: Any) -> Any:
+    """What a container is on a path that does not return it: of the same shape, nothing in it but constants."""
+    if type(thing) in _CONTAINERS:
+        return type(thing)(map(_unbound, thing))
+    return thing if _is_plain(thing) else UNBOUND
+
+
+def _among(thing: Any, numbers: Sequence[int], absent: Mapping[int, Any]) -> Alternatives:
     if isinstance(thing, Alternatives):
         own, chosen = thing.options, thing.chosen
     else:
         ((key,), known) = (_keys(thing), current_trace().kinds_returned)
         own, chosen = {known[key]: thing}, known[key]
-    options = {number: own.get(number, constants.get(number, UNBOUND)) for number in numbers}
+    options = {number: own.get(number, absent.get(number, UNBOUND)) for number in numbers}
     return Alternatives(chosen, options)
 
 
@@ -92,6 +136,10 @@ def _keys(thing: Any) -> list[Any]:
     kind = kind_of(thing)
     if kind is not None:
         return [("array", kind.dtype, len(kind.dims)) if isinstance(kind, Tensor) else ("number", kind)]
+    if type(thing) in _CONTAINERS:
+        inner = tuple(key for item in thing for key in _keys(item))
+        several = len(inner) > len(thing) or None in inner
+        return [None] if several else [(type(thing), inner)]
     return [("constant", thing)] if _is_plain(thing) and isinstance(thing, Hashable) else [None]
 
 

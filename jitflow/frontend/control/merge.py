@@ -96,7 +96,7 @@ def flatten(thing: Any) -> Leaves:
         make = partial(TracedText, thing.template)
         return _group([*thing.operands], (kind, thing.template), lambda items: make(tuple(items)))
     if kind is Alternatives:
-        return _alternatives(thing)
+        return _group([thing.chosen, *thing.values], (kind, thing.shape), thing.holding)
     if array_fields(kind):
         names = array_fields(kind)
         return _group([getattr(thing, name) for name in names], (kind, names),
@@ -106,16 +106,6 @@ def flatten(thing: Any) -> Leaves:
         parts = [getattr(thing, name) for name in names]
         return _group(parts, (kind, names), lambda items: kind(**dict(zip(names, items, strict=True))))
     return Leaves((thing,), None, lambda items: items[0])
-
-
-def _alternatives(thing: Alternatives) -> Leaves:
-    traced, options = thing.traced, dict(thing.options)
-
-    def make(items: list[Any]) -> Alternatives:
-        return Alternatives(items[0], options | dict(zip(traced, items[1:], strict=True)))
-
-    parts = [thing.chosen, *(options[number] for number in traced)]
-    return _group(parts, (Alternatives, traced, tuple(options)), make)
 
 
 def _group(parts: list[Any], shape: Any, make: Callable[[list[Any]], Any]) -> Leaves:

@@ -108,7 +108,45 @@ def raises_or_returns(x, n):
     return x.max()
 
 
+def finds_an_element_and_its_position(x, n):
+    for i in range(len(x)):
+        if x[i] > n:
+            return i, x[i]
+    return None
+
+
+def returns_tuples_of_several_lengths(x, n):
+    if n > 3:
+        return ()
+    if n > 1:
+        return [x[0], "more"]
+    if n > 0:
+        return x * 2, (n, x[1:])
+    return (x.sum(),)
+
+
+def leaves_a_loop_with_tuples(x, n):
+    while n < 4:
+        n += 1
+        if x.sum() < n:
+            return n, (x * n, n), "early"
+        if x[1] == n:
+            return "odd"
+    return x[1:], None
+
+
+def returns_its_argument_in_a_tuple(x, n):
+    if x[0] > n:
+        x[0] = 7
+        return x, x[:2], n
+    return x
+
+
 PROGRAMS = [
+    finds_an_element_and_its_position,
+    returns_tuples_of_several_lengths,
+    leaves_a_loop_with_tuples,
+    returns_its_argument_in_a_tuple,
     finds_an_element_or_nothing,
     finds_a_position,
     finds_a_pair,

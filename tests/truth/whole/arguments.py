@@ -81,6 +81,8 @@ def _overlap(found: dict[str, Any], call: Call, random: Any) -> None:
 def _array(dtype: str, shape: tuple[int, ...], random: Any, special: bool) -> Any:
     if dtype == "?":
         return random.integers(0, 2, shape).astype(bool)
+    if dtype[0] == "u":
+        return random.choice([0, 1, 2, 3, 5, 8, 200, 255], shape).astype(dtype)
     if dtype[0] == "i":
         return random.integers(-6, 9, shape).astype(dtype)
     values = (random.integers(-16, 17, shape) / 4).astype(dtype)

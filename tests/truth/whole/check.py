@@ -1,7 +1,8 @@
 """Runs a random program with Python and compiled, and compares all that a user can see.
 
 Results: classes, dtypes, shapes, values to the last bit (zeros of both signs are one: which of them is the extreme one
-depends on the order). Arguments afterwards, whether the call returned or raised. Exceptions: their class.
+depends on the order). Where a bool of Python's meets one of NumPy's behind a decision, it is NumPy's. Arguments
+afterwards, whether the call returned or raised. Exceptions: their class, and what the program says in them.
 """
 
 from __future__ import annotations
@@ -75,6 +76,8 @@ def _compare(expected: Outcome, found: Outcome, early: bool = False) -> None:
         raise Wrong(f"expected {wanted!r}, got {got!r}{_notes(got)}") from got
     if wanted is not None and got is None:
         raise Wrong(f"expected {wanted!r}, got {found.result!r}")
+    if str(wanted).startswith("raised") and str(got).partition("\n")[0] != str(wanted):
+        raise Wrong(f"expected {wanted!r}, got {got!r}")
     if wanted is None:
         _same(found.result, expected.result, "result")
     if early:
@@ -88,6 +91,8 @@ def _compare(expected: Outcome, found: Outcome, early: bool = False) -> None:
 
 
 def _same(found: Any, wanted: Any, what: str) -> None:
+    if isinstance(wanted, bool) and isinstance(found, np.bool_):
+        wanted = np.bool_(wanted)
     assert type(found) is type(wanted), f"{what}: expected {type(wanted)}, got {type(found)}"
     if isinstance(wanted, tuple):
         assert len(found) == len(wanted), f"{what}: expected {len(wanted)} items, got {len(found)}"

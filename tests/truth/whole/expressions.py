@@ -290,6 +290,11 @@ class Expressions:
             return f"({self.condition(depth + 1)} {self.pick(('and', 'or'))} {self.condition(depth + 1)})"
         if depth < 2 and way == 2:
             return f"not {self.condition(depth + 1)}"
+        if way == 3 and self.chance(3):
+            items = [self.number(Number("int"), 2) for _ in range(4)]
+            return str(self.pick((f"({items[0]}, {items[1]}) == ({items[2]}, {items[3]})",
+                                  f"{items[0]} in ({items[1]}, {items[2]}, {items[3]})",
+                                  f"{items[0]} < {items[1]} <= {items[2]} != {items[3]}")))  # fmt: skip
         if way == 3:
             low, high = (self.number(Number("int"), 2) for _ in range(2))
             return f"{low} <= {self.number(Number('int'), 2)} < {high}"
@@ -306,7 +311,8 @@ class Expressions:
 
 
 COMPARISONS = ("<", ">", "<=", ">=", "==", "!=")
-NUMPY_NAMES = {"f8": "float64", "f4": "float32", "i8": "int64", "i4": "int32", "?": "bool_"}
+NUMPY_NAMES = {"f8": "float64", "f4": "float32", "i8": "int64", "i4": "int32", "i2": "int16", "u1": "uint8",
+               "?": "bool_"}  # fmt: skip
 
 
 def _products(axes: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["CUTS", "Array", "Kind", "Number", "cuts", "python_kind"]
+__all__ = ["CUTS", "Array", "Inner", "Kind", "Number", "cuts", "python_kind"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,15 @@ class Array:
         return len(self.lengths)
 
 
-Kind = Number | Array
+@dataclass(frozen=True)
+class Inner:
+    """A function of one parameter that is defined inside of the program."""
+
+    parameter: Number | Array
+    result: Number | Array
+
+
+Kind = Number | Array | Inner
 
 CUTS: dict[str, tuple[str, ...]] = {
     "~1": ("1:", ":-1"),

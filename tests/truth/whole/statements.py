@@ -24,6 +24,7 @@ class Statements(Expressions):
         self.results: tuple[Kind, ...] = ()
         """What the function that is being written returns, wherever it does."""
         self.inside_helper = False
+        self.inside_inner = False
         self.seen: dict[str, None] = {}
         """Names that have been assigned somewhere, perhaps on a path that was not taken."""
         self.kept: set[str] = set()

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from tests.truth.whole.expressions import PRELUDE, NothingFits
 from tests.truth.whole.kinds import Array, Kind, Number
-from tests.truth.whole.statements import Statements
+from tests.truth.whole.richer import Richer
 
 __all__ = ["Text", "Writer"]
 
 DEEPEST = 3
-DTYPES = ("f8", "f8", "f8", "i8", "f4", "i4")
+DTYPES = ("f8", "f8", "f8", "f8", "i8", "i8", "f4", "i4", "i2", "u1")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Text:
     parameters: dict[str, Kind]
 
 
-class Writer(Statements):
+class Writer(Richer):
     # -- functions -------------------------------------------------------------------------------
 
     def program(self) -> Text:
@@ -108,8 +108,9 @@ class Writer(Statements):
         simple = [self._assign, self._assign, self._augment, self._augment, self._store, self._store, self._store,
                   self._store_element, self._store_element, self._store_masked, self._view, self._view, self._number,
                   self._number, self._count_up, self._swap, self._call, self._jump, self._mutate, self._selection,
-                  self._rare]  # fmt: skip
-        compound = [self._branch, self._branch, self._for, self._for, self._for, self._while]
+                  self._rare, self._swap_numbers, self._store_chain, self._call_inner, self._star_function,
+                  self._raise_text, self._return_another_kind]  # fmt: skip
+        compound = [self._branch, self._branch, self._for, self._for, self._for, self._while, self._inner_function]
         for _ in range(20):
             choices = simple if self.depth > DEEPEST else [*simple, *compound, *compound]
             before = len(self.lines), self.depth, dict(self.names), dict(self.positions), self.loops, dict(self.seen)
