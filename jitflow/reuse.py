@@ -14,6 +14,7 @@ many does no harm but that something is compiled once more.
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import threading
 from collections import OrderedDict
@@ -103,6 +104,8 @@ def token(structure: Any) -> Hashable:
         return (dict, *((key, token(item)) for key, item in structure.items()))
     if isinstance(structure, list | tuple):
         return (type(structure), *map(token, structure))
+    if dataclasses.is_dataclass(structure):
+        return (type(structure), *(token(getattr(structure, field.name)) for field in dataclasses.fields(structure)))
     return _Same(structure)
 
 

@@ -29,6 +29,7 @@ from jitflow.frontend.control.sources import (
 from jitflow.frontend.known_arrays import adopted
 from jitflow.frontend.lists import Listed, folded, size_of_list
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
+from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.structures import variables_in
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
@@ -107,7 +108,7 @@ def _type(*args: Any, **keywords: Any) -> Any:
     (thing,) = args
     if type(thing) is Absent:
         raise thing.needed()
-    if isinstance(thing, ObjectProxy) and type(thing) is ObjectProxy:
+    if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
     kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list}
     kind = kinds.get(type(thing), thing.__class__)
@@ -174,7 +175,7 @@ def _super(*args: Any) -> Any:
     kind, thing = args
     if isinstance(kind, ClassProxy):
         kind = kind._jitflow_object
-    return SuperProxy(kind, thing) if type(thing) is ObjectProxy else super(kind, thing)
+    return SuperProxy(kind, thing) if type(thing) in (ObjectProxy, RecordProxy) else super(kind, thing)
 
 
 def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
@@ -207,7 +208,7 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
 
 def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
     """`dataclasses.replace` and its like: of a proxy, they get an object of the class with the traced fields."""
-    if type(thing) is ObjectProxy and dataclasses.is_dataclass(thing.__class__):
+    if isinstance(thing, ObjectProxy) and dataclasses.is_dataclass(thing.__class__):
         fields = {field.name: getattr(thing, field.name) for field in dataclasses.fields(thing.__class__)}
         thing = object.__new__(thing.__class__)
         for name, value in fields.items():

@@ -6,6 +6,7 @@ argument and the caller's array stays as it was. Everything else of the program 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from jitflow.frontend.control.merge import Leaves, flatten
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.proxies import OutsideDict, OutsideList
+from jitflow.frontend.records import RecordProxy, is_record
 from jitflow.frontend.repeating import refuse_changes
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
@@ -420,6 +422,11 @@ def _own_containers(thing: Any) -> Any:
         return {key: _own_containers(item) for key, item in thing.items()}
     if isinstance(thing, OutsideList):
         return [_own_containers(item) for item in thing]
+    if is_record(thing):
+        names = [field.name for field in dataclasses.fields(thing._jitflow_object) if field.init]
+        return RecordProxy(thing, {name: _own_containers(getattr(thing, name)) for name in names})
+    if isinstance(thing, tuple) and hasattr(type(thing), "_fields"):
+        return type(thing)(*map(_own_containers, thing))
     return tuple(map(_own_containers, thing)) if type(thing) is tuple else thing
 
 

@@ -21,6 +21,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.lists import Listed
 from jitflow.frontend.objects import array_fields, is_constant
 from jitflow.frontend.proxies import outside_register
+from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, Tracer, lift, type_of
@@ -102,6 +103,10 @@ class Results:
             return Group(partial(StructOf, _AS_LIST), (self._computed(result.array),))
         if array_fields(kind):
             return self._around_arrays(result, path)
+        if kind is RecordProxy:
+            names = tuple(result._jitflow_fields[1])
+            children = self._fields(result, names, path)
+            return Group(lambda children: StructOf(result.__class__, children, names), children)
         if kind is np.ndarray:
             return self._computed(result)
         if kind in (tuple, list):

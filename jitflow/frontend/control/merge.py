@@ -25,6 +25,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
 from jitflow.frontend.objects import array_fields
+from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.texts import TracedText
@@ -101,6 +102,11 @@ def flatten(thing: Any) -> Leaves:
         names = array_fields(kind)
         return _group([getattr(thing, name) for name in names], (kind, names),
                       lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
+    if kind is RecordProxy:
+        _, fields = thing._jitflow_fields
+        names = tuple(fields)
+        return _group([*fields.values()], (kind, thing.__class__, names),
+                      lambda items: thing._jitflow_with(dict(zip(names, items, strict=True))))  # fmt: skip
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type | tracers.Tracer) and kind is thing.__class__:
         names = tuple(field.name for field in dataclasses.fields(thing) if field.init)
         parts = [getattr(thing, name) for name in names]
