@@ -3,7 +3,7 @@
 Some rows of some vectors stay in registers while the inner axis is walked. Each step reads the vectors of a row of the
 right matrix and one number of each row of the left, so the loop does little but multiply and add. There is a way for
 each number of vectors that may be left of a row; the last of them is under a mask, and one alone goes with all rows at
-once, since sums of 8 rows would wait for each other.
+once, since sums of 8 rows would wait for each other. A few columns have ways of their own (`emit_narrow_tiles`).
 
 The function is the same in all programs, so it is a module of its own, for which machine code is generated once in a
 process (`Engine.shared`).
@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+from jitflow.backends.llvm.emit_narrow_tiles import NarrowTile
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.ir.core import Op
 from jitflow.ir.dtypes import DType
@@ -52,7 +53,14 @@ def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
     lanes = _VECTOR_BYTES // dtype.itemsize
     vector, suffix = f"<{lanes} x {_TYPES[dtype.name]}>", f"v{lanes}f{8 * dtype.itemsize}"
     ways = [_Way(dtype, vectors, rows) for vectors in range(1, columns // lanes + 1)]
-    lines = ["start:"]
+    narrow = NarrowTile(dtype, rows)
+    lines = [
+        "start:",
+        f"  {narrow.scratch}",
+        f"  %is.narrow = icmp sle i64 %columns, {narrow.columns}",
+        "  br i1 %is.narrow, label %narrow, label %not.narrow",
+        "not.narrow:",
+    ]
     for way in reversed(ways[1:]):
         v = way.vectors
         lines += [
@@ -65,9 +73,12 @@ def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
         f"declare {vector} @llvm.fma.{suffix}({vector}, {vector}, {vector})",
         f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, <{lanes} x i1>, {vector})",
         f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, <{lanes} x i1>)",
+        "declare i64 @llvm.smin.i64(i64, i64)",
+        *narrow.declarations(),
         "",
         f"define hidden void @{name}({_PARAMETERS}) #0 {{",
         *lines,
+        *narrow.lines(otherwise="not.narrow"),
         *(line for way in ways for line in way.lines()),
         "}",
     ])  # fmt: skip

@@ -117,7 +117,7 @@ LOOP_OPS = [
     OpDef("write_pair", "buffer, offset, first, second [, mask], interleaved", "any", None, _infer_write,
           memory.write_pair, _WRITES, frozenset(), ("streaming",)),
     OpDef("multiply_tile", "tile, offset, row stride, left, offset, row stride, step, right, offset, step, columns, "
-          "steps: the product of so many ``rows`` and at most ``columns``; addends are rounded once, with the sum so "
+          "steps: the product of so many ``rows`` and at most ``columns``; addends are rounded once, with a sum so "
           "far", "loop", 12, _infer_write, memory.multiply_tile,
           (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(), ("rows", "columns", "dtype")),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["lower_product"]
 
-_MOST_WORK = 3 << 24
-"""Multiplications, times the bytes of an element, from which on the library is as fast with one thread, and may use
-several."""
+_MOST_WORK = 6 << 26
+"""Multiplications, times the bytes of an element, up to which tiles are worth it: about a millisecond of one thread.
+They are faster beyond, too, but the library may use several threads where the rest of the program has one."""
 _LONGEST_SUM = 2048
 """Addends from which on one sum after the other would round more often than the library, which adds up blocks."""
 _LARGEST_RIGHT = 1 << 20

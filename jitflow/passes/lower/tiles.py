@@ -9,9 +9,9 @@ memory that stays in the first cache, where the elementwise rest of the fusion r
       for r in row..row + 16:  for c by 16:  ... scrap[r, c] ...
 
 Where everything lies without gaps the rest is one loop, in which no vector ends with a row. Every element is summed up
-along the inner axis, one after the other, each product and sum rounded once: its bits depend neither on the tile that
-it is in nor on what reads it. The last rows are those of a tile that starts earlier; only what is new of it is worked
-on.
+along the inner axis, each product and sum rounded once: one after the other, but for a few last columns, of which a
+vector has partial sums. So its bits depend on its column and on how the factors lie, neither on its row nor on what
+reads it. The last rows are those of a tile that starts earlier; only what is new of it is worked on.
 
 Rejected: to divide and take roots for one tile while the next is multiplied. Processors do both at once, but they look
 only so far ahead that the two must alternate every few instructions; what that costs in loops and in compile time was

@@ -82,15 +82,15 @@ def test_all_shapes(dtype: Any, layout: str) -> None:
         return np.maximum(x @ w + b, 1)
 
     random = np.random.default_rng(1)
-    sizes = (0, 1, 2, 7, 8, 15, 16, 17, 31, 33, 47, 48, 49, 64, 65, 70)
-    for _ in range(120):
+    sizes = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 20, 31, 33, 47, 48, 49, 52, 64, 65, 70)
+    for _ in range(200):
         rows, inner, columns = random.choice(sizes, 3)
         x, b = LAYOUTS[layout](integers(random, rows, inner, dtype=dtype)), integers(random, columns, dtype=dtype)
         w = integers(random, inner, columns, dtype=dtype)
         np.testing.assert_array_equal(dense(x, w, b), np.maximum(x @ w + b, 1))
 
 
-@pytest.mark.parametrize("shape", [(600, 300, 200), (16, 700, 400), (20, 9, 31)], ids=str)
+@pytest.mark.parametrize("shape", [(1000, 600, 200), (16, 700, 400), (20, 9, 31)], ids=str)
 def test_the_same_kernel_works_on_what_the_library_has_multiplied(shape: tuple[int, int, int]) -> None:
     random, (rows, inner, columns) = np.random.default_rng(9), shape
     x, w, b = integers(random, rows, inner), integers(random, inner, columns), integers(random, columns)
@@ -102,6 +102,41 @@ def test_long_sums_are_as_accurate_as_the_library_s() -> None:
     x, w, b = np.full((16, 100_000), 0.1, np.float32), np.ones((100_000, 2), np.float32), np.zeros(2, np.float32)
     (result,) = DENSE_COMPILED(x, w, b)
     np.testing.assert_allclose(result, 1e4, rtol=1e-5)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 49, 50, 51, 52, 100])
+def test_a_few_last_columns(columns: int, dtype: Any, layout: str) -> None:
+    @jitflow.function
+    def dense(x: Any, w: Any) -> Any:
+        return (x @ w) * 2
+
+    random = np.random.default_rng(columns)
+    for inner in (0, 1, 5, 15, 16, 17, 31, 40, 784):
+        x = LAYOUTS[layout](random.standard_normal((35, inner)).astype(dtype))
+        w = random.standard_normal((inner, columns)).astype(dtype)
+        exact = (x.astype(np.longdouble) @ w.astype(np.longdouble)) * 2
+        magnitude = (np.abs(x).astype(np.longdouble) @ np.abs(w).astype(np.longdouble)) * 2
+        error = np.abs(dense(x, w) - exact)
+        assert (error <= max(inner, 1) * np.finfo(dtype).eps * magnitude).all()
+
+
+def test_nothing_is_read_beyond_a_few_last_columns() -> None:
+    """What lies behind them in memory may be nothing that may be read, or nan."""
+
+    @jitflow.function
+    def dense(x: Any, w: Any) -> Any:
+        return x @ w + 1
+
+    random = np.random.default_rng(12)
+    wide = np.full((21, 60), np.nan, np.float32)
+    w, x = wide[:20, 5:8], np.full((40, 60), np.nan, np.float32)[:, 10:30]
+    w[...], x[...] = integers(random, 20, 3), integers(random, 40, 20)
+    np.testing.assert_array_equal(dense(x, w), x @ w + 1)
+    turned = np.full((60, 40), np.nan, np.float32)[10:30]
+    turned[...] = x.T
+    np.testing.assert_array_equal(dense(turned.T, w), x @ w + 1)
 
 
 def test_rows_of_a_wider_matrix() -> None:
@@ -184,8 +219,8 @@ def test_the_bits_do_not_depend_on_what_reads_the_product() -> None:
 def test_the_interpreter_says_what_the_machine_does() -> None:
     """To the bit: each product is rounded once with the sum so far, from the first to the last."""
     random = np.random.default_rng(8)
-    x, w, b = (random.standard_normal(shape).astype(np.float32) for shape in ((18, 9), (9, 50), (50,)))
+    x, w, b = (random.standard_normal(shape).astype(np.float32) for shape in ((18, 9), (9, 54), (54,)))
     (compiled,) = compile_ir(parse(DENSE))(x, w, b)
-    memory, *sizes = interpret(lowered(DENSE, CPU), x, 18, 9, 36, 4, w, 9, 50, 200, 4, b, 50, 4)
-    assert sizes == [18, 50, 200, 4]
-    np.testing.assert_array_equal(memory.array(F32, 18 * 50).reshape(18, 50), compiled)
+    memory, *sizes = interpret(lowered(DENSE, CPU), x, 18, 9, 36, 4, w, 9, 54, 216, 4, b, 54, 4)
+    assert sizes == [18, 54, 216, 4]
+    np.testing.assert_array_equal(memory.array(F32, 18 * 54).reshape(18, 54), compiled)
