@@ -2,11 +2,14 @@
 
 A part is read by reading the array anew and taking its part, and written by writing the array with its other part as it
 is. A view of a part is the part of the same view of the array.
+
+A part of an array that the program has let go of, as in ``np.fft.ifft(z).real``, is an array like others.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Tensor
@@ -24,11 +27,22 @@ class Parts:
     def __init__(self, trace: Trace, storage: Storage) -> None:
         self._trace, self._storage = trace, storage
         self._of: dict[Value, tuple[Value, str]] = {}
+        self._holders: dict[Value, ref[Any]] = {}
 
-    def add(self, part: Value, array: Value, name: str) -> None:
-        """``part`` is the ``real`` or ``imag`` part of ``array``."""
+    def add(self, part: Value, array: Value, name: str, holder: Any) -> None:
+        """``part`` is the ``real`` or ``imag`` part of ``array``, which the program has as the object ``holder``."""
         self._of[part] = array, name
+        self._holders[part] = ref(holder)
         self._storage.arrive(part, [array])
+
+    def let_go(self, part: Value) -> bool:
+        """Whether no other array object shows the array any more; then ``part`` stands for itself from now on."""
+        storage, (array, _) = self._storage, self._of[part]
+        held = self._holders[part]() is not None or storage.is_shared(array) or storage.is_variable(array)
+        if held or not storage.is_new_array(storage.root(array)):
+            return False
+        del self._of[part], self._holders[part]
+        return True
 
     def __contains__(self, root: Value) -> bool:
         return root in self._of
@@ -46,7 +60,7 @@ class Parts:
     def write(self, value: Value, stored: Value) -> bool:
         """Write to what a view of a part shows; False if it is no such view."""
         root = self._storage.root(value)
-        if root not in self._of:
+        if root not in self._of or self.let_go(root):
             return False
         array, name = self._of[root]
         shown = self._mirrored(value, root, array)

@@ -369,7 +369,7 @@ class Storage:
         return True
 
     def _make_variable(self, root: Value) -> Value:
-        if root in self.parts:
+        if root in self.parts and not self.parts.let_go(root):
             raise UserNotImplementedError(
                 "a part of a complex array that is written to by integer arrays, or after a branch or loop",
                 mend="copy it before (z.real.copy()), or write to the array itself",

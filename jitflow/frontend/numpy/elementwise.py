@@ -207,7 +207,7 @@ def _part(name: str, array: Any) -> Value | None:
         return None
     value = array.value
     found = emit(name, value)
-    current_trace().storage.parts.add(found, value, name)
+    current_trace().storage.parts.add(found, value, name, array)
     return found
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+import jitflow.frontend.tracers as tracers
 from jitflow.frontend.numpy.creation import arange
+from jitflow.frontend.numpy.operands import pinned
 
 __all__ = ["FUNCTIONS"]
 
@@ -17,6 +19,7 @@ def _window(formula: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """The function of a length for a formula of the places ``1-M, 3-M ... M-1`` and of ``M - 1``."""
 
     def handler(M: Any) -> Any:  # noqa: N803
+        M = tracers.as_size(pinned(M))  # noqa: N806
         if M < 1:
             return np.zeros(0)
         if M == 1:

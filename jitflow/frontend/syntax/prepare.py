@@ -7,6 +7,7 @@
 - ``return x if t else y`` becomes an ``if`` statement with two returns, and so does ``return x and y``: each return
   leaves what it leaves, of whatever kind.
 - A ``match`` whose patterns are values becomes a chain of ``if`` (`matching`).
+- ``while (x := f()) > 0:`` becomes ``while True:`` with the test, and a ``break``, in its body: the turn uses ``x``.
 - An assignment inside an operand that may be skipped, as in ``t and (x := f())``, becomes an ``if`` statement where the
   expression is computed first in its statement, so that it is seen that ``x`` is assigned on one of two paths::
 
@@ -65,7 +66,7 @@ class _Preparation:
                 branches = branches_of(statement, self._local)
                 if branches is not None:
                     return self.block(branches)
-            case ast.While(test=test) if _skips_assignment(test) and not statement.orelse:
+            case ast.While(test=test) if assigns(test) and not statement.orelse:
                 leave = ast.If(negated(test), [ast.Break()], [])
                 statement.test, statement.body = constant(True), [leave, *statement.body]
                 placed(statement.test, test)

@@ -24,7 +24,7 @@ class ArrayTracer(Tracer):
     program has for this array sees it. That is right only while no view of it exists and no caller can see it.
     """
 
-    __slots__ = ("owned",)
+    __slots__ = ("__weakref__", "owned")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, value: Value, trace: Trace | None = None, *, owned: bool = False) -> None:

@@ -164,12 +164,11 @@ class HostProgram:
 
     def copy_into(self, source: Value, storage: Storage, layout: Layout, dims: tuple[Dim, ...] | None = None) -> None:
         """Copy the elements of ``source`` to ``layout`` in existing memory; a number fills all of ``dims``."""
-        assert isinstance(source.type, Tensor | Scalar)
         dims = dims_of(source.type) if dims is None else dims
         if self.is_number(source) or not dims_of(source.type):
             self._fill(source, storage, layout, dims)
             return
-        parameter = Value(source.type, source.name)
+        parameter = Value(Tensor(storage.dtype, dims_of(source.type)), source.name)
         inner = Builder(loc=self.builder.loc)
         copied = inner.make("copy", parameter)
         self._launch_into((source,), inner.region((parameter,), (copied,)), "copy", storage, layout)
@@ -200,7 +199,7 @@ class HostProgram:
 
     def contiguous_copy(self, value: Value) -> Storage:
         """The elements of ``value`` in C order, in memory that the caller frees."""
-        assert isinstance(value.type, Tensor)
+        assert isinstance(value.type, Tensor | Variable | Place)
         storage = self.allocate(value.type.dtype, value.type.dims)
         self.copy_into(value, storage, storage.layout)
         return storage

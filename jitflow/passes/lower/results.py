@@ -11,7 +11,7 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import C128, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.location import Loc
-from jitflow.ir.types import Scalar, dims_of
+from jitflow.ir.types import Place, Scalar, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage, is_array
 
@@ -65,7 +65,10 @@ class _Results:
         host = self.host
         for value in self.values:
             if is_array(value) and (host.is_number(value) or self._is_made_inside(value)):
-                host.give(value, host.contiguous_copy(value))
+                copied = host.contiguous_copy(value)
+                if isinstance(value.type, Place):
+                    self._give_back_what_is_shown_by(value)
+                host.give(value, copied)
         for position, value in enumerate(self.values):
             storage = host.storage.get(value)
             if storage is not None and not self._is_chosen(value) and self._is_whole(value, storage):
@@ -75,6 +78,13 @@ class _Results:
             places.append(ResultPlace("new", self.slot, storage.dtype, len(storage.dims)))
             self._give_array(storage, storage.layout, storage.dims)
         return tuple(places), self.slot
+
+    def _give_back_what_is_shown_by(self, place: Value) -> None:
+        """What regions made is given back at the end of the program; this is the rest that nobody needs any more."""
+        host = self.host
+        for root in sorted(host.lifetimes.roots(place), key=host.root_number):
+            if host.lifetimes.home[root] is host.function.region:
+                host.give_back(root)
 
     def _place(self, position: int, value: Value) -> ResultPlace:
         host, slot = self.host, self.slot
