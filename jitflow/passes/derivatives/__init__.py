@@ -9,6 +9,7 @@ transposes  the forward and reverse rules of everything else; rooms of their own
 activity    which values and which storage matter
 reverse     the reverse sweep over straight code and storage, and `reverse_regions` over branches and loops
 shadows     the places that it hands on
+rows        the rows of tables that are gathered (`row_stacking`: those of a loop)
 cleared     what it stores instead of adding it to zeros
 remember    what the forward sweep keeps for it, and what it computes again (`mincut`)
 forward     forward mode

@@ -33,6 +33,7 @@ from jitflow.passes.derivatives.lift import lift_loads
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.remember import Keeping, Level
 from jitflow.passes.derivatives.reverse import CHOOSING, Reversal, Sweep, zeros_where_none
+from jitflow.passes.derivatives.rows import gather_rows
 from jitflow.passes.derivatives.shadows import Shadows
 from jitflow.passes.derivatives.sink import sink_loads
 from jitflow.passes.order import bound_sizes, named_sizes, sizes_inside, sizes_of
@@ -114,14 +115,14 @@ class _Differentiation:
         count, outputs = op.attributes["inputs"], op.attributes["outputs"]
         inputs, seeds = op.operands[:count], op.operands[count : count + outputs]
         variables = op.operands[count + outputs :]
-        region, gathers = sink_loads(region, self.effects)
+        hints = dict(self.function.attributes.get("hints", ()))
+        region, gathers = sink_loads(gather_rows(region, hints), self.effects)
         region = lift_loads(region, self.effects, _written(region, self.effects))
         self.producers.update({result: inner for inner in walk(region) for result in inner.results})
         outer = Level(region, known)
         memory = [root for variable in variables for root in self.effects.places(variable)]
         activity = Activity(region, self.effects, (*region.parameters, *memory), region.yielded[:outputs])
         shadows = Shadows(region, activity, self.producers)
-        hints = dict(self.function.attributes.get("hints", ()))
         keeping = Keeping(self.effects, _written(region, self.effects), shadows, hints)
         doubtful = any(op.name in CHOOSING for op in walk(region))
         alone = read_alone(self.function, region)

@@ -29,6 +29,8 @@ __all__ = ["WORTHWHILE", "RowStacking"]
 
 WORTHWHILE = 4
 """How many times more rows than ids a gradient must have."""
+_TURNS = 64
+"""How often a loop is taken to turn of which nobody knows it beforehand."""
 
 
 @dataclass(eq=False)
@@ -73,10 +75,12 @@ class RowStacking:
         ids = next((dims_of(index.type) for index in indices if rank(index)), None)
         if ids is None or not rank(rows) or not isinstance(root.type, Variable) or root in self.carried:
             return False
-        room, all_ids = product(dims_of(root.type)[: len(indices)]), self.count * product(ids)
-        if not self.known.issuperset(sizes_of(op)) or not {*symbols(room), *symbols(all_ids)} <= self.hints.keys():
+        room = product(dims_of(root.type)[: len(indices)])
+        if not self.known.issuperset(sizes_of(op)) or not {*symbols(room), *symbols(product(ids))} <= self.hints.keys():
             return False
-        return evaluate(all_ids, self.hints) * WORTHWHILE <= evaluate(room, self.hints)
+        known = self.hints.keys() >= set(symbols(self.count))
+        all_ids = evaluate(product(ids), self.hints) * (evaluate(self.count, self.hints) if known else _TURNS)
+        return all_ids * WORTHWHILE <= evaluate(room, self.hints)
 
     def _put_away(self, scatter: Op) -> list[Op]:
         root, *indices, rows = scatter.operands
