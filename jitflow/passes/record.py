@@ -12,13 +12,18 @@ taken. New records are rare: of n numbers in no order, some log n are smaller th
 
 It looks at numbers that a loop carries, and either keeps or sets to one that does not come from the turn before, on a
 condition that reads where they say. A binary search is none of these: what it sets comes from where it was.
+
+The same holds for what goes with the best number so far, such as where it was found: where the number is carried
+itself, it and all that is kept unless another one is better are set in one branch.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
 from jitflow.ir.dims import Expression, symbols
 from jitflow.ir.types import Scalar
 from jitflow.passes.order import bound_sizes
@@ -37,8 +42,8 @@ def record(function: Function) -> Function:
 
 def _turn(region: Region, count: int) -> Region:
     """The body of a loop with its records in branches."""
-    carried = region.parameters[len(region.parameters) - count :] if count else ()
-    yielded = dict(zip(region.yielded[len(region.yielded) - count :], carried, strict=True)) if count else {}
+    region = _with_bests(region, count)
+    yielded = _kept(region, count)
     ops = [
         _in_branch(op, yielded.get(op.result))
         if op.name == "select" and _is_record(op, yielded.get(op.result), region)
@@ -46,6 +51,86 @@ def _turn(region: Region, count: int) -> Region:
         for op in region.ops
     ]
     return Region(region.parameters, tuple(ops))
+
+
+def _kept(region: Region, count: int) -> dict[Value, Value]:
+    """From what a turn hands on to what it found there."""
+    carried = region.parameters[len(region.parameters) - count :] if count else ()
+    return dict(zip(region.yielded[len(region.yielded) - count :], carried, strict=True)) if count else {}
+
+
+# -- the best so far -------------------------------------------------------------------------------
+
+_EXTREMA = {
+    ("less", False): "minimum", ("less_equal", False): "minimum", ("greater", True): "minimum",
+    ("greater_equal", True): "minimum", ("greater", False): "maximum", ("greater_equal", False): "maximum",
+    ("less", True): "maximum", ("less_equal", True): "maximum",
+}  # fmt: skip
+"""What is the better of two integers, by how they are compared, and whether the second is it if that is true."""
+
+
+_COMPARISONS = {name for name, _ in _EXTREMA}
+_SETTINGS = ("select", "minimum", "maximum")
+
+
+def _with_bests(region: Region, count: int) -> Region:
+    """The body of a loop in which the best numbers so far are set in branches, with what goes with them."""
+    kept, used = _kept(region, count), uses(region)
+    settings = [op for op in region.body if op.name in _SETTINGS and _is_setting(op, kept.get(op.result), used)]
+    for comparison in region.body if len(settings) > 1 else ():
+        if comparison.name in _COMPARISONS:
+            region = _with_best(region, comparison, settings, kept)
+    return region
+
+
+def _is_setting(op: Op, carried: Value | None, used: Counter[Value]) -> bool:
+    """Whether an op gives what a loop carries, if it does not keep it, and nothing else."""
+    return carried in op.operands[-2:] and used[op.result] == 1 and isinstance(op.result.type, Scalar)
+
+
+def _with_best(region: Region, comparison: Op, settings: list[Op], kept: dict[Value, Value]) -> Region:
+    """The region with what a comparison decides set in one branch, if that is the best number and something else."""
+    condition, pair = comparison.result, set(comparison.operands)
+    chosen = [op for op in settings if op.name == "select" and op.operands[0] is condition]
+    keeps = {op.operands[1] is kept[op.result] for op in chosen}
+    if len(keeps) != 1:
+        return region
+    (keeps_if_true,) = keeps
+    best = [op for op in chosen if set(op.operands[1:]) == pair]
+    others = [op for op in chosen if op not in best]
+    best += [op for op in settings if set(op.operands) == pair and _is_better(op, comparison, kept, keeps_if_true)]
+    if not best or not others:
+        return region
+    group = [op for op in region.ops if op in best or op in others]
+    return replace(region, ops=tuple(_together(region.ops, group, condition, keeps_if_true, kept)))
+
+
+def _is_better(op: Op, comparison: Op, kept: dict[Value, Value], keeps_if_true: bool) -> bool:
+    """Whether an op is the number that a branch on the comparison would set."""
+    type = op.result.type
+    if op.name == "select" or not isinstance(type, Scalar) or not type.dtype.is_integer:
+        return False
+    second_if_true = (comparison.operands[1] is kept[op.result]) == keeps_if_true
+    return op.name == _EXTREMA[comparison.name, second_if_true]
+
+
+def _together(
+    ops: Sequence[Op], group: list[Op], condition: Value, keeps_if_true: bool, kept: dict[Value, Value]
+) -> Iterator[Op]:
+    """The ops with those of the group as one ``if``, where the last of them was."""
+    for op in ops:
+        if op is group[-1]:
+            pairs = []
+            for one in group:
+                (new,) = [value for value in one.operands[-2:] if value is not kept[one.result]]
+                pairs.append((kept[one.result], new) if keeps_if_true else (new, kept[one.result]))
+            branch = _branch(op, condition, pairs, keeps_if_true)
+            yield replace(branch, results=tuple(one.result for one in group))
+        elif op not in group:
+            yield op
+
+
+# -- what is read where a number says --------------------------------------------------------------
 
 
 def _is_record(op: Op, carried: Value | None, region: Region) -> bool:
@@ -84,8 +169,13 @@ def _names(op: Op) -> set[str]:
 def _in_branch(op: Op, carried: Value | None) -> Op:
     """A selection as an ``if`` that hardly ever sets a new number."""
     condition, yes, no = op.operands
-    rare = int(yes is carried)
+    return replace(_branch(op, condition, [(yes, no)], yes is carried), results=op.results)
+
+
+def _branch(op: Op, condition: Value, pairs: Sequence[Sequence[Value]], keeps_if_true: bool) -> Op:
+    """An ``if`` between pairs of values, in place of an op; it hardly ever chooses what is not kept."""
     builder = Builder(loc=op.loc)
-    regions = tuple(builder.region((), [value]) for value in (yes, no))
-    builder.add("if", condition, types=[op.result.type], regions=regions, rare=rare)
-    return replace(builder.ops[-1], results=op.results)
+    regions = tuple(builder.region((), list(values)) for values in zip(*pairs, strict=True))
+    types = [yes.type for yes, _ in pairs]
+    builder.add("if", condition, types=types, regions=regions, rare=int(keeps_if_true))
+    return builder.ops[-1]

@@ -117,3 +117,29 @@ def test_records() -> None:
         assert compiled(x) == smallest(x)
     assert "rare=0" in compiled.ir(x, stage="kernels")
     assert "rare=1" in compiled.ir(x, stage="kernels")
+
+
+@jitflow.function
+def bests(x: Any, y: Any) -> Any:
+    """The best of several kinds, each with what goes with it."""
+    most, least, latest = x[0], y[0], 0
+    at = below = 0
+    for i in range(len(x)):
+        if x[i] > most:
+            most, at = x[i], i
+        if not y[i] >= least:
+            least, below = y[i], i
+        if latest <= i % 3:
+            latest, below = i % 3, below + 1
+    return most, at, least, below, latest
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint8, np.float64, np.float32])
+def test_the_best_with_what_goes_with_it(dtype: Any) -> None:
+    for seed in range(8):
+        random = np.random.default_rng(seed)
+        x, y = (random.integers(0, 12, 30 * seed + 1).astype(dtype) for _ in range(2))
+        if np.dtype(dtype).kind == "f" and seed % 2:
+            x[random.integers(len(x))] = y[random.integers(len(y))] = np.nan
+        assert np.array_equal(bests(x, y), bests.__wrapped__(x, y), equal_nan=seed % 2 == 1)
+    assert bests.ir(x, y, stage="kernels").count("rare=") >= 1
