@@ -144,6 +144,8 @@ def _trace(
         result = _call(recorded, taken)
     except EndOfPath:  # whatever the running program decides, it raises
         result = None
+    if state.restart is not None:
+        raise state.restart
     if state.refusals:
         raise state.refusals[0]
     inputs.finish()

@@ -42,7 +42,9 @@ class Site:
 
 
 class Restart(BaseException):
-    """The trace has to start anew: an array that was merged as a value at ``site`` is written to later."""
+    """The trace has to start anew: an array that was merged as a value at ``site`` is written to later, or a ``try``
+    statement there would have to catch what the running program raises.
+    """
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
@@ -263,7 +265,7 @@ class Storage:
     def _require_no_copy(self, *written: Value) -> None:
         for shown in self.behind(*written):
             if shown in self._copied:
-                raise Restart(self._copied[shown])
+                raise self._trace.begin_anew(Restart(self._copied[shown]))
 
     def end_turn(self, turn: Scope, since: tuple[int, int]) -> None:
         """A loop's turn is over, and what its parameters may be has arrived: look again at what it wrote to."""
@@ -319,7 +321,7 @@ class Storage:
         if turn is not None:
             later = self.behind(*self.written[since[0] :])
             if any(root in self._arrived or not self.is_made_in(turn, root) for root in later & behind):
-                raise Restart(site)
+                raise self._trace.begin_anew(Restart(site))
 
     def is_made_in(self, scope: Scope, root: Value) -> bool:
         """Whether a region, or one inside it, made an array."""
@@ -378,7 +380,7 @@ class Storage:
         variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
         home = self.homes[root]
         if self.came_shared(root):
-            raise Restart(self.merged[root].site)
+            raise self._trace.begin_anew(Restart(self.merged[root].site))
         if root in self._protected:
             self._protected[root]()
             raise UserValueError("assignment destination is read-only")

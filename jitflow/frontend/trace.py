@@ -19,7 +19,7 @@ import numpy as np
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.locate import Locator
 from jitflow.frontend.scopes import Knowledge, Scope
-from jitflow.frontend.storage import Site, Storage
+from jitflow.frontend.storage import Restart, Site, Storage
 from jitflow.ir.core import Builder, Fact, Region, TypeRuleError, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
 from jitflow.ir.dtypes import DTYPES
@@ -78,6 +78,8 @@ class Trace:
         """What became of each loop, inner ones first."""
         self.refusals: list[UserError] = []
         """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
+        self.restart: Restart | None = None
+        """What was raised to start anew, in case that the program catches all exceptions."""
         self.storage = Storage(self, place_sites)
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         """For each ``try`` statement whose body is being traced: whether it handles exceptions of a class."""
@@ -213,6 +215,11 @@ class Trace:
     def running_code(self) -> tuple[CodeType, ...]:
         """The user's code that is running, innermost first."""
         return tuple(self._locator.codes(self._bottom))
+
+    def begin_anew(self, restart: Restart) -> Restart:
+        """What to raise so that the trace starts anew."""
+        self.restart = self.restart or restart
+        return restart
 
     def forget(self, error: UserError) -> None:
         """Take back a refusal, because what was refused is not used."""

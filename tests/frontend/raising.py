@@ -139,29 +139,6 @@ def shows_what_may_fail(x: Any, i: Any) -> Any:
     return x[i]
 
 
-def catches_its_own(x: Any) -> Any:
-    try:
-        if x.sum() > 0:
-            raise OddError("positive")
-    except ValueError:
-        return x * 0
-    return x
-
-
-def catches_a_division(x: Any) -> Any:
-    try:
-        return 1 // int(x[0])
-    except ZeroDivisionError:
-        return 0
-
-
-def catches_an_index(x: Any) -> Any:
-    try:
-        return x[x.argmax() + 1]
-    except (KeyError, IndexError):
-        return 0.0
-
-
 def catches_all(x: Any) -> Any:
     try:
         y = np.linalg.inv(x * np.eye(3))

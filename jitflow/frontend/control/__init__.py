@@ -2,11 +2,12 @@
 
 On Python's own values a hook does what Python does. On values that only the running program knows it records a region:
 `branch.py` an ``if``, `loop.py` a ``for`` or ``while`` (by `rolling.py`), `raising.py` what a ``raise`` or ``assert``
-raises, `trying.py` nothing.
+raises, `attempts.py` what a ``try`` catches, `trying.py` nothing.
 """
 
 from __future__ import annotations
 
+from jitflow.frontend.control.attempts import attempt, attempts
 from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
 from jitflow.frontend.control.logic import chain, contains, equal, is_bool, not_, unequal
 from jitflow.frontend.control.loop import for_, while_
@@ -14,6 +15,6 @@ from jitflow.frontend.control.raising import assert_, exception, raise_
 from jitflow.frontend.control.trying import trying
 from jitflow.frontend.texts import percent, text, text_method
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "equal", "exception", "for_", "if_", "is_bool",
-           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal",
-           "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
+           "for_", "if_", "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying",
+           "unequal", "while_"]  # fmt: skip

@@ -49,7 +49,7 @@ from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "or_", "outside_type",
+__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "join", "or_", "outside_type",
            "require_common_rank", "trace_path", "whether_bound"]  # fmt: skip
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
@@ -129,7 +129,7 @@ def decide(
         cells.write(before)
         paths.append(trace_path(run, lambda: cells.read(state)))
         _require_unchanged(mutables)
-    merged = _join(answer, paths, state, key)
+    merged = join(answer, paths, state, key)
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
     if all(path.ended for path in paths):
         raise EndOfPath
@@ -163,7 +163,7 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
         path.locals = {"the value": path.result}
     here = current_trace().here()
     key = (here.file, here.line)
-    found = _join(answer, paths, ("the value",), key)["the value"]
+    found = join(answer, paths, ("the value",), key)["the value"]
     if all(path.ended for path in paths):
         raise EndOfPath
     return found
@@ -202,7 +202,7 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
 # -- joining ------------------------------------------------------------------------------------------------
 
 
-def _join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tuple[str, int]) -> dict[str, Any]:
+def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tuple[str, int]) -> dict[str, Any]:
     """Append the ``if`` op, and return what the locals are behind it."""
     trace = current_trace()
     home = trace.scope

@@ -1,6 +1,7 @@
-"""``try`` with handlers: what is traced runs in Python and is caught; what the running program raises would not be.
+"""``try`` with handlers: what is traced runs in Python and is caught; what the running program raises is not.
 
-So a ``try`` whose body records an op that may raise what one of the handlers is for is refused.
+So where a ``try`` has a body that records an op which may raise what one of the handlers is for, the trace starts anew
+with the other form of the statement (`attempts.py`), or the statement is refused if it has none.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from numpy.linalg import LinAlgError
 
 from jitflow.errors import UserNotImplementedError, exception_class
 from jitflow.frontend.proxies import ClassProxy
-from jitflow.frontend.trace import active_trace
+from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
 from jitflow.runtime.texts import PRINT, RAISE
 
-__all__ = ["trying"]
+__all__ = ["Handlers", "constant_behind", "raised_by", "refusal", "site_of", "trying"]
 
 _LIKELY = (IndexError, ValueError, LinAlgError, TypeError, ArithmeticError, MemoryError)
 """What a library function may raise."""
@@ -31,18 +33,48 @@ _RAISED_BY_NUMBERS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxy
 """What Python's numbers raise. Its integers do not overflow."""
 
 
-class trying:  # noqa: N801 - a hook, as the others are
-    """The body of a ``try`` statement; ``handled`` gives what its handlers name, None for all exceptions."""
+class Handlers:
+    """The handlers of a ``try`` statement; ``handled`` gives what they name, None for all exceptions."""
 
     def __init__(self, handled: Callable[[], tuple[Any, ...]]) -> None:
         self._handled = handled
+
+    def number_for(self, kind: type[BaseException]) -> int:
+        """The number of the handler that is for a class, counted from 1; 0 if there is none."""
+        for number, named in enumerate(self._handled(), start=1):
+            if any(issubclass(kind, handler) for handler in _classes(named)):
+                return number
+        return 0
+
+    def handles(self, kind: type[BaseException]) -> bool:
+        """Whether there is a handler for a class."""
+        return self.number_for(kind) > 0
+
+    def first_raised(self, op: Op) -> type[BaseException] | None:
+        """What the op may raise that a handler is for."""
+        return next((kind for kind in raised_by(op) if self.handles(kind)), None)
+
+
+def _classes(named: Any) -> Iterator[type[BaseException]]:
+    for kind in named if isinstance(named, tuple) else (named,):
+        found = kind._jitflow_object if isinstance(kind, ClassProxy) else kind
+        if found is None or isinstance(found, type):
+            yield BaseException if found is None else found
+
+
+class trying:  # noqa: N801 - a hook, as the others are
+    """The body of a ``try`` statement in Python's form; ``line`` names it if there is another form."""
+
+    def __init__(self, handled: Callable[[], tuple[Any, ...]], line: int | None = None) -> None:
+        self._handlers = Handlers(handled)
+        self._line = line
 
     def __enter__(self) -> None:
         self._trace = active_trace()
         if self._trace is not None:
             self._scope = self._trace.scope
             self._first = len(self._scope.builder.ops)
-            self._trace.handled.append(self._handles)
+            self._trace.handled.append(self._handlers.handles)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is None:
@@ -50,53 +82,52 @@ class trying:  # noqa: N801 - a hook, as the others are
         self._trace.handled.pop()
         for op in self._scope.builder.ops[self._first :]:
             for inner in (op, *(inner for region in op.regions for inner in walk(region))):
-                self._refuse(inner)
+                raised = self._handlers.first_raised(inner)
+                if raised is not None:
+                    if self._line is not None:
+                        raise self._trace.begin_anew(Restart(site_of(self._line)))
+                    raise self._trace.locate(refusal(raised, inner))
 
-    def _refuse(self, op: Op) -> None:
-        """Raise `UserNotImplementedError` if a handler is for what the op may raise."""
-        raised = [kind for kind in self._raised_by(op) if self._handles(kind)]
-        if raised and self._trace is not None:
-            error = UserNotImplementedError(
-                f"try around something that may raise {raised[0].__name__} when the compiled code runs, where nothing "
-                "catches it",
-                mend="test for it with if before it happens, or catch it outside the compiled function",
-                location=op.loc,
-            )
-            raise self._trace.locate(error)
 
-    def _raised_by(self, op: Op) -> tuple[type[BaseException], ...]:
-        """The classes of what an op may raise and Python would have raised there."""
-        if op.definition.layer == "any" and op.attributes.get("checked"):
-            number = self._constant(op.operands[-1])
-            return (
-                () if number is not None and number > 0 and op.name != "power" else _RAISED_BY_NUMBERS.get(op.name, ())
-            )
-        if all(effect.kind not in ("check", "external") for effect in op.own_effects) or _routine(op) == PRINT:
-            return ()
-        if op.name == "check":
-            return (exception_class(op.attributes["error"]),)
-        if _routine(op) == RAISE:
-            return (exception_class(dict(op.attributes["options"])["error"]),)
-        return _LIKELY
+def site_of(line: int) -> Site:
+    """What names a ``try`` statement of the user's."""
+    return Site(current_trace().here().file, line, "try")
 
-    def _constant(self, value: Value) -> Any:
-        """The number that a value is; None if it is no constant."""
-        scopes = () if self._trace is None else self._scope.around()
-        makers = {result: op for scope in scopes for op in scope.builder.ops for result in op.results}
-        op = makers.get(value)
-        while op is not None and op.name == "cast":
-            op = makers.get(op.operands[0])
-        return op.attributes["value"] if op is not None and op.name == "constant" else None
 
-    def _handles(self, kind: type[BaseException]) -> bool:
-        return any(issubclass(kind, handler) for handler in self._handlers())
+def refusal(kind: type[BaseException], op: Op) -> UserNotImplementedError:
+    """The error for a ``try`` that would have to catch what an op raises."""
+    return UserNotImplementedError(
+        f"try around something that may raise {kind.__name__} when the compiled code runs, where nothing catches it",
+        mend="test for it with if before it happens, or catch it outside the compiled function",
+        location=op.loc,
+    )
 
-    def _handlers(self) -> Iterator[type[BaseException]]:
-        for handler in self._handled():
-            for kind in handler if isinstance(handler, tuple) else (handler,):
-                found = kind._jitflow_object if isinstance(kind, ClassProxy) else kind
-                if found is None or isinstance(found, type):
-                    yield BaseException if found is None else found
+
+def raised_by(op: Op) -> tuple[type[BaseException], ...]:
+    """The classes of what an op may raise and Python would have raised there."""
+    if op.definition.layer == "any" and op.attributes.get("checked"):
+        number = constant_behind(op.operands[-1])
+        harmless = number is not None and number > 0 and op.name != "power"
+        return () if harmless else _RAISED_BY_NUMBERS.get(op.name, ())
+    if all(effect.kind not in ("check", "external") for effect in op.own_effects) or _routine(op) == PRINT:
+        return ()
+    if op.name == "check" and op.attributes["error"] == "NotImplementedError":
+        return (NotImplementedError,) if constant_behind(op.operands[0]) is False else ()  # else jitflow refuses
+    if op.name == "check":
+        return (exception_class(op.attributes["error"]),)
+    if _routine(op) == RAISE:
+        return (exception_class(dict(op.attributes["options"])["error"]),)
+    return _LIKELY
+
+
+def constant_behind(value: Value) -> Any:
+    """The number that a value is; None if it is no constant."""
+    scopes = current_trace().scope.around()
+    makers = {result: op for scope in scopes for op in scope.builder.ops for result in op.results}
+    op = makers.get(value)
+    while op is not None and op.name == "cast":
+        op = makers.get(op.operands[0])
+    return op.attributes["value"] if op is not None and op.name == "constant" else None
 
 
 def _routine(op: Op) -> Any:

@@ -6,6 +6,7 @@
   of another function.
 - ``return x if t else y`` becomes an ``if`` statement with two returns, and so does ``return x and y``: each return
   leaves what it leaves, of whatever kind.
+- A ``try`` statement has a second form, in which its parts are attempted (`attempts`).
 - A ``match`` whose patterns are values becomes a chain of ``if`` (`matching`).
 - ``while (x := f()) > 0:`` becomes ``while True:`` with the test, and a ``break``, in its body: the turn uses ``x``.
 - An assignment inside an operand that may be skipped, as in ``t and (x := f())``, becomes an ``if`` statement where the
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 import ast
 
+from jitflow.frontend.syntax.attempts import attempted
 from jitflow.frontend.syntax.build import assign, children, constant, load, negated, placed, returned
 from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope
@@ -62,6 +64,10 @@ class _Preparation:
                 return self.statement(ast.copy_location(ast.Assign([target], value), statement))
             case ast.Return() if not self.is_final:
                 return self._returned(statement)
+            case ast.Try() if not hasattr(statement, "attempted"):
+                choice = attempted(statement, self.scope, self.fresh)
+                if choice is not None:
+                    return self.statement(choice)
             case ast.Match():
                 branches = branches_of(statement, self._local)
                 if branches is not None:

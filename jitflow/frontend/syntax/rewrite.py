@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 
-from jitflow.frontend.syntax.build import CELL, ITEM, LAZY
+from jitflow.frontend.syntax.build import CELL, ITEM, LAZY, cloned
 from jitflow.frontend.syntax.jumps import Unusable
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, is_suspendable
 from jitflow.frontend.syntax.source import Unreadable, compiled, find
@@ -25,8 +25,8 @@ __all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plai
 _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _RESERVED = frozenset({CELL, LAZY, ITEM})
-_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "match", "or", "ret", "test", "then",
-              "value")  # fmt: skip
+_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", "match", "or", "ret", "test",
+              "then", "tried", "value")  # fmt: skip
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 
@@ -109,7 +109,7 @@ _TEXT_METHODS = frozenset({"format", "join"})
 def _deciding() -> frozenset[int]:
     """The instructions of statements and expressions that are rewritten: all jumps and a few more."""
     found = {*dis.hasjrel, *dis.hasjabs}
-    found |= {dis.opmap[name] for name in ("UNARY_NOT", "CONTAINS_OP", "IS_OP", "RAISE_VARARGS")}
+    found |= {dis.opmap[name] for name in ("UNARY_NOT", "CONTAINS_OP", "IS_OP", "RAISE_VARARGS", "PUSH_EXC_INFO")}
     found |= {dis.opmap[name] for name in _FORMATTING if name in dis.opmap}
     return frozenset(number for number in found if number < 256)
 
@@ -135,7 +135,7 @@ def _rewrite(code: CodeType) -> _Result:
         return f"it calls {min(seen)}()"
     try:
         found = find(code)
-        node = _clone(found.node)
+        node: AnyFunction = cloned(found.node)
         if is_suspendable(node):
             return "it is a generator or asynchronous"
         _refuse_clashes(node)
@@ -148,26 +148,6 @@ def _rewrite(code: CodeType) -> _Result:
     except RecursionError:
         return "its blocks are nested too deep"
     return Rewritten(_restored(new, code, fresh.blocks), node)
-
-
-def _clone(node: AnyFunction) -> AnyFunction:
-    """A copy that may be changed, several times as fast as `copy.deepcopy`."""
-    new = _cloned(node)
-    assert isinstance(new, AnyFunction)
-    return new
-
-
-def _cloned(node: object) -> object:
-    if isinstance(node, list):
-        return [_cloned(item) for item in node]
-    if not isinstance(node, ast.AST):
-        return node
-    if not node._fields:  # contexts and operators
-        return node
-    new = type(node).__new__(type(node))
-    for name, value in vars(node).items():
-        setattr(new, name, _cloned(value) if isinstance(value, (list, ast.AST)) else value)
-    return new
 
 
 def _refuse_clashes(node: AnyFunction) -> None:

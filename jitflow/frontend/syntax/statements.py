@@ -27,7 +27,7 @@ The names are the *state*, which the statement assigns and somebody may read aft
 *temporaries*, which it assigns as well. Both functions of a statement declare all of them, so that a hook finds their
 cells in either. ``assert t, m`` becomes ``jit__.assert_(t, lambda: m)``, ``raise x from y`` ``jit__.raise_(x, y)``,
 ``raise C(x)`` ``jit__.raise_(jit__.exception(C)(x))``; the body of a ``try`` stands in a block
-``with jit__.trying(lambda: (ValueError,))``.
+``with jit__.trying(lambda: (ValueError,), None)``.
 """
 
 from __future__ import annotations
@@ -172,7 +172,8 @@ class _Rewriting:
         kinds = [constant(None) if handler.type is None else handler.type for handler in statement.handlers]
         handled = self._expressions.lazy(self._expression(placed(ast.Tuple(kinds, ast.Load()), statement)))
         self._others(statement)
-        watching = ast.withitem(self._expressions.hook("trying", statement, handled))
+        number = constant(getattr(statement, "attempted", None))
+        watching = ast.withitem(self._expressions.hook("trying", statement, handled, number))
         statement.body = [placed(ast.With([watching], statement.body), statement)]
         return [statement]
 

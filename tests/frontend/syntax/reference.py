@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "equal", "exception", "for_", "if_",
-           "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal",
-           "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
+           "for_", "if_", "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying",
+           "unequal", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -125,7 +125,25 @@ def exception(kind: Any) -> Any:
     return kind
 
 
-def trying(handled: Callable[[], tuple[Any, ...]]) -> Any:
+def attempts(number: int) -> bool:
+    """Whether the ``try`` statement of a line is attempted part by part."""
+    return False
+
+
+def attempt(run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]]) -> tuple[Any, int]:
+    """What ``run`` gives, and the number of the handler that is for what it raised."""
+    kinds: Any = None
+    try:
+        return run(), 0
+    except BaseException as error:
+        kinds = handled()
+        for number, kind in enumerate(kinds, start=1):
+            if isinstance(error, kind):
+                return None, number
+        raise
+
+
+def trying(handled: Callable[[], tuple[Any, ...]], number: int | None = None) -> Any:
     """The block around the body of ``try``, whose handlers are for what ``handled`` gives."""
     return nullcontext()
 

@@ -13,6 +13,7 @@ from typing import Any
 from tests.frontend.syntax.reference import (
     and_,
     assert_,
+    attempt,
     bound,
     chain,
     choose,
@@ -30,9 +31,14 @@ from tests.frontend.syntax.reference import (
     unequal,
 )
 
-__all__ = ["and_", "assert_", "bound", "chain", "choose", "contains", "equal", "exception", "for_", "if_",
-           "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal",
-           "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
+           "for_", "if_", "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying",
+           "unequal", "while_"]  # fmt: skip
+
+
+def attempts(number: int) -> bool:
+    """Every ``try`` statement that can be is attempted part by part."""
+    return True
 
 
 class Nothing:

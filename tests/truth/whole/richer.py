@@ -30,14 +30,15 @@ class Richer(Statements):
         arrays = self._some(self.arrays())
         taken: Kind = self.pick((self.names[self.pick(arrays)], Number("int"), Number("float")))
         result: Kind = self.pick((taken, Number("int"), self.names[self.pick(arrays)]))
-        before = self.names, self.positions, self.results, self.inside_helper, self.loops, len(self.lines)
+        before = self.names, self.positions, self.results, self.inside_helper, self.loops, self.seen, len(self.lines)
+        self.seen = dict(self.seen)
         self.names, self.positions = {**self.names, parameter: taken}, dict(self.positions)
         self.results, self.inside_helper, self.inside_inner, self.loops = (result,), True, True, 0
         try:
             self.block(2)
             self.lines.append("    " * (self.depth + 1) + f"return {self._value_or(result, [])}")
         finally:
-            self.names, self.positions, self.results, self.inside_helper, self.loops, start = before
+            self.names, self.positions, self.results, self.inside_helper, self.loops, self.seen, start = before
             self.inside_inner = False
         body = self.lines[start:]
         del self.lines[start:]
@@ -102,6 +103,33 @@ class Richer(Statements):
             text += f"[{self.pick((*cuts, '::-1', f'{low}:', f':{high}'))}]"
         operator = self.pick(("", "+", "-", "*"))
         self.line(f"{text} {operator}= {self.number(Number(self.pick((python_kind(kind.dtype), kind.dtype))))}")
+
+    # -- errors that are caught --------------------------------------------------------------------
+
+    def _try(self) -> None:
+        if self.inside_inner:
+            raise NothingFits
+        kinds = (
+            "IndexError",
+            "ValueError",
+            "ZeroDivisionError",
+            "(IndexError, ValueError)",
+            "Exception",
+            "LookupError",
+        )
+        self.line("try:")
+        self.block(2)
+        self.line(f"except {self.pick(kinds)}:")
+        self.block(2)
+        if self.chance(4):
+            self.line(f"except {self.pick(kinds)}:")
+            self.block(1)
+        if self.chance(3):
+            self.line("else:")
+            self.block(1)
+        if self.chance(8):
+            self.line("finally:")
+            self.line("    pass")
 
     # -- leaving -----------------------------------------------------------------------------------
 

@@ -110,7 +110,8 @@ class Writer(Richer):
                   self._number, self._count_up, self._swap, self._call, self._jump, self._mutate, self._selection,
                   self._rare, self._swap_numbers, self._store_chain, self._call_inner, self._star_function,
                   self._raise_text, self._return_another_kind]  # fmt: skip
-        compound = [self._branch, self._branch, self._for, self._for, self._for, self._while, self._inner_function]
+        compound = [self._branch, self._branch, self._for, self._for, self._for, self._while, self._inner_function,
+                    self._try]  # fmt: skip
         for _ in range(20):
             choices = simple if self.depth > DEEPEST else [*simple, *compound, *compound]
             before = len(self.lines), self.depth, dict(self.names), dict(self.positions), self.loops, dict(self.seen)

@@ -1,0 +1,164 @@
+"""Parts of a ``try`` statement that the running program may leave where something is raised (`syntax.attempts`).
+
+A part is traced into a region. The checks in it for which there is a handler cut it into pieces, each of which runs if
+the check before it holds:
+
+    check %0 {error="IndexError"}           %2, %3 = if %0 {
+    %1 = slice %x ...                ->       %1 = slice %x ...
+                                              yield 0, %1
+                                            } {
+                                              yield 1, (some value)      the first handler is for it
+                                            }
+
+What was stored before a check that fails stays stored, as in Python. What a library function raises, and what is raised
+in a branch or loop inside, is not caught: a ``try`` around these is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.control.branch import Path, join, trace_path
+from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.kinds import placeholder
+from jitflow.frontend.control.merge import flatten, resolved
+from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.raising import fail
+from jitflow.frontend.control.trying import Handlers, constant_behind, refusal, site_of
+from jitflow.frontend.scopes import Scope
+from jitflow.frontend.trace import active_trace, current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Builder, Op, Region, Value, walk
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Scalar, Tensor, Type, map_dims
+
+__all__ = ["attempt", "attempts"]
+
+
+def attempts(line: int) -> bool:
+    """Whether the ``try`` statement of a line is attempted part by part."""
+    trace = active_trace()
+    return trace is not None and site_of(line) in trace.storage.place_sites
+
+
+def attempt(run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]]) -> tuple[Any, Any]:
+    """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing."""
+    trace, handlers, mutables = current_trace(), Handlers(handled), Mutables(Cells(run).contents())
+    outer = trace.scope
+    scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
+    path = trace_path(lambda: _caught(run, handlers), dict, scope)
+    scope.handlers = _numbers(scope.builder.ops, handlers)
+    if not scope.handlers:
+        mutables.restore()
+        return run(), 0
+    if mutables.changed():
+        raise located(UserNotImplementedError(
+            "a try around what changes a Python object and may fail when the compiled code runs",
+            mend="test for the failure with if before it happens",
+        ))  # fmt: skip
+    first = next(iter(scope.handlers))
+    if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:
+        return None, scope.handlers[first]
+    return _dynamic(path, scope)
+
+
+def _caught(run: Callable[[], Any], handlers: Handlers) -> Any:
+    """``run()``; what Python itself raises while tracing is a check that fails."""
+    try:
+        return run()
+    except Exception as error:
+        kind = type(error)
+        if isinstance(error, UserNotImplementedError) or kind.__module__ != "builtins" or not handlers.handles(kind):
+            raise
+        fail(kind, str(error))
+
+
+def _constant(scope: Scope, op: Op) -> Any:
+    with current_trace().region(scope):
+        return constant_behind(op.operands[0])
+
+
+def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, int]:
+    """The checks that a handler is for, and its number. Raises for what else may raise what one is for."""
+    found: dict[Op, int] = {}
+    for op in ops:
+        raised = handlers.first_raised(op)
+        inside = [(inner, handlers.first_raised(inner)) for region in op.regions for inner in walk(region)]
+        refused = next(((inner, kind) for inner, kind in inside if kind is not None), None)
+        if refused is None and raised is not None and op.name not in ("check", "floor_divide", "remainder", "divide"):
+            refused = op, raised
+        if refused is not None and refused[1] is not None:
+            raise current_trace().locate(refusal(refused[1], refused[0]))
+        if raised is not None:
+            found[op] = handlers.number_for(raised)
+    return found
+
+
+def _dynamic(path: Path, scope: _Pieces) -> tuple[Any, Any]:
+    trace = current_trace()
+    thing = UNBOUND if path.ended else resolved(path.result)
+    carried = any(isinstance(leaf, tracers.Tracer) for leaf in flatten(thing).items)
+    path.ended = False
+    path.locals = {"fail": 0, **({"the value": thing} if carried else {})}
+    with trace.region() as other:
+        pass
+    failed = Path(other, False, None, {"fail": -1, "the value": UNBOUND})
+    always = trace.make("constant", value=True, type=Scalar(BOOL))
+    here = trace.here()
+    found = join(always, [path, failed], tuple(path.locals), (here.file, here.line))
+    return resolved(found["the value"]) if carried else None if thing is UNBOUND else thing, found["fail"]
+
+
+@dataclass(eq=False)
+class _Pieces(Scope):
+    """The region of a part, which becomes pieces when it is closed. What it yields first is the handler's number."""
+
+    handlers: Mapping[Op, int] = field(default_factory=dict)
+
+    def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
+        """The region, with what follows each check in a branch of its own."""
+        region = super().close(parameters, yielded)
+        return replace(self._nested(region.ops[:-1], tuple(yielded)), parameters=tuple(parameters))
+
+    def _nested(self, ops: Sequence[Op], yielded: Sequence[Value], start: int = 0) -> Region:
+        trace, builder = current_trace(), Builder()
+        place = next((place for place, op in enumerate(ops) if place >= start and op in self.handlers), len(ops))
+        builder.ops.extend(ops[:place])
+        if place == len(ops):
+            return builder.region((), yielded)
+        op = ops[place]
+        builder.loc = op.loc
+        if op.name == "check":
+            holds, inner = op.operands[0], self._nested(ops[place + 1 :], yielded)
+        else:
+            holds, inner = _is_not_zero(builder, op.operands[-1]), self._nested(ops[place:], yielded, start=1)
+        assert self.outer is not None
+        visible = trace.is_visible_in(self.outer)
+        types = [map_dims(value.type, lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded]
+        with trace.region(Scope(Builder(loc=op.loc), outer=self)) as otherwise:
+            missing = [trace.make("constant", value=self.handlers[op], type=yielded[0].type),
+                       *(_some(value.type, visible) for value in yielded[1:])]  # fmt: skip
+        other = otherwise.close((), missing)
+        return builder.region((), builder.add("if", holds, types=types, regions=(inner, other)))
+
+
+def _is_not_zero(builder: Builder, number: Value) -> Value:
+    assert isinstance(number.type, Scalar)
+    zero = builder.make("constant", value=0.0 if number.type.dtype.is_float else 0, type=number.type)
+    return builder.make("not_equal", number, zero)
+
+
+def _some(kind: Type, visible: Callable[[Dim], bool]) -> Value:
+    """Some value of a type, which nobody reads."""
+    found = map_dims(kind, lambda dim: dim if visible(dim) else 0)
+    if not isinstance(found, Scalar | Tensor):
+        raise located(UserNotImplementedError(
+            "an array from a try that is written to later, or that other names show",
+            mend="copy it in the try: x = y.copy()",
+        ))  # fmt: skip
+    return placeholder(current_trace(), found)

@@ -1,0 +1,196 @@
+"""``try`` statements whose body the running program may leave anywhere: as statements that are attempted one by one.
+
+::
+
+    try:                            def tried__1():
+        y = f(x[k])                     return f(x[k])
+        return y + 1                value__1, fail__1 = jit__.attempt(tried__1, lambda: (IndexError,))
+    except IndexError:              if not fail__1:
+        return 0                        y = value__1
+                                        def tried__2():
+                                            return y + 1
+                                        value__2, fail__1 = jit__.attempt(tried__2, lambda: (IndexError,))
+                                        if not fail__1:
+                                            return value__2
+                                    if fail__1 == 1:
+                                        return 0
+
+An attempt says which handler is for what was raised, 0 if nothing was. A name is assigned when its value is there, so a
+handler finds what Python's would find. Which form of a statement runs is decided while tracing, by `attempts`: Python's
+own does as long as nothing is caught that the running program raises.
+
+Bodies with ``with``, ``else`` of loops, functions and other ``try`` statements in them have no such form, nor have
+handlers that ask for the exception, or for all there are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from jitflow.frontend.syntax.build import (
+    assign,
+    block,
+    cloned,
+    constant,
+    hook,
+    lazy,
+    load,
+    negated,
+    placed,
+    returned,
+)
+from jitflow.frontend.syntax.jumps import ends
+from jitflow.frontend.syntax.names import Fresh, Scope
+
+__all__ = ["attempted"]
+
+
+_BINDING = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
+"""What would mean something else in a function of its own."""
+
+
+class _NoForm(Exception):
+    """The statement cannot be attempted part by part."""
+
+
+def attempted(statement: ast.Try, scope: Scope, fresh: Fresh) -> ast.stmt | None:
+    """A choice between the two forms of a ``try`` statement, in one with its ``finally``; None if there is one only."""
+    if not statement.handlers:
+        return None
+    if statement.finalbody:
+        inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
+        choice = attempted(inner, scope, fresh)
+        return None if choice is None else placed(ast.Try([choice], [], [], statement.finalbody), statement)
+    if any(handler.type is None or _asks(handler) for handler in statement.handlers):
+        return None
+    try:
+        form = _Attempts(statement, scope, fresh).statements()
+    except _NoForm:
+        return None
+    number = constant(statement.lineno)
+    statement.attempted = number.value  # type: ignore[attr-defined]
+    return placed(ast.If(hook("attempts", number), form, [statement]), statement)
+
+
+def _asks(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler uses the exception."""
+    for statement in handler.body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Raise) and node.exc is None:
+                return True
+            if isinstance(node, ast.Name) and node.id == handler.name:
+                return True
+    return False
+
+
+class _Attempts:
+    def __init__(self, statement: ast.Try, scope: Scope, fresh: Fresh) -> None:
+        self.statement, self.scope, self.fresh = statement, scope, fresh
+        self.fail = self._local("fail")
+
+    def statements(self) -> list[ast.stmt]:
+        handlers = self.statement.handlers
+        rest: list[ast.stmt] = cloned(self.statement.orelse)
+        for number, handler in reversed(list(enumerate(handlers, start=1))):
+            if number == len(handlers) and ends(self.statement.body):
+                rest = cloned(handler.body)  # control that arrives here has failed
+                continue
+            caught = ast.Compare(load(self.fail), [ast.Eq()], [constant(number)])
+            rest = [placed(ast.If(caught, cloned(handler.body), rest), handler)]
+        first = placed(assign(self.fail, constant(0)), self.statement)
+        return [first, *self.block(self.statement.body), *rest]
+
+    def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        result: list[ast.stmt] = []
+        for place, statement in enumerate(body):
+            if isinstance(statement, ast.Pass):
+                continue
+            if isinstance(statement, ast.Break | ast.Continue):
+                result.append(cloned(statement))
+                break
+            then = self.attempt(statement, result)
+            rest = self.block(body[place + 1 :])
+            if rest and isinstance(statement, ast.If | ast.For):
+                rest = [placed(ast.If(negated(load(self.fail)), rest, []), statement)]
+            then += rest
+            if then:
+                result.append(placed(ast.If(negated(load(self.fail)), then, []), statement))
+            break
+        return result
+
+    def attempt(self, statement: ast.stmt, result: list[ast.stmt]) -> list[ast.stmt]:
+        """Append the attempt of a statement; returns what follows if it does not fail."""
+        match statement:
+            case ast.Assign(targets=targets, value=value) if all(map(_is_plain, targets)):
+                return [placed(ast.Assign(cloned(targets), self.value(value, result)), statement)]
+            case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
+                mine = self.fresh.name("value")
+                steps: list[ast.stmt] = [
+                    assign(mine, load(name)),
+                    ast.AugAssign(ast.Name(mine, ast.Store()), op, cloned(value)),
+                ]
+                found = self.run([*steps, returned(load(mine))], statement, result)
+                return [placed(assign(name, found), statement)]
+            case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.AugAssign() | ast.Expr():
+                self.run([cloned(statement)], statement, result)
+                return []
+            case ast.Raise(exc=ast.expr()):
+                self.run([cloned(statement)], statement, result)
+                return []
+            case ast.Return(value=value):
+                found = constant(None) if value is None else self.value(value, result)
+                return [placed(returned(found), statement)]
+            case ast.Assert():
+                self.run([cloned(statement)], statement, result)
+                return []
+            case ast.For(target=target, iter=source, body=body, orelse=[]) if _is_plain(target):
+                found = self.value(source, result)
+                turn = [*self.block(body), self._leave(statement)]
+                return [placed(ast.For(cloned(target), found, turn, [], None), statement)]
+            case ast.While(test=test, body=body, orelse=[]):
+                turn = []
+                found = self.value(test, turn)
+                goes_on = placed(ast.If(negated(found), [ast.Break()], self.block(body)), statement)
+                turn += [self._leave(statement), goes_on, self._leave(statement)]
+                result.append(placed(ast.While(constant(True), turn, []), statement))
+                return []
+            case ast.If(test=test, body=body, orelse=orelse):
+                found = self.value(test, result)
+                return [placed(ast.If(found, self.block(body) or [ast.Pass()], self.block(orelse)), statement)]
+        raise _NoForm
+
+    def _leave(self, like: ast.stmt) -> ast.stmt:
+        """What leaves a loop that has failed."""
+        return placed(ast.If(load(self.fail), [ast.Break()], []), like)
+
+    def value(self, value: ast.expr, result: list[ast.stmt]) -> ast.expr:
+        return self.run([placed(returned(cloned(value)), value)], value, result)
+
+    def run(self, body: list[ast.stmt], like: ast.AST, result: list[ast.stmt]) -> ast.expr:
+        """Append ``value, fail = jit__.attempt(tried, ...)``; returns ``value``."""
+        if any(
+            isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
+            for part in body
+            for node in ast.walk(part)
+        ):
+            raise _NoForm
+        tried, value = self.fresh.name("tried"), self._local("value")
+        self.scope.bound.add(tried)
+        kinds = ast.Tuple([cloned(handler.type) for handler in self.statement.handlers], ast.Load())
+        call = hook("attempt", load(tried), lazy(kinds))
+        targets = ast.Tuple([ast.Name(value, ast.Store()), ast.Name(self.fail, ast.Store())], ast.Store())
+        result += [placed(block(tried, [], body), like), placed(ast.Assign([targets], call), like)]
+        return load(value)
+
+    def _local(self, prefix: str) -> str:
+        name = self.fresh.name(prefix)
+        self.scope.bound.add(name)
+        return name
+
+
+def _is_plain(target: ast.expr) -> bool:
+    """Whether an assignment to the target is one to names."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return all(map(_is_plain, target.elts))
+    return isinstance(target, ast.Name)

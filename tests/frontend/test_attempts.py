@@ -1,0 +1,229 @@
+"""``try`` around what the running program raises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+from tests.truth.whole.same import assert_does_what_python_does
+
+U = np.array([3.0, 0.0, 4.0, 1.0, 5.0, 2.0])
+ZERO = np.float64(0)
+
+
+def picks_or_gives_up(u, k):
+    try:
+        return u[k]
+    except IndexError:
+        return -1.0
+
+
+def divides_or_not(u, k):
+    try:
+        share = 10 // k
+    except ZeroDivisionError:
+        share = 7
+    return share + u[0]
+
+
+def catches_in_each_turn(u, k):
+    total = ZERO
+    for i in range(k):
+        try:
+            total += u[i]
+        except IndexError:
+            total += 100
+    return total
+
+
+def keeps_what_was_before(u, k):
+    found, other = np.float64(1), u[0]
+    try:
+        other = found * 2
+        found = u[k]
+        other = found
+    except IndexError:
+        other += 1
+    return found, other
+
+
+def stores_before_it_fails(u, k):
+    try:
+        u[0] = 7
+        u[k] = 8
+        u[1] = 9
+    except IndexError:
+        u[2] = u[0]
+    else:
+        u[3] = -1
+    finally:
+        u[4] = 6
+    return u
+
+
+def has_several_handlers(u, k):
+    try:
+        if k > 4:
+            raise ValueError("too large")
+        found = u[10 // k]
+    except ZeroDivisionError:
+        return ZERO
+    except (IndexError, KeyError):
+        found = u[0]
+    except ValueError:
+        u[0] = -1
+        found = u[1]
+    return found + k
+
+
+def leaves_another_error(u, k):
+    try:
+        found = u[k]
+        u[0] = found
+        if k == 1:
+            raise RuntimeError(f"at {k}")
+    except ZeroDivisionError:
+        found = u[1]
+    return found
+
+
+def meets_shapes(u, k):
+    try:
+        u[: k + 1] += u[2:4]
+    except ValueError:
+        return "shapes"
+    return u.sum()
+
+
+def loops_inside(u, k):
+    total, turns = ZERO, 0
+    try:
+        for i in range(k):
+            if u[i] < 0:
+                break
+            total += u[i]
+            turns += 1
+        while True:
+            turns += 1
+            total += u[turns]
+            if total > 30:
+                return total, turns
+    except IndexError:
+        turns = -turns
+    return total, turns
+
+
+def helper(u, k):
+    return u[k] * 2
+
+
+def calls_a_helper(u, k):
+    try:
+        first, second = helper(u, k), helper(u, k + 1)
+    except IndexError:
+        first, second = ZERO, helper(u, 0)
+    return first - second
+
+
+def takes_the_largest(u, k):
+    try:
+        return u[k:].max()
+    except ValueError:
+        return np.float64(-1)
+
+
+def catches_in_a_helper(u, k):
+    def safe(place):
+        try:
+            return u[place]
+        except LookupError:
+            return ZERO
+
+    return safe(k) + safe(k - 1) + safe(-k)
+
+
+def nests(u, k):
+    try:
+        try:
+            found = u[k]
+        except ZeroDivisionError:
+            found = ZERO
+    except IndexError:
+        found = ZERO - 1
+    return found
+
+
+def catches_what_is_known(u, k):
+    names = {"one": 1}
+    try:
+        found = names["two"]
+    except KeyError:
+        found = k
+    try:
+        last = u.shape[1]
+    except IndexError:
+        last = u.shape[0]
+    return u[found] + last
+
+
+def catches_what_all_come_from(u, k):
+    try:
+        return u[k]
+    except BaseException:
+        return ZERO
+
+
+PROGRAMS = [
+    picks_or_gives_up, divides_or_not, catches_in_each_turn, keeps_what_was_before, stores_before_it_fails,
+    has_several_handlers, leaves_another_error, meets_shapes, loops_inside, calls_a_helper, takes_the_largest,
+    catches_in_a_helper, catches_what_is_known, catches_what_all_come_from,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_it_does_what_python_does(program):
+    assert_does_what_python_does(program, [(U, k) for k in (2, 0, 1, 3, 5, 6, 9, -2, -7)])
+
+
+def asks_for_the_exception(u, k):
+    try:
+        return u[k]
+    except IndexError as error:
+        return len(str(error))
+
+
+def catches_everything(u, k):
+    try:
+        return u[k]
+    except:  # noqa: E722
+        return 0.0
+
+
+def is_singular(u, k):
+    try:
+        return np.linalg.inv(np.eye(2) * k)
+    except np.linalg.LinAlgError:
+        return u
+
+
+@pytest.mark.parametrize("program", [asks_for_the_exception, catches_everything, is_singular, nests])
+def test_what_nothing_catches_is_refused(program):
+    with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
+        jitflow.function(program)(U, 2)
+    assert caught.value.mend
+
+
+def refuses_in_a_try(u, k):
+    try:
+        first, second = int(u[k]), int(u[k + 1])
+        return (u[first:] + u[second:]).sum()
+    except RuntimeError:
+        return 0.0
+
+
+def test_what_jitflow_refuses_is_not_caught():
+    compiled = jitflow.function(refuses_in_a_try)
+    with pytest.raises(UserNotImplementedError):
+        compiled(np.array([0.0, 1.0, 4.0, 4.0, 0.0]), 1)
