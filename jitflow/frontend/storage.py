@@ -42,8 +42,10 @@ class Site:
 
 
 class Restart(BaseException):
-    """The trace has to start anew: an array that was merged as a value at ``site`` is written to later, or a ``try``
-    statement there would have to catch what the running program raises.
+    """The trace has to start anew, and treat ``site`` in another way.
+
+    An array that was merged as a value there is written to later, or a ``try`` statement there would have to catch what
+    the running program raises.
     """
 
     def __init__(self, site: Site) -> None:
