@@ -18,22 +18,25 @@ from jitflow.errors import (
     UserZeroDivisionError,
 )
 from jitflow.frontend.control.alternatives import aligned, leaves_the_function
-from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
 from jitflow.frontend.control.kinds import kind_of
-from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.merge import (
     RETURNED,
     Leaves,
+    MaybeNone,
     MaybeUnbound,
     Slot,
     Way,
     agreeing,
     common_kind,
     flatten,
+    is_none_somewhere,
     names_of,
     resolved,
     result_of,
     shown_name,
+    value_of,
     word,
 )
 from jitflow.frontend.control.mutables import Mutables
@@ -49,8 +52,8 @@ from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "join", "or_", "outside_type",
-           "require_common_rank", "trace_path", "whether_bound"]  # fmt: skip
+__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "is_none", "join", "none", "or_",
+           "outside_type", "require_common_rank", "trace_path", "whether_bound"]  # fmt: skip
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
@@ -186,6 +189,15 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
     """
     if name is None:
         return resolved(read())
+    thing = _read(read, name)
+    if isinstance(thing, MaybeNone):
+        message = f"{name} is None here: compiled code looks for that in `{name} is None` and `return {name}` alone"
+        current_trace().add("check", thing.condition, error="NotImplementedError", message=message)
+        return thing.thing
+    return None if thing is NONE else thing
+
+
+def _read(read: Callable[[], Any], name: str) -> Any:
     message = f"cannot access local variable '{name}' where it is not associated with a value"
     try:
         thing = read()
@@ -193,10 +205,23 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
         if current_trace().scope is not current_trace().root:
             fail(UnboundLocalError, message)  # on a path that may not be taken
         raise UnboundLocalError(message) from None
-    if isinstance(thing, MaybeUnbound):
+    if isinstance(thing, MaybeUnbound) and not isinstance(thing, MaybeNone):
         current_trace().add("check", thing.condition, error="UnboundLocalError", message=message)
         return thing.thing
     return thing
+
+
+def none() -> Any:
+    """What a local is bound to that is None for now."""
+    return NONE
+
+
+def is_none(read: Callable[[], Any], name: str) -> Any:
+    """``x is None`` of such a local."""
+    thing = _read(read, name)
+    if isinstance(thing, MaybeNone):
+        return as_python_bool(values.emit("logical_not", thing.condition))
+    return thing is NONE or thing is None
 
 
 # -- joining ------------------------------------------------------------------------------------------------
@@ -239,9 +264,12 @@ def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tup
         return lambda results: MaybeUnbound(results[position], holds)
 
     partly: list[str] = []
+    nones: list[str] = []
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
-        finish[name] = _by_leaves(name, [*map(resolved, things)], paths, merge)
+        if is_none_somewhere(thing for path, thing in zip(paths, things, strict=True) if not path.ended):
+            nones.append(name)
+        finish[name] = _by_leaves(name, [*map(value_of if name in nones else resolved, things)], paths, merge)
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):
@@ -261,7 +289,8 @@ def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tup
         results.append(result_of(slot, value))
     made = {name: make(results) for name, make in finish.items()}
     bits = zip(partly, found[len(slots) :], strict=True)
-    return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
+    made |= {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
+    return made | {name: MaybeNone(made[name].thing, made[name].condition) for name in nones}
 
 
 def whether_bound(thing: Any) -> Value:
@@ -269,7 +298,7 @@ def whether_bound(thing: Any) -> Value:
     if isinstance(thing, MaybeUnbound):
         found = thing.condition
         return values.emit("cast", found, dtype=BOOL) if values.is_weak(found) else found
-    return values.constant(thing is not UNBOUND, BOOL)
+    return values.constant(thing is not UNBOUND and thing is not NONE, BOOL)
 
 
 def is_array(thing: Any) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import Alternatives
-from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.cells import NONE, UNBOUND
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
 from jitflow.frontend.objects import array_fields
@@ -38,16 +38,19 @@ from jitflow.ir.types import Place, Scalar, Tensor, Type
 __all__ = [
     "RETURNED",
     "Leaves",
+    "MaybeNone",
     "MaybeUnbound",
     "Slot",
     "Way",
     "agreeing",
     "common_kind",
     "flatten",
+    "is_none_somewhere",
     "names_of",
     "resolved",
     "result_of",
     "shown_name",
+    "value_of",
     "word",
 ]
 
@@ -60,9 +63,27 @@ class MaybeUnbound:
     condition: Value
 
 
+class MaybeNone(MaybeUnbound):
+    """A local that is None unless ``condition`` holds, and then is ``thing``."""
+
+
 def resolved(thing: Any) -> Any:
     """What a local is where it is bound."""
     return thing.thing if isinstance(thing, MaybeUnbound) else thing
+
+
+def is_none_somewhere(things: Iterable[Any]) -> bool:
+    """Whether a local is None on some paths, and something else on others. Then it counts as unbound on the former."""
+    found = list(things)
+    nothing = sum(thing is NONE for thing in found)
+    several = any(isinstance(thing, MaybeNone) for thing in found) or 0 < nothing < len(found)
+    bound = all(thing is not UNBOUND and type(thing) is not MaybeUnbound for thing in found)
+    return several and bound
+
+
+def value_of(thing: Any) -> Any:
+    """What a local is where it is not None."""
+    return UNBOUND if thing is NONE else resolved(thing)
 
 
 def word(name: str) -> str:
@@ -203,7 +224,9 @@ def shown_name(name: str) -> str:
 
 def _describe(thing: Any) -> str:
     kind = kind_of(thing)
-    return str(kind) if kind is not None else "None" if thing is None else f"a {thing.__class__.__name__}"
+    if kind is not None:
+        return str(kind)
+    return "None" if thing is None or thing is NONE else f"a {thing.__class__.__name__}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,21 +25,24 @@ from jitflow.frontend.control.branch import (
     whether_bound,
 )
 from jitflow.frontend.control.carried import Flow, Local, Turn
-from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     RETURNED,
     Leaves,
+    MaybeNone,
     MaybeUnbound,
     Slot,
     Way,
     agreeing,
     common_kind,
     flatten,
+    is_none_somewhere,
     names_of,
     resolved,
     result_of,
+    value_of,
     word,
 )
 from jitflow.frontend.control.mutables import Mutables
@@ -143,6 +146,7 @@ class Rolling:
         entry = resolved(thing)
         leaves = flatten(entry)
         local = Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
+        local.may_be_none = isinstance(thing, MaybeNone)
         for number, item in enumerate(leaves.items):
             if item is not UNBOUND and not isinstance(item, tracers.ArrayTracer):
                 kind = _number_kind(item)
@@ -196,7 +200,7 @@ class Rolling:
                 thing = local.leaves.rebuild(items)
                 if local.may_be_unbound:
                     local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))
-                    thing = MaybeUnbound(thing, local.bits[-1])
+                    thing = local.may_hold(thing, local.bits[-1])
                 self.cells.set(local.name, thing)
         return parameters, position
 
@@ -228,6 +232,12 @@ class Rolling:
             thing = path.locals[local.name]
             if local.name.startswith(RETURNED) and leaves_the_function():
                 self._align(local, resolved(thing))
+            if is_none_somewhere([local.before, thing]) and not local.may_be_none:
+                local.may_be_none, stable = True, False
+                if local.entry is NONE:
+                    local.entry, local.leaves = UNBOUND, flatten(UNBOUND)
+            if local.may_be_none and thing is NONE:
+                continue
             left = flatten(resolved(thing))
             if repr(left.shape) != repr(local.leaves.shape):
                 if local.entry is not UNBOUND:
@@ -347,7 +357,7 @@ class Rolling:
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
                 holds = bits.get(local.name, ran if unbound else None)
-                self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
+                self.cells.set(local.name, thing if holds is None else local.may_hold(thing, holds))
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
         """The locals of which turns hand on whether they are bound.
@@ -371,7 +381,7 @@ class Rolling:
         number = int(counted)
         for local in locals_:
             thing = turn.path.locals.get(local.name, UNBOUND)
-            left = flatten(resolved(thing))
+            left = flatten(value_of(thing) if local.may_be_none else resolved(thing))
             for part, slot in enumerate(local.slots):
                 if slot is None:
                     continue

@@ -12,8 +12,8 @@ from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "if_", "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying",
-           "unequal", "while_"]  # fmt: skip
+           "for_", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text", "text_method",
+           "trying", "unequal", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -83,6 +83,15 @@ def unequal(left: Any, right: Any) -> Any:
 def is_bool(thing: Any, wanted: bool) -> bool:
     """``thing is wanted``."""
     return thing is wanted
+
+
+def none() -> None:
+    """What a local is bound to that is None for now."""
+
+
+def is_none(read: Callable[[], Any], name: str) -> bool:
+    """``x is None`` of such a local."""
+    return bound(read, name) is None
 
 
 def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:

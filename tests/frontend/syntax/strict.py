@@ -21,6 +21,8 @@ from tests.frontend.syntax.reference import (
     equal,
     exception,
     is_bool,
+    is_none,
+    none,
     not_,
     or_,
     percent,
@@ -32,8 +34,8 @@ from tests.frontend.syntax.reference import (
 )
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "if_", "is_bool", "not_", "or_", "percent", "raise_", "text", "text_method", "trying",
-           "unequal", "while_"]  # fmt: skip
+           "for_", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text", "text_method",
+           "trying", "unequal", "while_"]  # fmt: skip
 
 
 def attempts(number: int) -> bool:
