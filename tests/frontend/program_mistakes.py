@@ -163,8 +163,8 @@ def returns_a_row_or_the_whole(x):
 
 
 def returns_an_array_or_nothing(x):
-    # where the other path leaves nothing to multiply
-    found = x if x.sum() > 0 else None
+    # and there is nothing to multiply
+    found = x if x.sum() < 0 else None
     return found * 2
 
 

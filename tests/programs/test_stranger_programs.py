@@ -192,6 +192,19 @@ def longest_increasing(numbers: Any) -> Any:
     return size, tails[:size]
 
 
+@brings(lambda: (noise(6, 6), noise(6)))
+def in_place(a: Any, b: Any) -> Any:
+    a += a.T
+    a -= b
+    b /= np.abs(b).sum()
+    a[np.diag_indices(6)] = 0
+    a.flat[::7] += 1
+    a.ravel()[1:4] = b[:3]
+    a[:, [0, 2]] = a[:, [2, 0]]
+    np.copyto(b, 1, where=b > 0)
+    return a.copy()
+
+
 @brings(lambda: (noise(40, 5), 2), lambda: (noise(9, 5, seed=1), 3))
 def principal_components(x: Any, count: Any) -> Any:
     centred = x - x.mean(axis=0)

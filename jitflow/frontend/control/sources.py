@@ -73,9 +73,8 @@ class Range(Source):
         known = [tracers.dim_of(item) if _is_size(item) else None for item in (start, stop, step)]
         first, last, pace = known
         if pace is None:
-            raise located(
-                UserTypeError("the step of a range is known only when the program runs", mend="make it static")
-            )
+            self.count = self.span = _count_of_steps(*(integer(item) for item in (start, stop, step)))
+            return
         if pace == 0:
             raise located(UserValueError("range() arg 3 must not be zero"))
         trace = current_trace()
@@ -101,6 +100,18 @@ class Range(Source):
         """All of them as an array."""
         found = tracers.wrap(values.iota(I64, (self.count,)), owned=True)
         return tracers.lift(np.add(self.start, found * self.step, dtype=np.int64))
+
+
+def _count_of_steps(start: Value, stop: Value, step: Value) -> Dim:
+    """How many steps there are where only the running program knows the step, and whether it leads up or down."""
+    zero, one = values.constant(0, I64), values.constant(1, I64)
+    values.check(values.emit("not_equal", step, zero), ValueError, "range() arg 3 must not be zero")
+    up = values.emit("greater", step, zero)
+    ahead = [values.emit("subtract", *pair) for pair in ((stop, start), (start, stop))]
+    width = values.emit("maximum", values.emit("absolute", step), one)
+    last = values.emit("subtract", values.emit("select", up, *ahead), one)
+    count = values.emit("add", values.emit("floor_divide", last, width), one)
+    return bind(values.emit("maximum", count, zero), "count")
 
 
 class Items(Source):
