@@ -107,7 +107,89 @@ def saved(x: Any, limit: Any) -> Any:
     return (0, x) if kept is None else (1, kept)
 
 
-PROGRAMS = [largest, first_above, steps_between, gaps, closest, made_if_needed, made_in_a_turn, a_state, saved]
+def smallest_of_each(x: Any, limit: Any) -> Any:
+    best = None
+    for i in range(len(x)):
+        own = None
+        for j in range(i, len(x)):
+            if x[j] > limit:
+                if own is None:
+                    own = j
+                    continue
+                if x[j] < x[own]:
+                    own = j
+        if own is not None and (best is None or x[own] < x[best]):
+            best = own
+    return -1 if best is None else best
+
+
+def while_something_is_kept(x: Any, limit: Any) -> Any:
+    kept, total, place = None, 0, 0
+    while True:
+        if place >= len(x):
+            break
+        if x[place] > limit:
+            kept = place
+        elif kept is not None:
+            total += kept
+            kept = None
+        place += 1
+    return total, kept is None, -1 if kept is None else kept
+
+
+def pairs_that_end(x: Any, limit: Any) -> Any:
+    current, total = None, 0
+    for place, number in enumerate(x):
+        if current is None:
+            if number > limit:
+                current = (place, number)
+            else:
+                continue
+        since, _ = current
+        total += since
+        if place - since > 2:
+            current = None
+    else:
+        if current is not None:
+            total += 1000
+    return total
+
+
+def another_name(x: Any, limit: Any) -> Any:
+    y, shown = x * 2, None
+    for place in range(len(x)):
+        if x[place] > limit:
+            shown = y
+        if shown is not None:
+            shown[place] = -1
+    return y, shown is None
+
+
+def sum_since(x: Any, limit: Any) -> Any:
+    total = None
+    for number in x:
+        total = None if number > limit else number if total is None else total + number
+        if number > 0.95:
+            return np.float64(-2.0)
+    return total
+
+
+PROGRAMS = [
+    largest,
+    first_above,
+    steps_between,
+    gaps,
+    closest,
+    made_if_needed,
+    made_in_a_turn,
+    a_state,
+    saved,
+    smallest_of_each,
+    while_something_is_kept,
+    pairs_that_end,
+    another_name,
+    sum_since,
+]
 SAMPLES = [np.random.default_rng(0).random(20), np.array([0.1, 0.9, 0.2]), np.zeros(0), np.ones(1)]
 
 
