@@ -228,8 +228,29 @@ def test_names_inside_of_derivatives() -> None:
     for function in (forward, second, jitflow.grad(waves)):
         same(function.partial("sines")(X[0]), np.sin(X[0]))
     same(jitflow.grad(some).partial("picked")(X[0]), X[0][X[0] > 0] * 2)
-    again = jitflow.grad(jitflow.checkpoint(waves))
-    assert "computed again" in refused(again.partial("sines"), X[0]).found
+    for again in (
+        jitflow.grad(jitflow.checkpoint(waves)),
+        jitflow.function(lambda x: jitflow.checkpoint(waves)(x) * 2),
+    ):
+        same(again.partial("sines")(X[0]), np.sin(X[0]))
+        same(again(X[0]), jitflow.function(again.__wrapped__)(X[0]))
+
+
+def test_names_of_integers_in_what_is_computed_again() -> None:
+    @jitflow.checkpoint
+    def largest(x):
+        return (x * jitflow.name(np.argsort(x), "order")).sum()
+
+    same(jitflow.grad(largest).partial("order")(X[0]), np.argsort(X[0]))
+    same(jitflow.grad(largest).partial(["order"], effects=True)(X[0])[0], np.argsort(X[0]))
+
+
+def test_names_in_functions_with_a_gradient_of_their_own() -> None:
+    @jitflow.custom_gradient
+    def waves(x):
+        return jitflow.name(np.sin(x), "sines").sum(), lambda dy: dy * x
+
+    assert "a gradient of their own" in refused(jitflow.grad(waves).partial("sines"), X[0]).found
 
 
 # -- checks

@@ -313,7 +313,7 @@ def _from_rule(arrived: Sequence[Any], place: tuple[int, int], parameter: Value)
 
 def recomputed(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """What ``fn`` computes, of which a reverse sweep keeps nothing but the arguments."""
-    traced = trace_function(fn, traced_floats(args), kwargs, alone, once=False)
+    traced = trace_function(fn, traced_floats(args), kwargs, alone)
     types = [outside_type(result.type) for result in traced.region.yielded]
     found = current_trace().add("recompute", *traced.inputs, types=types, regions=(traced.region,))
     return _result(traced, [*map(_own, found)])[0]

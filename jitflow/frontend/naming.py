@@ -52,7 +52,7 @@ class Part:
             raise located(
                 UserNotImplementedError(
                     f"{label!r} names a value in a loop or a branch, of which there may be many or none",
-                    found="functions that are computed again (checkpoint, custom_gradient) count as loops",
+                    found="functions with a gradient of their own (custom_gradient) count as loops",
                     mend="name what the loop or the branch leaves behind, after it",
                 )
             )

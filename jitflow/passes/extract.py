@@ -78,7 +78,7 @@ def _handed_out(ops: Iterable[Op], labels: frozenset[str]) -> list[Op]:
     """The ops, with the marks that regions of derivatives have behind their ops."""
     found: list[Op] = []
     for op in ops:
-        if op.name not in ("vjp", "jvp"):
+        if op.name not in ("vjp", "jvp", "recompute"):
             found.append(op)
             continue
         (region,) = op.regions
