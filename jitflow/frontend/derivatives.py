@@ -124,7 +124,7 @@ def trace_function(
     yielded: list[Value] = []
     try:
         with trace.region() as scope:
-            scope.once = once
+            scope.once, scope.is_differentiated = once, True
             found = split(fn(*chosen.with_items([*map(_own, parameters)]), **kwargs))
             result = flatten(found)
             outputs = len(flatten(found[0]).items)

@@ -75,6 +75,8 @@ class Scope:
     """How many of the trace's decisions, which hold everywhere, are known here."""
     once: bool = False
     """Whether the region runs once, where it stands: it is no loop and no branch."""
+    is_differentiated: bool = False
+    """Whether the region is the function of a derivative."""
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
     """Ops that stand right behind the op, or at the start if it is a parameter, that made a value."""
 

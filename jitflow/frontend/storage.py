@@ -13,9 +13,11 @@ Loops inside it are not, for what is outside of it too: they are traced once mor
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jitflow.errors import UserNotImplementedError, UserValueError
@@ -108,6 +110,8 @@ class Storage:
         self._arrived: dict[Value, list[Value]] = {}
         """The arrays of several paths that a merged array may be."""
         self._copied: dict[Value, Site] = {}
+        self._returned: dict[Value, tuple[Site, FrameType]] = {}
+        """The arrays that a call returns as copies, which nothing may write to when that is over."""
         """Roots of arrays that were merged as values although other names may show them, and where."""
         self.classes: dict[Value, tuple[int, str]] = {}
         """The position and the layout class of parameters that are arrays."""
@@ -268,11 +272,15 @@ class Storage:
         for shown in self.behind(*written):
             if shown in self._copied:
                 raise self._trace.begin_anew(Restart(self._copied[shown]))
+            if shown in self._returned and not _is_running(self._returned[shown][1]):
+                raise self._trace.begin_anew(Restart(self._returned[shown][0]))
 
     def end_turn(self, turn: Scope, since: tuple[int, int]) -> None:
         """A loop's turn is over, and what its parameters may be has arrived: look again at what it wrote to."""
         written = self.written[since[0] :]
-        self._require_no_copy(*written)
+        self._require_no_copy(
+            *(root for root in written if root not in self._returned or not self.is_made_in(turn, root))
+        )
         self.imitations.end_turn(turn, since[1], written)
 
     def place(self, value: Value) -> Value:
@@ -311,13 +319,22 @@ class Storage:
         """``merged`` is one of ``arrays``: a write to one may show in the other."""
         self._arrived.setdefault(self.root(merged), []).extend(arrays)
 
-    def copy_at(self, site: Site, value: Value, turn: Scope | None = None, since: tuple[int, int] = (0, 0)) -> None:
+    def copy_at(
+        self, site: Site, value: Value, turn: Scope | None = None, since: tuple[int, int] = (0, 0),
+        returning: FrameType | None = None,
+    ) -> None:  # fmt: skip
         """``value``, which other names may show, is merged as a value at ``site``: nothing may write to it later.
 
         At the end of a loop's ``turn``, everything that was written ``since`` the loop began is written later as well,
         but for what each turn makes for itself.
+
+        What a call is ``returning`` is written later by others alone. In what is differentiated it is taken as a value,
+        since a place could not be handed on; everywhere else it need not be copied.
         """
         behind = self.behind(value)
+        if returning is not None and any(scope.is_differentiated for scope in self._trace.scope.around()):
+            self._returned.update(dict.fromkeys(behind, (site, returning)))
+            return
         for shown in behind:
             self._copied.setdefault(shown, site)
         if turn is not None:
@@ -392,3 +409,11 @@ class Storage:
             home.insert(root, "variable", root, results=(variable,))
         self.variables[root] = variable
         return variable
+
+
+def _is_running(call: FrameType) -> bool:
+    """Whether a call is not over."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not call:
+        frame = frame.f_back
+    return frame is call

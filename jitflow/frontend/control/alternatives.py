@@ -18,6 +18,7 @@ import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
+from types import FrameType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -29,7 +30,7 @@ from jitflow.frontend.syntax import is_block
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.types import Tensor
 
-__all__ = ["Alternatives", "aligned", "leaves_the_function"]
+__all__ = ["Alternatives", "aligned", "leaves_the_function", "returning_function"]
 
 _DRIVER = frontend_path("function.py")
 _CONTAINERS = (tuple, list)
@@ -87,6 +88,16 @@ def leaves_the_function() -> bool:
     while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
         frame = frame.f_back
     return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == _DRIVER
+
+
+def returning_function() -> FrameType | None:
+    """The call of a function that is about to return, if nothing of it runs behind a ``return``."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
+        if is_block(frame.f_code) and frame.f_code.co_exceptiontable:
+            return None
+        frame = frame.f_back
+    return None if frame is None or frame.f_code.co_exceptiontable else frame
 
 
 def aligned(things: Sequence[Any]) -> list[Any]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.control.alternatives import Alternatives
+from jitflow.frontend.control.alternatives import Alternatives, returning_function
 from jitflow.frontend.control.cells import NONE, UNBOUND
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
@@ -285,7 +285,8 @@ class Slot:
                 return placeholder(trace, self.kind)
             if isinstance(thing, tracers.ArrayTracer) and not _is_alone(thing, scope, way):
                 self.shared = True
-                trace.storage.copy_at(self.site, thing._value, way.turn, way.since)
+                returning = returning_function() if self.name.startswith(RETURNED) else None
+                trace.storage.copy_at(self.site, thing._value, way.turn, way.since, returning)
             return converted(thing, self.kind)
 
     def _place(self, trace: Trace, thing: Any, scope: Scope, way: Way) -> Value:
