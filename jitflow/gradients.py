@@ -173,7 +173,8 @@ def custom_gradient(fun: Function) -> Function:
     """Give a function a gradient of its own (a decorator).
 
     ``fun`` returns a pair: its result, and a function that takes the cotangent of that (one for each item, if it is a
-    tuple) and returns the cotangents of its arguments: one, or a tuple, with None where nothing arrives.
+    tuple) and returns the cotangents of its arguments: one, or a tuple, with None where nothing arrives. What it reads
+    from elsewhere, variables among it, counts as a constant for derivatives.
 
     >>> @jitflow.custom_gradient
     ... def clipped(x):

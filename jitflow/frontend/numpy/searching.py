@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import selections, values
+from jitflow.frontend.numpy import broadcasting, selections, values
 from jitflow.frontend.numpy.calling import store_out
-from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.elementwise import where as choose_where
 from jitflow.frontend.numpy.indexing import unravelled
-from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, numpy_says
+from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, numpy_says, pinned
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
@@ -98,8 +98,27 @@ def _like(value: Value) -> Shape:
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     sought = as_value(x)
+    if period is not None:
+        found = _round_and_round(sought, array_operand(xp), array_operand(fp), pinned(period))
+        if found is not None:
+            return found
     arguments = split(sought, array_operand(xp), array_operand(fp), left=left, right=right, period=period)
     return arguments.new(np.interp, [_like(sought)])
+
+
+def _round_and_round(points: Value, knots: Value, heights: Value, period: Any) -> Any:
+    """Interpolation of what repeats, in NumPy's words, None if that is for the routine."""
+    if type(period) not in (int, float) or not period or not values.rank(knots) == values.rank(heights) == 1:
+        return None
+    (own,), (other,) = values.dims(knots), values.dims(heights)
+    broadcasting.require_equal(own, other, "fp and xp are not of the same length")
+    period = abs(period)
+    x, at = (astype(new(item), np.float64) % period for item in (points, knots))
+    tops: Any = new(heights)
+    order = np.argsort(at)
+    at, tops = at[order], tops[order]
+    at = np.concatenate([at[-1:] - period, at, at[:1] + period])
+    return np.interp(x, at, np.concatenate([tops[-1:], tops, tops[:1]]))
 
 
 # -- functions by cases ---------------------------------------------------------------------------------------

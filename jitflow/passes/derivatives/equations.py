@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, product
+from jitflow.ir.dims import Dim
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.derivatives.matrices import Matrices
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
@@ -302,26 +302,6 @@ def _one_column(m: Notation, value: Value) -> Value:
 # -- inverses and equations of arrays with several axes on either side
 
 
-def _tensorinv(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
-    a, inverse = Matrices(m), a_matrix(m, op, op.results[0], inverted=True)
-    turned = a.adjoint(inverse)
-    found = a.negative(a.product(turned, a_matrix(m, op, given(cotangents), inverted=True), turned))
-    return (m("reshape", found, dims=dims_of(op.operands[0].type), assumed=True),)
-
-
-def _tensorinv_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
-    a, inverse = Matrices(m), a_matrix(m, op, op.results[0], inverted=True)
-    found = a.negative(a.product(inverse, a_matrix(m, op, given(tangents), inverted=False), inverse))
-    return (m("reshape", found, dims=dims_of(op.results[0].type), assumed=True),)
-
-
-def a_matrix(m: Notation, op: Op, value: Value, *, inverted: bool) -> Value:
-    """An array of several axes as the square matrix that `numpy.linalg.tensorinv` inverts."""
-    dims, split = dims_of(op.operands[0].type), dict(op.attributes["options"])["ind"]
-    size = product(dims[:split])
-    return m("reshape", value, dims=(size, size), assumed=True)
-
-
 TRANSPOSES: dict[str, Transpose] = {
     "numpy.linalg.inv": _inv,
     "jitflow.runtime.routines.inverse": _inv,
@@ -331,7 +311,6 @@ TRANSPOSES: dict[str, Transpose] = {
     "numpy.linalg.cholesky": _cholesky,
     "numpy.linalg.pinv": _pinv,
     "numpy.linalg.lstsq": _lstsq,
-    "numpy.linalg.tensorinv": _tensorinv,
 }
 
 TANGENTS: dict[str, Tangent] = {
@@ -343,5 +322,4 @@ TANGENTS: dict[str, Tangent] = {
     "numpy.linalg.cholesky": _cholesky_tangent,
     "numpy.linalg.pinv": _pinv_tangent,
     "numpy.linalg.lstsq": _lstsq_tangent,
-    "numpy.linalg.tensorinv": _tensorinv_tangent,
 }

@@ -73,6 +73,18 @@ def _among(*sources: int) -> Members:
     return members
 
 
+def _trimmed(m: Notation, op: Op) -> tuple[tuple[int, ...], Value]:
+    """The elements between the first and the last that are not 0."""
+    (array,), options = op.operands, dict(op.attributes["options"])
+    if rank(array) != 1:
+        raise no_rule(op)
+    numbers = m("iota", dtype=I64, dims=dims_of(op.result.type), axis=0)
+    if "f" not in options["trim"].lower():
+        return (0,), numbers
+    leading = m("accumulate_multiply", m("cast", m("equal", array, 0), dtype=I64), axis=0)
+    return (0,), m("add", numbers, m("reduce_add", leading, axes=(0,)))
+
+
 def _transpose(members: Members) -> Transpose:
     def rule(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
         cotangent = cotangents[0]
@@ -109,6 +121,7 @@ def _tangent(members: Members) -> Tangent:
 
 _MEMBERS: dict[str, Members] = {
     "numpy.insert": _inserted,
+    "numpy.trim_zeros": _trimmed,
     "numpy.unique": _among(0),
     "numpy.unique_all": _among(0),
     "numpy.unique_counts": _among(0),
