@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -35,6 +37,26 @@ def test_the_first_error_is_raised_and_no_thread_is_left() -> None:
 
 def _modules() -> list[ModuleCode]:
     return [ModuleCode("vectors" if number % 2 else "loops", _text(number)) for number in range(12)]
+
+
+def test_without_threads_it_goes_on_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    monkeypatch.setattr(module, "PROCESSORS", 4)
+    assert at_once(lambda number: -number, range(9)) == [-number for number in range(9)]
+
+
+def test_programs_compile_while_python_ends() -> None:
+    program = (
+        "import atexit, numpy as np, jitflow\n"
+        "f = jitflow.function(lambda x: np.exp(x).sum() + x.max())\n"
+        "atexit.register(lambda: print(f(np.zeros(4))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() == "4.0"
+    assert not done.stderr
 
 
 def _text(number: int) -> str:

@@ -43,15 +43,26 @@ def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
         except BaseException as error:
             errors.append(error)
 
-    helpers = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), PROCESSORS) - 1)]
-    for helper in helpers:
-        helper.start()
+    helpers = _started(work, min(len(items), PROCESSORS) - 1)
     work()
     for helper in helpers:
         helper.join()
     if errors:
         raise errors[0]
     return results
+
+
+def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
+    """As many threads as there are to be had; at the end of the program, say, there are none."""
+    helpers = []
+    for _ in range(count):
+        helper = threading.Thread(target=work, daemon=True)
+        try:
+            helper.start()
+        except RuntimeError:
+            break
+        helpers.append(helper)
+    return helpers
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:
