@@ -245,8 +245,8 @@ def _emptied(item: Any) -> Any:
 
 def _scan_traced(f: Function, init: Any, source: _Stacked, reverse: bool) -> tuple[Any, Any]:
     carry, count = init, source.count
-    sample, kinds = _discovered(f, init, source)
-    outputs = [None if kind is None else _memory(count, kind) for kind in kinds]
+    sample, kinds = discovered(f, init, source)
+    outputs = [None if kind is None else memory_for(count, kind) for kind in kinds]
 
     def turn(position: Any) -> None:
         nonlocal carry
@@ -261,7 +261,7 @@ def _scan_traced(f: Function, init: Any, source: _Stacked, reverse: bool) -> tup
     return carry, sample.rebuild(outputs)
 
 
-def _discovered(f: Function, init: Any, source: _Stacked) -> tuple[Leaves, list[Kind | None]]:
+def discovered(f: Function, init: Any, source: _Stacked) -> tuple[Leaves, list[Kind | None]]:
     """What a turn results in, and the types of the parts: traced into a region that is thrown away."""
     results: list[Leaves] = []
 
@@ -319,7 +319,7 @@ def _refuse_sizes() -> NoReturn:
     )
 
 
-def _memory(count: Any, kind: Kind) -> Any:
+def memory_for(count: Any, kind: Kind) -> Any:
     shape = (count, *(tracers.size_of(dim) for dim in (kind.dims if isinstance(kind, Tensor) else ())))
     return numpy_functions().apply_function(np.empty, (shape,), {"dtype": kind.dtype.numpy})
 

@@ -22,9 +22,29 @@ from collections.abc import Collection
 from jitflow.frontend.syntax.build import children
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, parameters_of
 
-__all__ = ["Comprehension", "rename"]
+__all__ = ["Comprehension", "gathers", "names_of_items", "rename"]
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
+
+
+def gathers(node: ast.ListComp) -> bool:
+    """Whether a comprehension is one loop that makes an item in each turn, of what no function keeps."""
+    first, *others = node.generators
+    inside = [
+        part for part in ast.walk(node.elt) if isinstance(part, (ast.NamedExpr, ast.Await, ast.Yield, *FUNCTIONS))
+    ]
+    names = names_of_items(first.target)
+    return not (others or first.ifs or first.is_async or inside) and len(names) == len(set(names)) > 0
+
+
+def names_of_items(target: ast.expr) -> list[str]:
+    """The names that an item is bound to; none if it is bound to something else."""
+    parts = target.elts if isinstance(target, ast.Tuple) and len(target.elts) > 1 else [target]
+    return (
+        [part.id for part in parts if isinstance(part, ast.Name)]
+        if all(isinstance(part, ast.Name) for part in parts)
+        else []
+    )
 
 
 def rename(node: Comprehension, mentioned: Collection[str], fresh: Fresh) -> None:

@@ -17,6 +17,8 @@
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
 
+``np.array([f(x) for x in xs])`` becomes ``jit__.gathered(np.array, xs, lambda x: f(x), 1)``.
+
 The lambdas have a parameter ``*lazy__``, by which `restore` knows them. What assigns a name in an operand that may be
 skipped stays Python's (see `prepare`), for a name that a lambda assigns would be its own. Comprehensions keep their
 form: a lambda inside is called before the next turn begins (see `comprehensions` for their names).
@@ -29,7 +31,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jitflow.frontend.syntax.build import constant, hook, lazy, load, placed
-from jitflow.frontend.syntax.comprehensions import Comprehension, rename
+from jitflow.frontend.syntax.comprehensions import Comprehension, gathers, names_of_items, rename
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.nones import is_none
 from jitflow.frontend.syntax.prepare import assigns
@@ -160,6 +162,9 @@ class Expressions(ast.NodeTransformer):
         return found if isinstance(node.ops[0], ast.In) else self.hook("not_", node, found)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        match node:
+            case ast.Call(ast.Attribute(attr="array" | "asarray"), [ast.ListComp() as items, *_]) if gathers(items):
+                return self._gathered(node, items)
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id="super"), args=[], keywords=[]) if (
@@ -169,6 +174,19 @@ class Expressions(ast.NodeTransformer):
             case ast.Call(func=ast.Attribute(value=owner, attr="format" | "join" as name)):
                 node.func = self.hook("text_method", node.func, owner, constant(name))
         return node
+
+    def _gathered(self, node: ast.Call, items: ast.ListComp) -> ast.expr:
+        """``np.array([f(x) for x in xs])``: items that become those of an array."""
+        rename(items, self._scope.mentioned, self._fresh)
+        self.generic_visit(node)
+        (generator,) = items.generators
+        names = names_of_items(generator.target)
+        arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])
+        item_of = placed(ast.Lambda(arguments, items.elt), items)
+        count = constant(len(names) if isinstance(generator.target, ast.Tuple) else 1)
+        found = self.hook("gathered", node, node.func, generator.iter, item_of, count, *node.args[1:])
+        found.keywords = node.keywords
+        return found
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         is_text = isinstance(node.left, ast.JoinedStr) or (

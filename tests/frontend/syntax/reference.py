@@ -12,8 +12,8 @@ from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text", "text_method",
-           "trying", "unequal", "while_"]  # fmt: skip
+           "for_", "gathered", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text",
+           "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -83,6 +83,11 @@ def unequal(left: Any, right: Any) -> Any:
 def is_bool(thing: Any, wanted: bool) -> bool:
     """``thing is wanted``."""
     return thing is wanted
+
+
+def gathered(function: Any, iterable: Any, item_of: Any, names: int, *rest: Any, **keywords: Any) -> Any:
+    """``function([item_of(item) for item in iterable], ...)``."""
+    return function([item_of(item) if names == 1 else item_of(*item) for item in iterable], *rest, **keywords)
 
 
 def none() -> None:

@@ -20,6 +20,7 @@ from tests.frontend.syntax.reference import (
     contains,
     equal,
     exception,
+    gathered,
     is_bool,
     is_none,
     none,
@@ -34,8 +35,8 @@ from tests.frontend.syntax.reference import (
 )
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text", "text_method",
-           "trying", "unequal", "while_"]  # fmt: skip
+           "for_", "gathered", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text",
+           "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 
 def attempts(number: int) -> bool:
