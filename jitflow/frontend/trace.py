@@ -282,9 +282,13 @@ class Trace:
             "<": numbers[0] < numbers[1],
         }[relation]
         fact = Fact(left, relation if holds else _NEGATIONS[relation], right)
+        self._record(fact, why)
+        return holds
+
+    def _record(self, fact: Fact, why: str) -> None:
+        """Let a guard test a fact."""
         self.decisions.append(Decision(fact, self.here(), why))
         self.establish(fact)
-        return holds
 
     def is_visible_in(self, scope: Scope) -> Callable[[Dim], bool]:
         """A test whether a dim's sizes are all bound where ``scope`` is, and not in a region that it does not see."""
@@ -300,7 +304,9 @@ class Trace:
         if isinstance(dim, int):
             return dim
         number = self.number_of(dim, why)
-        self.decide(dim, "==", number, why)
+        if not self.decide(dim, "==", number, why):
+            # Where this call never comes to, other numbers may be known; what is made for this one needs its guard.
+            self._record(Fact(dim, "==", number), why)
         return number
 
     def fix_turns(self, count: Dim, what: str) -> int:

@@ -210,8 +210,9 @@ class _Forwarding:
                 return None
             if write.position < read.position and self.may_meet(write.spot, read.spot):
                 return None
-        same = source.spot.index == read.spot.index and not source.writes
-        return read if same else source
+        same = source.spot.index == read.spot.index
+        changes = any(self.may_meet(write.spot, read.spot) for write in writes)  # and is read again behind that
+        return read if same and not changes else source
 
     def may_meet(self, one: Spot, other: Spot) -> bool:
         """Whether two spots may be the same element in one turn."""

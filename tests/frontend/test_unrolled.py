@@ -60,3 +60,19 @@ def test_a_loop_of_too_many_turns_is_refused():
         jitflow.function(grows)(np.ones((3000, 1)))
     with pytest.raises(UserNotImplementedError, match="has 3000 turns"):
         jitflow.function(rows)(np.ones((3000, 1)))
+
+
+def in_a_loop(x: Any, count: int) -> Any:
+    parts = [x, x]
+    for _ in range(count):
+        for _ in range(count):
+            parts[0] = parts[0] + 1
+    return parts[0]
+
+
+@pytest.mark.parametrize("first", [0, 1, 2, 4])
+def test_turns_that_the_first_call_never_comes_to(first: int):
+    """Inside, the number is known to be at least 1; the program that is made for 0 is guarded all the same."""
+    compiled = jitflow.function(in_a_loop)
+    for count in (first, 0, 1, 2, 3, 5):
+        assert_same(compiled(np.arange(3.0), count), in_a_loop(np.arange(3.0), count))
