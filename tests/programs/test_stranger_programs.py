@@ -192,6 +192,21 @@ def longest_increasing(numbers: Any) -> Any:
     return size, tails[:size]
 
 
+@brings(lambda: (noise(60, 10), 36.0, 40.0), lambda: (noise(40, 4, seed=1), 36.0, 40.0))
+def american_option(draws: Any, spot: Any, strike: Any) -> Any:
+    count, steps = draws.shape
+    prices = spot * np.exp(np.cumsum(0.04 / steps + 0.2 * np.sqrt(1.0 / steps) * draws, axis=1))
+    cash = np.maximum(strike - prices[:, -1], 0)
+    for step in range(steps - 2, -1, -1):
+        cash *= np.exp(-0.06 / steps)
+        worth = prices[:, step] < strike
+        if worth.sum() > 3:
+            fit = np.polyfit(prices[worth, step], cash[worth], 2)
+            exercised = strike - prices[worth, step]
+            cash[worth] = np.where(exercised > np.polyval(fit, prices[worth, step]), exercised, cash[worth])
+    return np.mean(cash), np.std(cash) / np.sqrt(count)
+
+
 @brings(lambda: (noise(6, 6), noise(6)))
 def in_place(a: Any, b: Any) -> Any:
     a += a.T

@@ -130,12 +130,23 @@ def polymul(a1: Any, a2: Any) -> Any:
     return np.convolve(_without_leading_zeros(a1), _without_leading_zeros(a2))
 
 
+def _is_empty(
+    count: Dim, error: type[Exception] = NotImplementedError, message: str = "a polynomial without a number in it"
+) -> bool:
+    """Whether there are no numbers: decided now, or, of a count that only the program finds, an error when it runs."""
+    trace = current_trace()
+    if not trace.is_open(count):
+        return trace.decide(count, "==", 0, "a polynomial")
+    values.check(values.emit("greater_equal", values.size(count), values.size(1)), error, message)
+    return False
+
+
 def _without_leading_zeros(item: Any) -> Any:
     """A line from its first element on that is not 0; one 0 where there is none."""
     value = _line(item)
     (count,) = values.dims(value)
     line: Any = new(value)
-    if values.rank(value) == 1 and current_trace().decide(count, "==", 0, "a polynomial"):
+    if values.rank(value) == 1 and _is_empty(count):
         return np.zeros_like(line, shape=(1,))
     nonzero = np.not_equal(line, 0)
     first = np.where(np.any(nonzero), np.argmax(nonzero), line.shape[0] - 1)
@@ -177,7 +188,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: A
 def _fitted(points: Value, data: Value, terms: int, rcond: Any, weights: Value | None) -> Any:
     """The coefficients alone, in NumPy's words."""
     (count,), (rows, *_) = values.dims(points), values.dims(data)
-    if current_trace().decide(count, "==", 0, "a polynomial"):
+    if _is_empty(count, TypeError, "expected non-empty vector for x"):
         raise UserTypeError("expected non-empty vector for x")
     broadcasting.require_equal(count, rows, "expected x and y to have same length", error=TypeError)
     x: Any = new(points) + 0.0
@@ -204,7 +215,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise refuse("np.poly of a matrix, which needs its eigenvalues", "take np.linalg.eigvalsh of a symmetric one")
     if zeros.dtype.kind == "c":
         raise refuse("np.poly of complex zeros, whose dtype depends on the values", "multiply the factors")
-    if current_trace().decide(values.dims(zeros.value)[0], "==", 0, "a polynomial"):
+    if _is_empty(values.dims(zeros.value)[0]):
         return 1.0
     if zeros.dtype.kind != "f":
         zeros = astype(zeros, np.float64)
