@@ -224,6 +224,14 @@ def shifts_for_each_element(u):
     return u
 
 
+def adds_numbers_that_do_not_fit(u, k):
+    small = u.astype(np.uint8)
+    np.add.at(small, 0, k)
+    np.add.at(small, np.array([0, 1, 0]), k)
+    np.add.at(small, np.array([2, 1]), 300)
+    return small
+
+
 def _array(start: int = 0) -> Any:
     return np.arange(start, start + 6, dtype=np.float64)
 
@@ -260,6 +268,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
             binds_in_an_inner_loop,
         )
     ),
+    (adds_numbers_that_do_not_fit, [(_array(), k) for k in (-1, 3, 700)]),
     (raises_its_own, [(_array(),)]),
     (counts_before_it_binds, [(_array(),)]),
 ]

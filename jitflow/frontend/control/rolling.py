@@ -231,7 +231,7 @@ class Rolling:
         for local in locals_:
             thing = path.locals[local.name]
             if local.name.startswith(RETURNED) and leaves_the_function():
-                self._align(local, resolved(thing))
+                stable &= not self._align(local, resolved(thing))
             if is_none_somewhere([local.before, thing]) and not local.may_be_none:
                 local.may_be_none, stable = True, False
                 if local.entry is NONE:
@@ -249,13 +249,16 @@ class Rolling:
                 stable &= self._learn_part(local, number, item)
         return stable
 
-    def _align(self, local: Local, left: Any) -> None:
-        """Let what is returned begin as the alternatives that a turn leaves."""
-        if local.entry is UNBOUND or not isinstance(left, Alternatives) or isinstance(local.entry, Alternatives):
-            return
+    def _align(self, local: Local, left: Any) -> bool:
+        """Let what is returned begin as the alternatives that a turn leaves; whether it did not do so."""
+        if local.entry is UNBOUND or not isinstance(left, Alternatives):
+            return False
+        if isinstance(local.entry, Alternatives) and local.entry.options.keys() >= left.options.keys():
+            return False
         entry, _ = aligned([local.entry, left])
         fresh = self._local(local.name, entry)
         local.entry, local.leaves, local.slots, local.open_axes = entry, fresh.leaves, fresh.slots, fresh.open_axes
+        return True
 
     def _learn_part(self, local: Local, number: int, left: Any) -> bool:
         slot, entry = local.slots[number], local.leaves.items[number]

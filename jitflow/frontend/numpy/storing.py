@@ -19,7 +19,7 @@ from jitflow.frontend.numpy import broadcasting, indexing, layouts, selections, 
 from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.operands import Operand, as_value, normalized_axis, operand, refuse
-from jitflow.frontend.numpy.promotion import convert
+from jitflow.frontend.numpy.promotion import convert, convert_wrapping
 from jitflow.frontend.numpy.shape import reshape_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -151,11 +151,16 @@ def add_at(a: Any, indices: Any, b: Any) -> None:
     """``np.add.at``: repeated positions add up."""
     items = indices if isinstance(indices, tuple) else (indices,)
     laid_out = indexing.lay_out(items, a.ndim)
+    added, dtype = operand(b), values.dtype_of_value(_shown(a))
+    weak = not isinstance(added, Value) or values.is_weak(added)
+    if weak and dtype.is_integer:  # NumPy makes an array of a Python number, which wraps around
+        added = convert_wrapping(added, dtype)
+        b = tracers.wrap(added)
     if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
         a[indices] = a[indices] + b
         return
     moved, found, before = indexing.looked_up(_shown(a), laid_out)
-    _scatter(moved, found, before, operand(b), "add")
+    _scatter(moved, found, before, added, "add")
 
 
 def set_attribute(array: Any, name: str, value: Any) -> None:

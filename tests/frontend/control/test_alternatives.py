@@ -142,7 +142,22 @@ def returns_its_argument_in_a_tuple(x, n):
     return x
 
 
+def leaves_a_loop_with_more_kinds_than_before(x, n):
+    if n:
+        if n > 2:
+            return n
+    for i in range(len(x)):
+        if x[i] > n:
+            return "large"
+    while n < 3:
+        n += 1
+        if x.sum() > n:
+            return x, n
+    return None
+
+
 PROGRAMS = [
+    leaves_a_loop_with_more_kinds_than_before,
     finds_an_element_and_its_position,
     returns_tuples_of_several_lengths,
     leaves_a_loop_with_tuples,

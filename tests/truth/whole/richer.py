@@ -87,7 +87,7 @@ class Richer(Statements):
         names = [name for name in self._assignable() if self.names[name] == Number("int")]
         first = self.pick(self._some(names))
         second = self.pick(self._some([name for name in names if name != first]))
-        value = self.pick((first, f"{first} + 1", f"{first} + {second}", f"{second} - {first}"))
+        value = self.pick((first, f"{first} + 1", f"({first} + {second}) % 13", f"{second} - {first} % 5"))
         self.line(f"{first}, {second} = {second}, {value}")
 
     def _store_chain(self) -> None:
