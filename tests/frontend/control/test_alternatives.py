@@ -143,9 +143,8 @@ def returns_its_argument_in_a_tuple(x, n):
 
 
 def leaves_a_loop_with_more_kinds_than_before(x, n):
-    if n:
-        if n > 2:
-            return n
+    if n > 2:
+        return n
     for i in range(len(x)):
         if x[i] > n:
             return "large"
