@@ -5,16 +5,33 @@ Where a function of NumPy takes its arrays in a list, or its numbers in a tuple,
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from jitflow.ir.routines import without_warnings
+from jitflow.errors import exception_class
+from jitflow.ir.routines import prepared, without_warnings
 
-__all__ = ["accumulate", "histogram", "histogram2d", "inverse", "lexsort", "median", "over_stretches", "reduce",
-           "reduceat"]  # fmt: skip
+__all__ = ["SUCCEEDS", "accumulate", "histogram", "histogram2d", "inverse", "lexsort", "median", "over_stretches",
+           "reduce", "reduceat", "succeeds"]  # fmt: skip
 
 Array = Any
+SUCCEEDS = "jitflow.runtime.routines.succeeds"
+""":func:`succeeds`, as a program calls it."""
+
+
+def succeeds(
+    *arguments: Any, routine: str, keywords: Sequence[str], options: Sequence[tuple[str, Any]], errors: Sequence[str]
+) -> np.bool_:
+    """Whether a routine raises none of ``errors``, names of classes."""
+    try:
+        prepared(routine, keywords, options)(arguments)
+    except tuple(map(exception_class, errors)):
+        return np.False_
+    except Exception:  # the call itself will raise it
+        return np.True_
+    return np.True_
 
 
 def lexsort(*keys: Array, axis: int = -1) -> Array:

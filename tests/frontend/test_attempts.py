@@ -175,10 +175,31 @@ def catches_what_all_come_from(u, k):
         return ZERO
 
 
+def solves_if_it_can(u, k):
+    matrix = np.array([[1.0, k], [2.0, 4.0]])
+    try:
+        found = np.linalg.solve(matrix, u[:2])
+    except np.linalg.LinAlgError:
+        found = np.zeros(2)
+    return found
+
+
+def makes_it_definite(u, k):
+    matrix, turns = np.outer(u[:3], u[:3]) + np.eye(3) * (k - 3), 0
+    while turns < 20:
+        try:
+            factor = np.linalg.cholesky(matrix)
+            break
+        except np.linalg.LinAlgError:
+            matrix = matrix + np.eye(3)
+            turns += 1
+    return turns, np.abs(factor).sum() > 0
+
+
 PROGRAMS = [
     picks_or_gives_up, divides_or_not, catches_in_each_turn, keeps_what_was_before, stores_before_it_fails,
     has_several_handlers, leaves_another_error, meets_shapes, loops_inside, calls_a_helper, takes_the_largest,
-    catches_in_a_helper, catches_what_is_known, catches_what_all_come_from,
+    catches_in_a_helper, catches_what_is_known, catches_what_all_come_from, solves_if_it_can, makes_it_definite,
 ]  # fmt: skip
 
 
@@ -201,14 +222,14 @@ def catches_everything(u, k):
         return 0.0
 
 
-def is_singular(u, k):
+def looks_up_indices(u, k):
     try:
-        return np.linalg.inv(np.eye(2) * k)
-    except np.linalg.LinAlgError:
-        return u
+        return u[u[:k].astype(int)].sum()
+    except IndexError:
+        return ZERO
 
 
-@pytest.mark.parametrize("program", [asks_for_the_exception, catches_everything, is_singular, nests])
+@pytest.mark.parametrize("program", [asks_for_the_exception, catches_everything, looks_up_indices, nests])
 def test_what_nothing_catches_is_refused(program):
     with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
         jitflow.function(program)(U, 2)

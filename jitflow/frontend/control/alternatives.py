@@ -112,8 +112,11 @@ def aligned(things: Sequence[Any]) -> list[Any]:
         return [UNBOUND if thing is UNBOUND else kind(row) for thing, row in zip(things, rows, strict=True)]
     keys = {key for thing in bound for key in _keys(thing)}
     known = current_trace().kinds_returned
-    needed = len(keys) > 1 or (len(bound) < len(things) and any(key[0] == "constant" for key in keys))
-    if None in keys or not needed:
+    if None in keys:
+        return list(things)
+    partly = len(bound) < len(things) and any(key[0] == "constant" for key in keys)
+    mixed = len({isinstance(thing, Alternatives) for thing in bound}) > 1
+    if not (len(keys) > 1 or partly or mixed):
         return list(things)
     numbers = sorted(known.setdefault(key, len(known)) for key in keys)
     absent = {known[key]: key[1] for key in keys if key[0] == "constant"}

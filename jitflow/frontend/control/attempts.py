@@ -10,15 +10,16 @@ the check before it holds:
                                               yield 1, (some value)      the first handler is for it
                                             }
 
-What was stored before a check that fails stays stored, as in Python. What a library function raises, and what is raised
-in a branch or loop inside, is not caught: a ``try`` around these is refused.
+What was stored before a check that fails stays stored, as in Python. A library function that may raise is called once
+more before, to see whether it does. What is raised in a branch or loop inside is not caught, nor are indices of arrays
+out of range: a ``try`` around these is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
@@ -28,7 +29,7 @@ from jitflow.frontend.control.kinds import placeholder
 from jitflow.frontend.control.merge import flatten, resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.trying import Handlers, constant_behind, refusal, site_of
+from jitflow.frontend.control.trying import Handlers, constant_behind, raised_by, refusal, site_of
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
@@ -36,8 +37,16 @@ from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar, Tensor, Type, map_dims
+from jitflow.runtime.routines import SUCCEEDS
 
 __all__ = ["attempt", "attempts"]
+
+
+class Caught(NamedTuple):
+    """What is caught of what an op may raise, and the number of the handler that is for it."""
+
+    number: int
+    errors: tuple[str, ...]
 
 
 def attempts(line: int) -> bool:
@@ -63,7 +72,7 @@ def attempt(run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]]) -> t
         ))  # fmt: skip
     first = next(iter(scope.handlers))
     if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:
-        return None, scope.handlers[first]
+        return None, scope.handlers[first].number
     return _dynamic(path, scope)
 
 
@@ -83,19 +92,20 @@ def _constant(scope: Scope, op: Op) -> Any:
         return constant_behind(op.operands[0])
 
 
-def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, int]:
-    """The checks that a handler is for, and its number. Raises for what else may raise what one is for."""
-    found: dict[Op, int] = {}
+def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
+    """The ops that may raise what a handler is for. Raises for those of which nobody knows before whether they do."""
+    found: dict[Op, Caught] = {}
     for op in ops:
         raised = handlers.first_raised(op)
         inside = [(inner, handlers.first_raised(inner)) for region in op.regions for inner in walk(region)]
         refused = next(((inner, kind) for inner, kind in inside if kind is not None), None)
-        if refused is None and raised is not None and op.name not in ("check", "floor_divide", "remainder", "divide"):
+        if refused is None and raised is not None and not _can_be_foreseen(op, handlers):
             refused = op, raised
         if refused is not None and refused[1] is not None:
             raise current_trace().locate(refusal(refused[1], refused[0]))
         if raised is not None:
-            found[op] = handlers.number_for(raised)
+            errors = tuple(kind.__name__ for kind in raised_by(op) if handlers.handles(kind))
+            found[op] = Caught(handlers.number_for(raised), errors)
     return found
 
 
@@ -118,7 +128,7 @@ def _dynamic(path: Path, scope: _Pieces) -> tuple[Any, Any]:
 class _Pieces(Scope):
     """The region of a part, which becomes pieces when it is closed. What it yields first is the handler's number."""
 
-    handlers: Mapping[Op, int] = field(default_factory=dict)
+    handlers: Mapping[Op, Caught] = field(default_factory=dict)
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """The region, with what follows each check in a branch of its own."""
@@ -136,18 +146,37 @@ class _Pieces(Scope):
         if op.name == "check":
             holds, inner = op.operands[0], self._nested(ops[place + 1 :], yielded)
         else:
-            holds, inner = _is_not_zero(builder, op.operands[-1]), self._nested(ops[place:], yielded, start=1)
+            called = op.name == "host_call"
+            holds = _succeeds(builder, op, self.handlers[op].errors) if called else _divides(builder, op)
+            inner = self._nested(ops[place:], yielded, start=1)
         assert self.outer is not None
         visible = trace.is_visible_in(self.outer)
         types = [map_dims(value.type, lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded]
         with trace.region(Scope(Builder(loc=op.loc), outer=self)) as otherwise:
-            missing = [trace.make("constant", value=self.handlers[op], type=yielded[0].type),
+            missing = [trace.make("constant", value=self.handlers[op].number, type=yielded[0].type),
                        *(_some(value.type, visible) for value in yielded[1:])]  # fmt: skip
         other = otherwise.close((), missing)
         return builder.region((), builder.add("if", holds, types=types, regions=(inner, other)))
 
 
-def _is_not_zero(builder: Builder, number: Value) -> Value:
+def _can_be_foreseen(op: Op, handlers: Handlers) -> bool:
+    """Whether there is a way to know what an op would raise, and so which handler is for it."""
+    if op.name == "host_call":
+        numbers = {handlers.number_for(kind) for kind in raised_by(op)} - {0}
+        return len(numbers) == 1 and op.attributes["effect"] == "check" and type(op.attributes["routine"]) is str
+    return op.name in ("check", "floor_divide", "remainder", "divide")
+
+
+def _succeeds(builder: Builder, op: Op, errors: tuple[str, ...]) -> Value:
+    """Whether a library function raises none of some errors."""
+    inner = {key: op.attributes[key] for key in ("routine", "keywords", "options")} | {"errors": errors}
+    return builder.make("host_call", *op.operands, types=[Scalar(BOOL)], routine=SUCCEEDS, keywords=(),
+                        options=tuple(inner.items()), effect="none")  # fmt: skip
+
+
+def _divides(builder: Builder, op: Op) -> Value:
+    """Whether the divisor is not 0."""
+    number = op.operands[-1]
     assert isinstance(number.type, Scalar)
     zero = builder.make("constant", value=0.0 if number.type.dtype.is_float else 0, type=number.type)
     return builder.make("not_equal", number, zero)
