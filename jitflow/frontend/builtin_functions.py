@@ -17,6 +17,7 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.frontend import conversions
 from jitflow.frontend.absent import Absent
+from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.sources import (
     Source,
     traced_enumerate,
@@ -297,6 +298,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, partial(_math, module.__name__, name))
+    table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)
     for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):
         table[id(function)] = (function, partial(_of_dataclass, function))

@@ -196,7 +196,31 @@ def makes_it_definite(u, k):
     return turns, np.abs(factor).sum() > 0
 
 
+def swaps_and_fails(u, k):
+    v = u * 2
+    for i in range(k):
+        try:
+            u, v = v, u
+            u[i] += v[i + 1]
+        except IndexError:
+            u, v = v, u
+            u[0] = 77
+    return u.sum(), v.sum()
+
+
+def writes_to_what_it_tried(u, k):
+    try:
+        part = u[:k]
+        part[k] = 1
+    except IndexError:
+        part = u[1:]
+    part[0] = 5
+    return part
+
+
 PROGRAMS = [
+    swaps_and_fails,
+    writes_to_what_it_tried,
     picks_or_gives_up, divides_or_not, catches_in_each_turn, keeps_what_was_before, stores_before_it_fails,
     has_several_handlers, leaves_another_error, meets_shapes, loops_inside, calls_a_helper, takes_the_largest,
     catches_in_a_helper, catches_what_is_known, catches_what_all_come_from, solves_if_it_can, makes_it_definite,

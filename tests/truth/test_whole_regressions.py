@@ -232,6 +232,16 @@ def adds_numbers_that_do_not_fit(u, k):
     return small
 
 
+def writes_to_what_it_selected_from(u, k):
+    small = u[u >= 0]
+    mask = u < 4
+    few = u[mask]
+    u[::2] = 2
+    mask[1] = False
+    small[small <= k] = small[small <= k]
+    return small, small.sum(), few * 2, few.mean(), u[mask]
+
+
 def _array(start: int = 0) -> Any:
     return np.arange(start, start + 6, dtype=np.float64)
 
@@ -268,6 +278,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
             binds_in_an_inner_loop,
         )
     ),
+    (writes_to_what_it_selected_from, [(_array(), k) for k in (3, 0)]),
     (adds_numbers_that_do_not_fit, [(_array(), k) for k in (-1, 3, 700)]),
     (raises_its_own, [(_array(),)]),
     (counts_before_it_binds, [(_array(),)]),

@@ -36,7 +36,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL
-from jitflow.ir.types import Scalar, Tensor, Type, map_dims
+from jitflow.ir.types import Place, Scalar, Tensor, Type, map_dims
 from jitflow.runtime.routines import SUCCEEDS
 
 __all__ = ["attempt", "attempts"]
@@ -184,10 +184,8 @@ def _divides(builder: Builder, op: Op) -> Value:
 
 def _some(kind: Type, visible: Callable[[Dim], bool]) -> Value:
     """Some value of a type, which nobody reads."""
-    found = map_dims(kind, lambda dim: dim if visible(dim) else 0)
-    if not isinstance(found, Scalar | Tensor):
-        raise located(UserNotImplementedError(
-            "an array from a try that is written to later, or that other names show",
-            mend="copy it in the try: x = y.copy()",
-        ))  # fmt: skip
-    return placeholder(current_trace(), found)
+    found, trace = map_dims(kind, lambda dim: dim if visible(dim) else 0), current_trace()
+    if isinstance(found, Place):
+        return trace.storage.memory(Tensor(found.dtype, found.dims))
+    assert isinstance(found, Scalar | Tensor)
+    return placeholder(trace, found)

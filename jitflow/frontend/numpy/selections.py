@@ -49,8 +49,9 @@ class SelectionTracer(ArrayTracer):
     The array is found in the region that the selection was made in, whoever needs it first.
     """
 
-    __slots__ = ("_made", "home", "mask", "whole")
+    __slots__ = ("_made", "_since", "home", "mask", "whole")
     _made: Value | None
+    _since: int
     mask: Value
     whole: Value
     home: Scope
@@ -60,6 +61,7 @@ class SelectionTracer(ArrayTracer):
         object.__setattr__(self, "whole", whole)
         object.__setattr__(self, "mask", mask)
         object.__setattr__(self, "home", trace.scope)
+        object.__setattr__(self, "_since", len(trace.storage.written))
         object.__setattr__(self, "_trace", trace)
         object.__setattr__(self, "owned", True)
 
@@ -80,8 +82,13 @@ class SelectionTracer(ArrayTracer):
 
     @property
     def is_pending(self) -> bool:
-        """Whether the array has not been needed yet."""
-        return self._made is None
+        """Whether the array has not been needed yet, and the whole and the mask are what they were."""
+        return self._made is None and not self._is_overwritten()
+
+    def _is_overwritten(self) -> bool:
+        storage = self._trace.storage
+        written = storage.written[self._since :]
+        return bool(written) and not storage.behind(*written).isdisjoint(storage.behind(self.whole, self.mask))
 
     def __getattr__(self, name: str) -> Any:
         if name in _FOLDS and self.is_pending:
@@ -100,7 +107,7 @@ class SelectionTracer(ArrayTracer):
 def find_pending(things: Iterable[Any]) -> None:
     """Find the arrays of selections that were made in the region that is being recorded, which is about to close."""
     for thing in things:
-        if isinstance(thing, SelectionTracer) and thing.is_pending and thing.home is current_trace().scope:
+        if isinstance(thing, SelectionTracer) and thing._made is None and thing.home is current_trace().scope:
             tracers.lift(thing)
 
 
@@ -172,6 +179,8 @@ def _found(mask: Value) -> Value:
 
     trace = current_trace()
     total = product(values.dims(mask))
+    if trace.storage.is_variable(mask):
+        mask = emit("copy", mask)  # as it was, whatever has been written to it since
     flags = tracers.wrap(values.reshape(mask, (total,)), owned=False)
     memory = trace.storage.memory(Tensor(I64, (total,)))
     place = Value(Tensor(I64, (total,)))

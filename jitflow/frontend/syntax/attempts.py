@@ -41,7 +41,7 @@ from jitflow.frontend.syntax.build import (
     returned,
 )
 from jitflow.frontend.syntax.jumps import ends
-from jitflow.frontend.syntax.names import Fresh, Scope
+from jitflow.frontend.syntax.names import Fresh, Scope, uses_of
 
 __all__ = ["attempted"]
 
@@ -177,6 +177,8 @@ class _Attempts:
             raise _NoForm
         tried, value = self.fresh.name("tried"), self._local("value")
         self.scope.bound.add(tried)
+        # The function looks at the names when it is called: they must be there, whoever else reads them.
+        self.scope.always_live |= uses_of(body, self.scope.owner).reads
         kinds = ast.Tuple([cloned(handler.type) for handler in self.statement.handlers], ast.Load())
         call = hook("attempt", load(tried), lazy(kinds))
         targets = ast.Tuple([ast.Name(value, ast.Store()), ast.Name(self.fail, ast.Store())], ast.Store())
