@@ -107,7 +107,7 @@ class Richer(Statements):
     # -- errors that are caught --------------------------------------------------------------------
 
     def _try(self) -> None:
-        if self.inside_inner:
+        if self.inside_inner or self.choose(2):
             raise NothingFits
         kinds = (
             "IndexError",
