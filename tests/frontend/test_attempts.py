@@ -218,7 +218,18 @@ def writes_to_what_it_tried(u, k):
     return part
 
 
+def scales_in_place(u, k):
+    part = u[1:4]
+    try:
+        u *= u[:1]
+        part *= u[: k + 1]
+    except Exception:
+        u[2] = 2
+    return u
+
+
 PROGRAMS = [
+    scales_in_place,
     swaps_and_fails,
     writes_to_what_it_tried,
     picks_or_gives_up, divides_or_not, catches_in_each_turn, keeps_what_was_before, stores_before_it_fails,

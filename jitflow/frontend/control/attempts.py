@@ -36,7 +36,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL
-from jitflow.ir.types import Place, Scalar, Tensor, Type, map_dims
+from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, map_dims
 from jitflow.runtime.routines import SUCCEEDS
 
 __all__ = ["attempt", "attempts"]
@@ -151,10 +151,12 @@ class _Pieces(Scope):
             inner = self._nested(ops[place:], yielded, start=1)
         assert self.outer is not None
         visible = trace.is_visible_in(self.outer)
-        types = [map_dims(value.type, lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded]
+        types = [
+            map_dims(_flowing(value), lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded
+        ]
         with trace.region(Scope(Builder(loc=op.loc), outer=self)) as otherwise:
             missing = [trace.make("constant", value=self.handlers[op].number, type=yielded[0].type),
-                       *(_some(value.type, visible) for value in yielded[1:])]  # fmt: skip
+                       *(_some(_flowing(value), visible) for value in yielded[1:])]  # fmt: skip
         other = otherwise.close((), missing)
         return builder.region((), builder.add("if", holds, types=types, regions=(inner, other)))
 
@@ -180,6 +182,12 @@ def _divides(builder: Builder, op: Op) -> Value:
     assert isinstance(number.type, Scalar)
     zero = builder.make("constant", value=0.0 if number.type.dtype.is_float else 0, type=number.type)
     return builder.make("not_equal", number, zero)
+
+
+def _flowing(value: Value) -> Type:
+    """The type of what may be this value or another one: of a variable, that of a place."""
+    kind = value.type
+    return Place(kind.dtype, kind.dims) if isinstance(kind, Variable) else kind
 
 
 def _some(kind: Type, visible: Callable[[Dim], bool]) -> Value:
