@@ -95,6 +95,16 @@ def test_lambdas_and_functions_without_source() -> None:
     np.testing.assert_allclose(jitflow.function(namespace["made"])(X), np.exp(X) + 1)
 
 
+def test_long_straight_programs() -> None:
+    """More ops than one kernel holds, which all read the same arrays."""
+    text = "def steps(c, p):\n" + "    c[...] = c + p[2:] + p[:-2]\n" * 200
+    names: dict[str, object] = {}
+    exec(text, names)
+    c, p = np.arange(50.0), np.ones(52)
+    jitflow.function(names["steps"])(c, p)
+    np.testing.assert_array_equal(c, np.arange(50.0) + 400.0)
+
+
 def test_pickling_and_copying_is_by_reference() -> None:
     assert pickle.loads(pickle.dumps(scaled)) is scaled
     assert copy.copy(scaled) is scaled

@@ -272,6 +272,8 @@ class _Fusion:
                 upper, lower = self.group_of[first], self.group_of[second]
                 if upper is lower or "gather" in (first.name, second.name):
                     continue
+                if len(upper.ops) + len(lower.ops) > _LARGEST_GROUP:
+                    continue
                 stored = (source for op in upper.ops + lower.ops for source in self._stored_sources(op))
                 if (
                     not any(self.group_of[source] in (upper, lower) for source in stored)
