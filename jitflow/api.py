@@ -7,7 +7,9 @@ native code (`jitflow.runtime.dispatcher`). What nothing matches comes to `_miss
 from __future__ import annotations
 
 import functools
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,6 +29,20 @@ __all__ = ["CacheInfo", "derived", "function"]
 
 _ATTEMPTS = 4
 """How often a call compiles when what it reads changes in between."""
+
+
+_FUNCTIONS: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+"""All that there are."""
+
+
+def _renew_locks() -> None:
+    """In a process that was forked: threads that held locks do not exist."""
+    for one in _FUNCTIONS:
+        one._renew_lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
 
 
 class CacheInfo(NamedTuple):
@@ -132,11 +148,15 @@ class CompiledFunction:
                 expected=f"some of {', '.join(self._parameters)}",
             )
         self._options = options
-        self._lock = threading.RLock()
+        self._renew_lock()
+        _FUNCTIONS.add(self)
         self._misses = 0
         self._missed_calls = 0
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.RLock()
 
     # -- calls that nothing matches ----------------------------------------------------------------
 

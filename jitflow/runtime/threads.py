@@ -36,6 +36,16 @@ _compiled_for: weakref.WeakKeyDictionary[_Compiled, int] = weakref.WeakKeyDictio
 """From functions to the fewest threads that code of theirs is for."""
 
 
+def _renew_lock() -> None:
+    """In a process that was forked: the thread that held the lock does not exist."""
+    global _LOCK
+    _LOCK = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def set_num_threads(count: int) -> None:
     """Let a call use up to ``count`` threads, its own among them.
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
+import time
+import weakref
+from contextlib import suppress
+from typing import Any
 
 import numpy as np
 import pytest
@@ -93,3 +99,69 @@ def test_several_threads_may_compile() -> None:
     for thread in threads:
         thread.join()
     np.testing.assert_allclose(results, expected, rtol=1e-14)
+
+
+def test_no_call_is_left_running_when_a_signal_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PROCESSORS", 2)
+    ended: list[int] = []
+
+    def call(number: int) -> None:
+        if number == 0:
+            signal.raise_signal(signal.SIGINT)
+        time.sleep(0.2)
+        ended.append(number)
+
+    before = threading.active_count()
+    with pytest.raises(KeyboardInterrupt):
+        at_once(call, range(3))
+    assert threading.active_count() == before
+    assert 2 not in ended
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_process_may_be_forked_while_another_thread_compiles() -> None:
+    shared = jitflow.function(lambda x: np.exp(x).sum() + np.cumsum(x)[-1])
+    going = True
+
+    def compile_on_and_on() -> None:
+        number = 0
+        while going:
+            number += 1
+            jitflow.function(lambda x, number=number: np.sort(x * number).mean())(np.arange(3.0))
+            shared.cache_clear()
+            shared(np.arange(3.0))
+
+    thread = threading.Thread(target=compile_on_and_on)
+    thread.start()
+    try:
+        assert [_ends_well_in_a_child(shared) for _ in range(4)] == [True] * 4
+    finally:
+        going = False
+        thread.join()
+
+
+def _ends_well_in_a_child(function: Any) -> bool:
+    """Whether a forked process can compile, within some seconds."""
+    time.sleep(0.03)
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(30)
+        function.cache_clear()
+        os._exit(0 if float(function(np.zeros(2))) == 2.0 else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_an_error_holds_what_its_call_made_no_longer_than_it_is_held_itself() -> None:
+    """A cycle would leave modules and their contexts to the garbage collector, which knows no order."""
+    made: list[Any] = []
+
+    def fail(_: int) -> None:
+        thing = threading.Event()
+        made.append(weakref.ref(thing))
+        raise RuntimeError("refused")
+
+    with suppress(RuntimeError):
+        at_once(fail, range(3))
+    assert all(thing() is None for thing in made)

@@ -11,15 +11,19 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from ctypes import string_at
 from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
 
-__all__ = ["PROCESSORS", "at_once", "emit_object", "run_passes"]
+__all__ = ["LIBRARY_LOCK", "PROCESSORS", "at_once", "emit_object", "run_passes"]
 
 PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
 """Threads that compile at the same time, at most: more would wait for memory."""
+
+LIBRARY_LOCK: Any = getattr(ffi.lib, "_lock", nullcontext())
+"""The lock around calls into LLVM."""
 
 
 _Item = TypeVar("_Item")
@@ -27,7 +31,10 @@ _Result = TypeVar("_Result")
 
 
 def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
-    """The function's results for the items, in their order, several at the same time. Raises what a call raised."""
+    """The function's results for the items, in their order, several at the same time. Raises what a call raised.
+
+    No call is left running when this one ends, or is interrupted by what a signal handler raises.
+    """
     results: list[Any] = [None] * len(items)
     errors: list[BaseException] = []
     waiting = list(enumerate(items))
@@ -43,26 +50,32 @@ def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
         except BaseException as error:
             errors.append(error)
 
-    helpers = _started(work, min(len(items), PROCESSORS) - 1)
-    work()
-    for helper in helpers:
-        helper.join()
+    helpers = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), PROCESSORS) - 1)]
+    try:
+        _start(helpers)
+        work()
+        _join(helpers)
+    except BaseException as error:
+        errors.append(error)
+        _join(helpers)
+    del errors[1:]
     if errors:
-        raise errors[0]
+        raise errors.pop()  # which would else refer to itself, by way of its traceback
     return results
 
 
-def _started(work: Callable[[], None], count: int) -> list[threading.Thread]:
-    """As many threads as there are to be had; at the end of the program, say, there are none."""
-    helpers = []
-    for _ in range(count):
-        helper = threading.Thread(target=work, daemon=True)
-        try:
+def _start(helpers: Sequence[threading.Thread]) -> None:
+    """Start as many threads as there are to be had; at the end of the program, say, there are none."""
+    with suppress(RuntimeError):
+        for helper in helpers:
             helper.start()
-        except RuntimeError:
-            break
-        helpers.append(helper)
-    return helpers
+
+
+def _join(helpers: Sequence[threading.Thread]) -> None:
+    """Wait for the threads that were started."""
+    for helper in helpers:
+        if helper.ident is not None:
+            helper.join()
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:

@@ -11,6 +11,7 @@ at hand for a cache on disk.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
-from jitflow.backends.llvm.at_once import at_once, emit_object, run_passes
+from jitflow.backends.llvm.at_once import LIBRARY_LOCK, at_once, emit_object, run_passes
 from jitflow.backends.llvm.module import ModuleCode, Work
 
 __all__ = ["ENGINE", "Engine"]
@@ -104,8 +105,8 @@ class Engine:
         """The object code of a module; that which many programs have is generated once."""
         if code.text in self._shared:
             return self._shared[code.text]
-        with self._machine(code.work) as machine:
-            made = emit_object(machine, self._optimised(code, machine))
+        with self._machine(code.work) as machine, self._optimised(code, machine) as module:
+            made = emit_object(machine, module)
         if code.shared:
             self._shared[code.text] = made
         return made
@@ -116,19 +117,24 @@ class Engine:
             return [self._assembly(module) for module in modules]
 
     def _assembly(self, code: ModuleCode) -> str:
-        with self._machine(code.work) as machine:
-            return str(machine.emit_assembly(self._optimised(code, machine)))
+        with self._machine(code.work) as machine, self._optimised(code, machine) as module:
+            return str(machine.emit_assembly(module))
 
-    def _optimised(self, code: ModuleCode, machine: Any) -> Any:
-        """The module, in a context of its own. LLVM's passes run on scalar loops; all else is as it should be."""
-        module = llvm.parse_assembly(code.text, llvm.create_context())
-        if code.work == "loops":
-            options = llvm.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = True
-            options.loop_interleaving = options.loop_unrolling = True
-            builder = llvm.create_pass_builder(machine, options)
-            run_passes(builder.getModulePassManager(), module, builder)
-        return module
+    @contextmanager
+    def _optimised(self, code: ModuleCode, machine: Any) -> Iterator[Any]:
+        """The module, in a context of its own. LLVM's passes run on scalar loops; all else is as it should be.
+
+        It goes before its context: where an exception holds both, the garbage collector might take them the other way
+        round, which ends the process.
+        """
+        with llvm.create_context() as context, llvm.parse_assembly(code.text, context) as module:
+            if code.work == "loops":
+                options = llvm.create_pipeline_tuning_options(speed_level=2)
+                options.loop_vectorization = options.slp_vectorization = True
+                options.loop_interleaving = options.loop_unrolling = True
+                builder = llvm.create_pass_builder(machine, options)
+                run_passes(builder.getModulePassManager(), module, builder)
+            yield module
 
     def link(self, codes: Sequence[bytes], names: tuple[str, ...]) -> Linked:
         """Put object code into memory, as one library. It stays there as long as the result lives."""
@@ -168,3 +174,18 @@ class Linked:
 
 
 ENGINE = Engine()
+
+
+def _before_fork() -> None:
+    ENGINE.lock.acquire()
+    LIBRARY_LOCK.__enter__()
+
+
+def _after_fork() -> None:
+    LIBRARY_LOCK.__exit__(None, None, None)
+    ENGINE.lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    # Between compilations: what one of them holds, here or in LLVM, nobody would give back in the child.
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
