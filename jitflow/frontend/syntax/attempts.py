@@ -175,7 +175,7 @@ class _Attempts:
             for node in ast.walk(part)
         ):
             raise _NoForm
-        tried, value = self.fresh.name("tried"), self._local("value")
+        (tried,), value = self.fresh.block("tried"), self._local("value")
         self.scope.bound.add(tried)
         # The function looks at the names when it is called: they must be there, whoever else reads them.
         self.scope.always_live |= uses_of(body, self.scope.owner).reads
