@@ -23,6 +23,7 @@ __all__ = [
     "ONE_THREAD",
     "copy_bandwidth",
     "describe_machine",
+    "on_all_cores",
     "pin_to_one_core",
     "versions",
 ]
@@ -77,10 +78,27 @@ exit:
 """
 
 
+_CORES: set[int] = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+
+
 def pin_to_one_core() -> None:
     """Let this process run on one core only, where the system can do that: then no peer gains by a hidden thread."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    if _CORES:
+        os.sched_setaffinity(0, {max(_CORES)})
+
+
+@contextmanager
+def on_all_cores() -> Iterator[None]:
+    """Within, this thread runs on all cores that the process began with: a first call, which may compile in threads."""
+    if not _CORES:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, _CORES)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def versions() -> dict[str, str]:

@@ -50,7 +50,7 @@ def test_without_threads_it_goes_on_alone(monkeypatch: pytest.MonkeyPatch) -> No
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", start)
-    monkeypatch.setattr(module, "PROCESSORS", 4)
+    monkeypatch.setattr(module, "processors", lambda: 4)
     assert at_once(lambda number: -number, range(9)) == [-number for number in range(9)]
 
 
@@ -71,14 +71,14 @@ def _text(number: int) -> str:
 
 
 def test_code_is_the_same_as_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PROCESSORS", 4)
+    monkeypatch.setattr(module, "processors", lambda: 4)
     together = ENGINE.generate(_modules())
-    monkeypatch.setattr(module, "PROCESSORS", 1)
+    monkeypatch.setattr(module, "processors", lambda: 1)
     assert ENGINE.generate(_modules()) == together
 
 
 def test_a_module_that_llvm_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PROCESSORS", 4)
+    monkeypatch.setattr(module, "processors", lambda: 4)
     with pytest.raises(RuntimeError, match="expected"):
         ENGINE.generate([*_modules(), ModuleCode("calls", "define nothing")])
     assert len(ENGINE.generate(_modules())) == 12
@@ -103,7 +103,7 @@ def test_several_threads_may_compile() -> None:
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="needs signals that are sent to threads")
 def test_no_call_is_left_running_when_a_signal_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PROCESSORS", 2)
+    monkeypatch.setattr(module, "processors", lambda: 2)
     ended: list[int] = []
     main = threading.main_thread().ident
     assert main is not None

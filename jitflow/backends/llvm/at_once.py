@@ -17,9 +17,9 @@ from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
 
-__all__ = ["LIBRARY_LOCK", "PROCESSORS", "at_once", "emit_object", "run_passes"]
+__all__ = ["LIBRARY_LOCK", "at_once", "emit_object", "processors", "run_passes"]
 
-PROCESSORS = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8)
+MOST = 8
 """Threads that compile at the same time, at most: more would wait for memory."""
 
 LIBRARY_LOCK: Any = getattr(ffi.lib, "_lock", nullcontext())
@@ -28,6 +28,12 @@ LIBRARY_LOCK: Any = getattr(ffi.lib, "_lock", nullcontext())
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
+
+
+def processors() -> int:
+    """How many threads of this one's may compile at the same time."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(count, MOST)
 
 
 def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> list[_Result]:
@@ -50,7 +56,7 @@ def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
         except BaseException as error:
             errors.append(error)
 
-    helpers = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), PROCESSORS) - 1)]
+    helpers = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), processors()) - 1)]
     try:
         _start(helpers)
         work()

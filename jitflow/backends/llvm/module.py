@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from jitflow.backends.llvm.at_once import PROCESSORS
+from jitflow.backends.llvm.at_once import processors
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
 from jitflow.backends.llvm.ledger import Ledger
@@ -110,7 +110,7 @@ _WORTH_A_MODULE = 30
 def _shares(kernels: Sequence[Function]) -> list[list[Function]]:
     """The kernels in as many parts as are worth compiling at the same time, each about as much work as the others."""
     ops = {kernel.name: sum(1 for _ in walk(kernel.region)) for kernel in kernels}
-    count = max(min(PROCESSORS, len(kernels), sum(ops.values()) // _WORTH_A_MODULE), 1)
+    count = max(min(processors(), len(kernels), sum(ops.values()) // _WORTH_A_MODULE), 1)
     shares: list[list[Function]] = [[] for _ in range(count)]
     for kernel in sorted(kernels, key=lambda kernel: -ops[kernel.name]):
         min(shares, key=lambda share: sum(ops[kernel.name] for kernel in share)).append(kernel)
