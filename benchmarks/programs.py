@@ -2,8 +2,8 @@
 
 Every peer runs the same source on the program's large arguments: NumPy without the decorator, numba with its own in
 place of jitflow's. Results and mutated arguments are compared with NumPy's; a peer that is wrong does not count. What a
-peer cannot compile is in the JSON file with its message. First calls are those on small arguments, on all
-cores, as a user makes them.
+peer cannot compile is in the JSON file with its message. First calls are those on small arguments, on all cores,
+as a user makes them.
 """
 
 from __future__ import annotations

@@ -110,9 +110,9 @@ class Storage:
         self._arrived: dict[Value, list[Value]] = {}
         """The arrays of several paths that a merged array may be."""
         self._copied: dict[Value, Site] = {}
+        """Roots of arrays that were merged as values although other names may show them, and where."""
         self._returned: dict[Value, tuple[Site, FrameType]] = {}
         """The arrays that a call returns as copies, which nothing may write to when that is over."""
-        """Roots of arrays that were merged as values although other names may show them, and where."""
         self.classes: dict[Value, tuple[int, str]] = {}
         """The position and the layout class of parameters that are arrays."""
         self.makers: dict[Value, Op] = {}

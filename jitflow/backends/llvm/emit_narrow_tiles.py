@@ -17,14 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitflow.backends.llvm.types import element_type
 from jitflow.ir.dtypes import DType
 
-__all__ = ["LONGEST", "NarrowTile"]
+__all__ = ["LONGEST", "VECTOR_BYTES", "NarrowTile"]
 
 LONGEST = 2048
 """Steps for which there is scratch memory."""
 _BLOCK_BYTES = 16
-_VECTOR_BYTES = 64
+VECTOR_BYTES = 64
 _ROWS = 4
 """Rows whose partial sums stay in registers at a time."""
 
@@ -35,15 +36,15 @@ class NarrowTile:
     def __init__(self, dtype: DType, rows: int) -> None:
         self.itemsize, self.rows = dtype.itemsize, rows
         self.columns = _BLOCK_BYTES // dtype.itemsize
-        self.lanes = _VECTOR_BYTES // dtype.itemsize
-        self.element = {"f32": "float", "f64": "double"}[dtype.name]
+        self.lanes = VECTOR_BYTES // dtype.itemsize
+        self.element = element_type(dtype)
         self.vector, self.block = f"<{self.lanes} x {self.element}>", f"<{self.columns} x {self.element}>"
         self.wide, self.narrow = f"v{self.lanes}f{8 * self.itemsize}", f"v{self.columns}f{8 * self.itemsize}"
 
     @property
     def scratch(self) -> str:
         """An instruction for the first block: memory for the columns of the right matrix."""
-        return f"%scratch = alloca [{LONGEST * self.columns} x {self.element}], align {_VECTOR_BYTES}"
+        return f"%scratch = alloca [{LONGEST * self.columns} x {self.element}], align {VECTOR_BYTES}"
 
     def declarations(self) -> list[str]:
         """What the blocks call, beside what wide tiles do."""
@@ -88,7 +89,7 @@ def _down(out: _Text, tile: NarrowTile, some: str) -> None:
     out.do("%down.rest = phi i64 [ %steps, %down ], [ %down.rest.next, %down.turn ]")
     for place in places:
         out.carried(f"down.sum.{place}", "down", "down.turn")
-    rows = [out.load(tile.vector, "%down.left", vector * _VECTOR_BYTES, tile.itemsize) for vector in vectors]
+    rows = [out.load(tile.vector, "%down.left", vector * VECTOR_BYTES, tile.itemsize) for vector in vectors]
     for column in columns:
         number = out.load(tile.element, "%down.right", offsets[column], tile.itemsize)
         factor = out.everywhere(number)
@@ -112,7 +113,7 @@ def _down(out: _Text, tile: NarrowTile, some: str) -> None:
 
 def _along(out: _Text, tile: NarrowTile, some: str) -> None:
     """Lanes are numbers along the inner axis."""
-    columns, chunk = range(tile.columns), tile.columns * _VECTOR_BYTES
+    columns, chunk = range(tile.columns), tile.columns * VECTOR_BYTES
     out.begin("along")
     out.do(f"br i1 {some}, label %along.turn, label %along.rows")
     _turn_columns(out, tile, chunk)
@@ -129,7 +130,7 @@ def _along(out: _Text, tile: NarrowTile, some: str) -> None:
     out.do("%along.from = phi ptr [ %scratch, %along.rows ], [ %along.from.next, %along.step ]")
     for place in places:
         out.carried(f"along.sum.{place}", "along.rows", "along.step")
-    vectors = [out.load(tile.vector, "%along.from", column * _VECTOR_BYTES, 64) for column in columns]
+    vectors = [out.load(tile.vector, "%along.from", column * VECTOR_BYTES, 64) for column in columns]
     mask = out.fewer(tile.lanes, out.let("sub i64 %steps, %along.first"))
     inside = out.let(f"mul i64 %along.first, {tile.itemsize}")
     for row in range(_ROWS):
@@ -173,7 +174,7 @@ def _turn_columns(out: _Text, tile: NarrowTile, chunk: int) -> None:
         out.turned([out.joined(lines[line :: tile.columns]) for line in range(tile.columns)])
     ):
         kept = out.let(f"select {mask}, {tile.vector} {vector}, {tile.vector} zeroinitializer")
-        there = out.let(f"getelementptr i8, ptr %turn.to, i64 {column * _VECTOR_BYTES}")
+        there = out.let(f"getelementptr i8, ptr %turn.to, i64 {column * VECTOR_BYTES}")
         out.do(f"store {tile.vector} {kept}, ptr {there}, align 64")
     out.do(f"%turn.to.next = getelementptr i8, ptr %turn.to, i64 {chunk}")
     out.do(f"%turn.first.next = add i64 %turn.first, {tile.lanes}")

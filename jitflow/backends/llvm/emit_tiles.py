@@ -6,7 +6,7 @@ each number of vectors that may be left of a row; the last of them is under a ma
 once, since sums of 8 rows would wait for each other. A few columns have ways of their own (`emit_narrow_tiles`).
 
 The function is the same in all programs, so it is a module of its own, for which machine code is generated once in a
-process (`Engine.shared`).
+process (`ModuleCode.shared`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from jitflow.backends.llvm.emit_narrow_tiles import NarrowTile
+from jitflow.backends.llvm.emit_narrow_tiles import VECTOR_BYTES, NarrowTile
 from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
 from jitflow.ir.dtypes import DType
 
 __all__ = ["TILE_EMISSION"]
 
-_TYPES = {"f32": "float", "f64": "double"}
 _PARAMETERS = (
     "ptr %tile, i64 %pitch, ptr %left, i64 %row.stride, i64 %left.step, ptr %right, i64 %right.step, "
     "i64 %columns, i64 %steps"
 )
-_VECTOR_BYTES = 64
 _ROWS = 8
 """With three vectors each, the rows whose sums fit into 32 registers beside what is multiplied."""
 
@@ -50,8 +49,8 @@ def _multiply_tile(out: Emitter, op: Op) -> Sequence[str]:
 @cache
 def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
     """The definition, and the declarations that it needs."""
-    lanes = _VECTOR_BYTES // dtype.itemsize
-    vector, suffix = f"<{lanes} x {_TYPES[dtype.name]}>", f"v{lanes}f{8 * dtype.itemsize}"
+    lanes = VECTOR_BYTES // dtype.itemsize
+    vector, suffix = f"<{lanes} x {element_type(dtype)}>", f"v{lanes}f{8 * dtype.itemsize}"
     ways = [_Way(dtype, vectors, rows) for vectors in range(1, columns // lanes + 1)]
     narrow = NarrowTile(dtype, rows)
     lines = [
@@ -90,7 +89,7 @@ class _Way:
     def __init__(self, dtype: DType, vectors: int, rows: int) -> None:
         self.itemsize, self.vectors, self.all_rows = dtype.itemsize, vectors, rows
         self.rows = rows if vectors == 1 else _ROWS
-        self.element, self.lanes = _TYPES[dtype.name], _VECTOR_BYTES // dtype.itemsize
+        self.element, self.lanes = element_type(dtype), VECTOR_BYTES // dtype.itemsize
         self.type, self.mask = f"<{self.lanes} x {self.element}>", f"<{self.lanes} x i1>"
         self.suffix = f"v{self.lanes}f{8 * self.itemsize}"
         self.places = [(row, column) for row in range(self.rows) for column in range(vectors)]
@@ -149,7 +148,7 @@ class _Way:
     def _vector(self, column: int) -> Iterator[str]:
         """One vector of the right matrix."""
         v, name = self.vectors, f"{self.vectors}.{column}"
-        yield f"  %vector.at.{name} = getelementptr i8, ptr %right.at.{v}, i64 {column * _VECTOR_BYTES}"
+        yield f"  %vector.at.{name} = getelementptr i8, ptr %right.at.{v}, i64 {column * VECTOR_BYTES}"
         if column < v - 1:
             yield f"  %vector.{name} = load {self.type}, ptr %vector.at.{name}, align {self.itemsize}"
         else:
@@ -183,7 +182,7 @@ class _Way:
             yield f"  %tile.{v}.{row} = getelementptr i8, ptr %tile.{v}.{row - 1}, i64 %pitch"
         for row, column in self.places:
             place = f"{v}.{row}.{column}"
-            yield f"  %place.{place} = getelementptr i8, ptr %tile.{v}.{row}, i64 {column * _VECTOR_BYTES}"
+            yield f"  %place.{place} = getelementptr i8, ptr %tile.{v}.{row}, i64 {column * VECTOR_BYTES}"
             if column < v - 1:
                 yield f"  store {self.type} %total.{place}, ptr %place.{place}, align {self.itemsize}"
                 continue

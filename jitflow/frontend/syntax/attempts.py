@@ -132,18 +132,15 @@ class _Attempts:
                 ]
                 found = self.run([*steps, returned(load(mine))], statement, result)
                 return [placed(assign(name, found), statement)]
-            case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.AugAssign() | ast.Expr():
-                self.run([cloned(statement)], statement, result)
-                return []
-            case ast.Raise(exc=ast.expr()):
+            case (
+                ast.Assign(targets=[ast.Subscript() | ast.Attribute()])
+                | ast.AugAssign() | ast.Expr() | ast.Raise(exc=ast.expr()) | ast.Assert()
+            ):  # fmt: skip
                 self.run([cloned(statement)], statement, result)
                 return []
             case ast.Return(value=value):
                 found = constant(None) if value is None else self.value(value, result)
                 return [placed(returned(found), statement)]
-            case ast.Assert():
-                self.run([cloned(statement)], statement, result)
-                return []
             case ast.For(target=target, iter=source, body=body, orelse=[]) if _is_plain(target):
                 found = self.value(source, result)
                 turn = [*self.block(body), self._leave(statement)]
@@ -169,11 +166,7 @@ class _Attempts:
 
     def run(self, body: list[ast.stmt], like: ast.AST, result: list[ast.stmt]) -> ast.expr:
         """Append ``value, fail = jit__.attempt(tried, ...)``; returns ``value``."""
-        if any(
-            isinstance(node, ast.NamedExpr | ast.Yield | ast.YieldFrom | ast.Await)
-            for part in body
-            for node in ast.walk(part)
-        ):
+        if any(isinstance(node, _BINDING) for part in body for node in ast.walk(part)):
             raise _NoForm
         (tried,), value = self.fresh.block("tried"), self._local("value")
         self.scope.bound.add(tried)

@@ -14,11 +14,12 @@ If it is what was taken out, the place stays as it is. Nothing but such sums may
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Place, Tape, Variable
+from jitflow.passes.order import reads_of
 
 __all__ = ["put_where_cleared"]
 
@@ -60,7 +61,7 @@ class _Memory:
         self.ops = ops
         self.positions = {op: position for position, op in enumerate(ops)}
         self.producers = {result: op for op in ops for result in op.results}
-        uses = Counter(operand for op in ops for operand in _operands(op))
+        uses = Counter(operand for op in ops for operand in reads_of(op))
         self.sums = {store: found for store in ops if (found := self._sum(store, uses)) is not None}
         self.loads = {found.load for found in self.sums.values()}
         self._touched: dict[Op, frozenset[Value] | None] = {}
@@ -132,7 +133,7 @@ class _Memory:
         if op.name in _VIEWS and isinstance(op.result.type, Place):
             return frozenset()
         kinds = (Variable, Place, Tape)
-        found = frozenset(self.root(operand) for operand in _operands(op) if isinstance(operand.type, kinds))
+        found = frozenset(self.root(operand) for operand in reads_of(op) if isinstance(operand.type, kinds))
         return found if all(isinstance(one.type, Variable | Tape) for one in found) else None
 
     def root(self, place: Value) -> Value:
@@ -152,10 +153,3 @@ class _Memory:
             return False
         same_memory = self.same(first.operands[0], second.operands[0])
         return same_memory and first.operands[1:] == second.operands[1:]
-
-
-def _operands(op: Op) -> Iterator[Value]:
-    yield from op.operands
-    for region in op.regions:
-        for inner in walk(region):
-            yield from inner.operands
