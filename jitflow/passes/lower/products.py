@@ -56,7 +56,7 @@ def lower_product(host: HostLowering, op: Op) -> None:
         lower_fusion(host, rest)
         host.free(storage)
         return
-    layout, count = scrap_layout(host.target, itemsize, dims_of(rest.results[0].type)[1])
+    layout, count = scrap_layout(host.target, itemsize, type.dims[1])
     scrap = host.allocate(type.dtype, (count + (1 - choice) * product_of_dims(type.dims),))
     host.storage[product.result], host.layouts[product.result] = scrap, layout
     if choice != 1:

@@ -149,6 +149,19 @@ def test_rows_of_a_wider_matrix() -> None:
     np.testing.assert_array_equal(outer(x, d), x.T @ d * 2)
 
 
+@pytest.mark.parametrize("shape", [(3, 4, 5), (20, 8, 60), (40, 30, 20), (33, 3, 17)], ids=str)
+@pytest.mark.parametrize("index", [np.s_[None], np.s_[:, None], np.s_[:, :, None], np.s_[None, :, None]], ids=str)
+def test_results_with_further_axes_of_one(index: Any, shape: tuple[int, int, int]) -> None:
+    @jitflow.function
+    def batched(x: Any, y: Any) -> Any:
+        return 2 * (x @ y)[index] + 1
+
+    rows, inner, columns = shape
+    random = np.random.default_rng(5)
+    x, y = integers(random, rows, inner), integers(random, inner, columns)
+    np.testing.assert_array_equal(batched(x, y), 2 * (x @ y)[index] + 1)
+
+
 def test_infinities_and_nans_stay_where_they_are() -> None:
     @jitflow.function
     def dense(x: Any, w: Any) -> Any:
