@@ -27,8 +27,9 @@ from jitflow.frontend.control.sources import (
     traced_reversed,
     traced_zip,
 )
+from jitflow.frontend.growing import Growing
 from jitflow.frontend.known_arrays import adopted
-from jitflow.frontend.lists import Listed, folded, size_of_list
+from jitflow.frontend.lists import Listed, ListedScalars, folded, size_of_list
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.structures import variables_in
@@ -42,7 +43,9 @@ __all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
 
 def traced_len(thing: Any) -> Any:
     """`len`: of an array, its first size, which stays open."""
-    if type(thing) is Listed:
+    if isinstance(thing, Growing):
+        return thing.length
+    if isinstance(thing, Listed):
         return size_of_list(thing)
     if isinstance(thing, ArrayTracer):
         if not thing.ndim:
@@ -57,7 +60,7 @@ def traced_len(thing: Any) -> Any:
 
 def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
-    if len(args) == 1 and type(args[0]) is Listed:
+    if len(args) == 1 and isinstance(args[0], Listed):
         return folded(partial(_extremum, name), args[0])
     if len(args) == 1 and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
         array = args[0]
@@ -111,7 +114,7 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise thing.needed()
     if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list}
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list}
     kind = kinds.get(type(thing), thing.__class__)
     return replacement(kind) or kind
 
@@ -133,22 +136,24 @@ def _known(function: Callable[..., Any], *args: Any) -> Any:
 
 def _isinstance(thing: Any, kinds: Any) -> bool:
     """`isinstance`."""
-    return bool(_known(isinstance, [] if type(thing) is Listed else thing, kinds))
+    return bool(_known(isinstance, [] if isinstance(thing, Listed) else thing, kinds))
 
 
 def _sum(items: Any, *start: Any) -> Any:
     """`sum`."""
     return (
         folded(lambda array: conversions.sum_(array, *start), items)
-        if type(items) is Listed
+        if isinstance(items, Listed)
         else (conversions.sum_(items, *start))
     )
 
 
 def _sorted(items: Any, **keywords: Any) -> Any:
     """`sorted`, which decides on the items."""
-    if type(items) is Listed and items.array.ndim == 1 and not keywords:
-        return Listed(np.sort(items.array))
+    if isinstance(items, Listed) and not keywords:
+        array = items.array
+        if array.ndim == 1:
+            return (Listed if items.weak else ListedScalars)(np.sort(array))
     known = items if isinstance(items, ArrayTracer) else list(items)
     if isinstance(items, ArrayTracer) or (len(known) > 1 and any(isinstance(item, Tracer) for item in known)):
         raise located(

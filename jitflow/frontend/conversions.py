@@ -18,6 +18,7 @@ from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import for_
 from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.python_numbers import apply, as_weak
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
@@ -66,7 +67,7 @@ def complex_(*args: Any) -> Any:
 
 def bool_(*args: Any) -> Any:
     """`bool`."""
-    if not args or not isinstance(args[0], tracers.Tracer):
+    if not args or not isinstance(args[0], tracers.Tracer | Recorded):
         return builtins.bool(*args)
     answer = truth(args[0])
     return answer if isinstance(answer, builtins.bool) else as_python_bool(answer)
@@ -119,6 +120,7 @@ def sum_(items: Any, start: Any = 0) -> Any:
 
 def any_(items: Any) -> Any:
     """`any`."""
+    items = items.settled().array if isinstance(items, Recorded) else items
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
         return bool_(np.any(items))
     answer: Any = False
@@ -131,6 +133,7 @@ def any_(items: Any) -> Any:
 
 def all_(items: Any) -> Any:
     """`all`."""
+    items = items.settled().array if isinstance(items, Recorded) else items
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
         return bool_(np.all(items))
     answer: Any = True

@@ -83,7 +83,7 @@ def trace(
     """
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
-    place_sites: frozenset[Site] = frozenset()
+    place_sites: dict[Site, Any] = {}
     overlap: frozenset[int] | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), place_sites)
@@ -93,9 +93,9 @@ def trace(
         except Overlap as found:
             overlap = found.written
         except Restart as restart:
-            if restart.site in place_sites:
+            if restart.site in place_sites and place_sites[restart.site] == restart.kind:
                 raise CompilerBug(f"the place of {restart.site.name} is no place", pass_name="trace") from None
-            place_sites |= {restart.site}
+            place_sites = place_sites | {restart.site: restart.kind}
 
 
 def _recorded(

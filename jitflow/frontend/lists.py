@@ -2,7 +2,7 @@
 
 Where the sizes are known it is a list of Python's, whose items are numbers of the program. Elsewhere it is a `Listed`:
 what was in the array, as Python's numbers, which loops go through and indices pick from; a list is made of it where it
-is returned. It does not change, since the program has no room for a list that grows.
+is returned. It does not change; lists that do are `jitflow.frontend.growing`'s.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.runtime_sizes import from_front, integer
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Listed", "folded", "size_of_list", "to_list"]
+__all__ = ["Listed", "ListedScalars", "folded", "size_of_list", "to_list"]
 
 _LONGEST = 16
 """A list of so many items, whose number is known, is a list of Python's."""
@@ -42,29 +43,57 @@ def to_list(array: Any) -> Any:
 
 def folded(function: Callable[[Any], Any], items: Listed) -> Any:
     """What Python folds of a list of numbers, ``sum`` and its like, from that of its array."""
-    if items.array.ndim > 1:
+    array = items.array
+    if array.ndim > 1:
         raise _refusal("a list of lists that is folded", "fold along the first axis of the array")
-    return conversions.item(function(items.array))
+    return items.item_of(function(array))
 
 
 class Listed(Source):
-    """A list of the items of ``array``, which nobody else shows."""
+    """A list of the items of ``array``, which nobody else shows, as Python's numbers."""
 
     once = False
+    __jitflow_arrays__ = ("array",)
 
     def __init__(self, array: Any) -> None:
-        self.array = array
-        self.count = self.span = current_trace().resolve(array.type.dims[0])
+        self._array = array
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    @property
+    def array(self) -> Any:
+        """The items."""
+        return self._array
+
+    @property
+    def weak(self) -> bool:
+        """Whether they are Python's numbers."""
+        return True
+
+    @property
+    def count(self) -> Dim:  # type: ignore[override]
+        return current_trace().resolve(self.array.type.dims[0])
+
+    span = count
+
+    def as_array(self) -> Any:
+        """``np.array(self)``."""
+        return self.array
 
     def item(self, position: Any) -> Any:
         return self._as_list(self.array[position])
 
     def _as_list(self, part: Any) -> Any:
-        return Listed(part) if part.ndim else conversions.item(part)
+        return type(self)(part) if part.ndim else self.item_of(part)
+
+    def item_of(self, number: Any) -> Any:
+        """A number of the array's dtype as an item."""
+        return conversions.item(number) if self.weak else number
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
-            return Listed(self.array[position])
+            return type(self)(self.array[position])
         length, place = values.size_value(self.count), integer(position)
         front = from_front(place, length)
         inside = values.emit("less", front, length), values.emit("greater_equal", front, values.constant(0, I64))
@@ -87,6 +116,16 @@ class Listed(Source):
     __setitem__ = __delitem__ = _differ
     append = extend = insert = remove = pop = clear = index = sort = reverse = _differ
     __hash__ = object.__hash__
+
+
+class ListedScalars(Listed):
+    """The same, as NumPy's scalars."""
+
+    __jitflow_arrays__ = ("array",)
+
+    @property
+    def weak(self) -> bool:
+        return False
 
 
 def _refusal(what: str, mend: str) -> UserNotImplementedError:

@@ -14,6 +14,7 @@ from jitflow.frontend.purity import is_foreign_impure, is_pure_module
 __all__ = [
     "CACHED_FUNCTION",
     "C_METHODS",
+    "Recorded",
     "array_fields",
     "is_compiled",
     "is_constant",
@@ -25,6 +26,19 @@ __all__ = [
 
 CACHED_FUNCTION = type(functools.lru_cache(max))
 """What `functools.lru_cache` makes: its function is traced anew, because the results would be tracers."""
+
+
+class Recorded:
+    """An object of the program whose changes are ops, so that regions need not look for them."""
+
+    def truth(self) -> Any:
+        """Whether Python takes it as true, as a bool of the running program."""
+        raise NotImplementedError
+
+    def settled(self) -> Any:
+        """What it is where the program returns it: an object around arrays."""
+        raise NotImplementedError
+
 
 C_METHODS = (BuiltinFunctionType, MethodWrapperType, WrapperDescriptorType, MethodDescriptorType)
 """Functions and methods written in C."""

@@ -99,8 +99,9 @@ class Results:
             options = [(number, self.tree(thing, path)) for number, thing in result.options.items()
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
-        if kind is Listed:
-            return Group(partial(StructOf, _AS_LIST), (self._computed(result.array),))
+        if isinstance(result, Listed):
+            make: Any = _AS_LIST if result.weak else list  # of an array: NumPy's scalars
+            return Group(partial(StructOf, make), (self._computed(result.array),))
         if array_fields(kind):
             return self._around_arrays(result, path)
         if kind is RecordProxy:

@@ -14,10 +14,10 @@ Loops inside it are not, for what is outside of it too: they are traced once mor
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from jitflow.errors import UserNotImplementedError, UserValueError
@@ -46,13 +46,15 @@ class Site:
 class Restart(BaseException):
     """The trace has to start anew, and treat ``site`` in another way.
 
-    An array that was merged as a value there is written to later, or a ``try`` statement there would have to catch what
-    the running program raises.
+    An array that was merged as a value there is written to later, a ``try`` statement there would have to catch what
+    the running program raises, or a list that is made there grows where the running program decides; ``kind`` is the
+    type of its items, if that is known.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, kind: Any = None) -> None:
         super().__init__(site)
         self.site = site
+        self.kind = kind
 
 
 class Overlap(BaseException):
@@ -84,7 +86,7 @@ class Merged(Protocol):
 class Storage:
     """The memory of one trace's arrays. ``place_sites`` are those at which arrays merge as places."""
 
-    def __init__(self, trace: Trace, place_sites: frozenset[Site] = frozenset()) -> None:
+    def __init__(self, trace: Trace, place_sites: Mapping[Site, Any] = MappingProxyType({})) -> None:
         self._trace = trace
         self.place_sites = place_sites
         self.merged: dict[Value, Merged] = {}

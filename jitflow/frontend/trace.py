@@ -8,10 +8,10 @@ another size for which it would have gone the other way compiles anew, and every
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType, FrameType, MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,8 +67,9 @@ class Trace:
     """
 
     def __init__(
-        self, name: str = "function", bottom: FrameType | None = None, place_sites: frozenset[Site] = frozenset()
-    ) -> None:
+        self, name: str = "function", bottom: FrameType | None = None,
+        place_sites: Mapping[Site, Any] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
         self.name = name
         self.scope = self.root = Scope()
         self.parameters: list[Value] = []
@@ -100,6 +101,10 @@ class Trace:
         """Makes every call check something."""
         self.pin: Callable[[Any], Any] | None = None
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
+        self.lists: dict[int, tuple[list[Any], Site]] = {}
+        """The lists that statements have made, by identity, and where."""
+        self.growing: list[Any] = []
+        """The lists that are part of the running program; see `growing`."""
         self.kinds_returned: dict[Hashable, int] = {}
         """The numbers of the kinds of what the function returns on its paths; see `control.alternatives`."""
         self.keeps_dtypes = False

@@ -15,7 +15,7 @@ from jitflow.ir.core import Attributes, Builder, Op, Region, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.location import Loc
 from jitflow.ir.python_numbers import INT_OVERFLOW
-from jitflow.ir.types import Index, Place, Scalar, Tensor, dims_of
+from jitflow.ir.types import Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.integers import is_integer
 from jitflow.passes.rewrite import Replacement, Rewriter, Rule
 
@@ -191,7 +191,7 @@ def _same_store(op: Op, rewriter: Rewriter) -> Replacement:
     if root is not other_root or views != other_views:
         return None
     kind = first.operands[0].type
-    assert isinstance(kind, Place)
+    assert isinstance(kind, Place | Variable)
     regions = tuple(
         _yielding(region, store, Scalar(kind.dtype)) for region, store in zip(op.regions, (first, second), strict=True)
     )

@@ -191,7 +191,7 @@ def appends_in_a_loop_of_any_length(x):
     found = []
     i = 0
     while x[i] < 2:
-        found.append(x[i])
+        found.append((i, x[i]))
         i += 1
     return found
 

@@ -25,7 +25,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.locate import frontend_path, is_internal
-from jitflow.frontend.objects import is_constant
+from jitflow.frontend.objects import array_fields, is_constant
 from jitflow.frontend.syntax import is_block
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.types import Tensor
@@ -72,6 +72,8 @@ def _values_in(thing: Any) -> Iterator[Any]:
     if type(thing) in _CONTAINERS:
         for item in thing:
             yield from () if _is_plain(item) else _values_in(item)
+    elif array_fields(type(thing)):
+        yield from (getattr(thing, name) for name in array_fields(type(thing)))
     else:
         yield thing
 
@@ -79,6 +81,8 @@ def _values_in(thing: Any) -> Iterator[Any]:
 def _with_values(thing: Any, values: Iterator[Any]) -> Any:
     if type(thing) in _CONTAINERS:
         return type(thing)([item if _is_plain(item) else _with_values(item, values) for item in thing])
+    if array_fields(type(thing)):
+        return type(thing)(**{name: next(values) for name in array_fields(type(thing))})
     return thing if _is_plain(thing) else next(values)
 
 
@@ -122,14 +126,21 @@ def aligned(things: Sequence[Any]) -> list[Any]:
     absent = {known[key]: key[1] for key in keys if key[0] == "constant"}
     for thing in bound:
         options = thing.options.items() if isinstance(thing, Alternatives) else [(known[_keys(thing)[0]], thing)]
-        absent |= {number: _unbound(option) for number, option in options if type(option) in _CONTAINERS}
+        absent |= {number: _unbound(option) for number, option in options if _holds_values(option)}
     return [thing if thing is UNBOUND else _among(thing, numbers, absent) for thing in things]
+
+
+def _holds_values(thing: Any) -> bool:
+    """Whether it is a container, or an object around arrays."""
+    return type(thing) in _CONTAINERS or bool(array_fields(type(thing)))
 
 
 def _unbound(thing: Any) -> Any:
     """What a container is on a path that does not return it: of the same shape, nothing in it but constants."""
     if type(thing) in _CONTAINERS:
         return type(thing)(map(_unbound, thing))
+    if array_fields(type(thing)):
+        return _with_values(thing, repeat(UNBOUND))
     return thing if _is_plain(thing) else UNBOUND
 
 
@@ -150,6 +161,8 @@ def _keys(thing: Any) -> list[Any]:
     kind = kind_of(thing)
     if kind is not None:
         return [("array", kind.dtype, len(kind.dims)) if isinstance(kind, Tensor) else ("number", kind)]
+    if array_fields(type(thing)):
+        return [(type(thing), *(_keys(getattr(thing, name))[0] for name in array_fields(type(thing))))]
     if type(thing) in _CONTAINERS:
         inner = tuple(key for item in thing for key in _keys(item))
         several = len(inner) > len(thing) or None in inner

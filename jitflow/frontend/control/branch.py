@@ -19,6 +19,7 @@ from jitflow.errors import (
 )
 from jitflow.frontend.control.alternatives import aligned, leaves_the_function
 from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
+from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.merge import (
@@ -43,6 +44,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.locate import is_internal
 from jitflow.frontend.numpy import selections, values
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
@@ -84,9 +86,18 @@ def trace_path(run: Callable[[], Any], read: Callable[[], dict[str, Any]], scope
                 raise
             ended = True
             _raise_later(error)
-        left = read()
+        left = {name: _settled(thing) if name.startswith(RETURNED) else thing for name, thing in read().items()}
         selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items)
     return Path(inside, ended, result, left)
+
+
+def _settled(thing: Any) -> Any:
+    """What is returned, if it leaves the compiled function: no list that grows, for its memory is that of a path."""
+    if isinstance(thing, Recorded):
+        return thing.settled() if leaves_the_function() else thing
+    if type(thing) in (tuple, list) and any(isinstance(item, Recorded) for item in thing):
+        return type(thing)(map(_settled, thing))
+    return thing
 
 
 def _raise_later(error: UserError) -> None:
@@ -141,6 +152,7 @@ def decide(
 def _require_unchanged(mutables: Mutables) -> None:
     changed = mutables.changed()
     if changed:
+        begin_anew_with(mutables.changed_list())
         mutables.restore()
         raise located(
             UserNotImplementedError(

@@ -10,6 +10,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import values
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
@@ -21,7 +22,7 @@ __all__ = ["chain", "contains", "equal", "is_bool", "not_", "truth", "unequal"]
 def truth(thing: Any) -> bool | Value:
     """Whether Python takes ``thing`` as true: an answer, or a bool of the running program."""
     if not isinstance(thing, tracers.Tracer):
-        return bool(thing)
+        return thing.truth() if isinstance(thing, Recorded) else bool(thing)
     if isinstance(thing, tracers.SizeTracer):
         answer: Any = operator.ne(thing, 0)
         return tracers.lift(answer) if isinstance(answer, tracers.Tracer) else bool(answer)

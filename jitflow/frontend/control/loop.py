@@ -13,11 +13,12 @@ from typing import Any
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.branch import decide
 from jitflow.frontend.control.cells import Cells
+from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, Rolling, Test
-from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.sources import Source, as_source
 from jitflow.frontend.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
@@ -38,6 +39,14 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
         return
     source.begin()
+    try:
+        _over(source, loop, body, test)
+    finally:
+        source.end()
+
+
+def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
+    """A loop over a source that the program has begun to go through."""
     count = source.count
     if isinstance(count, int) and count <= FEW_TURNS:
         turns = _unrolled(loop, map(source.item, range(count)), body, test)
@@ -48,8 +57,10 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
     except CannotRoll as problem:
         trace, why = current_trace(), "a loop that cannot be one native loop"
         if trace.is_open(count):
+            begin_anew_with(problem.changed)
             raise problem.error from None
         if trace.number_of(count, why) > MOST_TURNS:
+            begin_anew_with(problem.changed)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
         turns = _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
         note_unrolled(body, "for", turns, problem.reason)
@@ -82,11 +93,13 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
         for turns in range(MOST_TURNS):
             answer = truth(test())
             if not isinstance(answer, bool):
+                begin_anew_with(problem.changed)
                 raise problem.error from None
             if not answer:
                 note_unrolled(body, "while", turns, problem.reason)
                 return
             body()
+        begin_anew_with(problem.changed)
         raise problem.error from None
     else:
         note_rolled(body, "while", None, carried)

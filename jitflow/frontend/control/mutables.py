@@ -19,12 +19,13 @@ import numpy as np
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.sources import Source
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.tracers.base import Tracer, located
 
 __all__ = ["Mutables"]
 
-_OUTSIDE = (Tracer, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
+_OUTSIDE = (Tracer, Recorded, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
 _WRITTEN_BY_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__")
 
@@ -98,6 +99,11 @@ class Mutables:
             if _progress(iterator) != before:
                 raise _moved(iterator)
         return next((held.word for held in self._held.values() if held.changed()), "")
+
+    def changed_list(self) -> Any:
+        """The list that has changed, if what `changed` found is one."""
+        thing = next((held.thing for held in self._held.values() if held.changed()), None)
+        return thing if type(thing) is list else None
 
     def require_unheld(self, iterator: Any) -> None:
         """Raise if the program can go on with an iterator that a loop leaves where nobody knows while tracing."""

@@ -26,6 +26,7 @@ from jitflow.frontend.control.branch import (
 )
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
+from jitflow.frontend.control.changing_lists import forget_kinds, kinds_so_far
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
@@ -66,16 +67,24 @@ Test = Callable[[], Any]
 
 
 class NeedsUnrolling(Exception):
-    """The body cannot be rolled, for the reason given."""
+    """The body cannot be rolled, for the reason given: because ``changed`` does, if that is a list."""
+
+    def __init__(self, reason: str, changed: Any = None) -> None:
+        super().__init__(reason)
+        self.changed = changed
 
 
 class CannotRoll(Exception):
-    """Rolling failed for a ``reason``; ``error`` is what the user is told if unrolling is out of the question."""
+    """Rolling failed for a ``reason``; ``error`` is what the user is told if unrolling is out of the question.
 
-    def __init__(self, error: UserError, reason: str = "") -> None:
+    ``changed`` is the list that changes in the loop, if that is the reason.
+    """
+
+    def __init__(self, error: UserError, reason: str = "", changed: Any = None) -> None:
         super().__init__(str(error))
         self.error = error
         self.reason = reason or error.message
+        self.changed = changed
 
 
 class Rolling:
@@ -96,9 +105,11 @@ class Rolling:
         entry, mutables, refusals = self.cells.read(names), Mutables(self.cells.contents()), len(trace.refusals)
         locals_ = [self._local(name, entry[name]) for name in self.state]
         problem: UserError | None = None
-        why, inner = "", len(trace.loops)
+        why, inner, kinds = "", len(trace.loops), kinds_so_far()
+        changed_list: Any = None
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
+            forget_kinds(kinds)
             del trace.loops[inner:]
             began = trace.storage.now()
             try:
@@ -106,10 +117,10 @@ class Rolling:
                     turn = self._turn(run, test, source, locals_)
                 changed = mutables.changed()
                 if changed:
-                    raise NeedsUnrolling(f"{changed} changes in the loop")
+                    raise NeedsUnrolling(f"{changed} changes in the loop", mutables.changed_list())
                 stable = self._learn(locals_, turn.path)
             except NeedsUnrolling as reason:
-                why = str(reason)
+                why, changed_list = str(reason), reason.changed
                 problem = located(
                     UserNotImplementedError(
                         f"a loop that cannot be one native loop: {reason}",
@@ -128,7 +139,8 @@ class Rolling:
                 mutables.restore()
                 del trace.refusals[refusals:]
                 del trace.loops[inner:]
-                raise CannotRoll(problem, why)
+                forget_kinds(kinds)
+                raise CannotRoll(problem, why, changed_list)
             if stable and not trace.storage.goes_again(before):
                 self.cells.write(entry)
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)

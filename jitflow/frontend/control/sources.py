@@ -36,6 +36,13 @@ class Source:
     once = True
     used = False
 
+    def gone_through(self) -> Source:
+        """What a loop over it goes through."""
+        return self
+
+    def end(self) -> None:
+        """The loop that went through the items has been traced."""
+
     def begin(self) -> None:
         """The program goes through the items. Raises where it has done so before, and Python would go on from there."""
         if self.once and self.used:
@@ -147,6 +154,9 @@ class Enumerated(Source):
         self.source, self.start = source, start
         self.count, self.span = source.count, source.span
 
+    def end(self) -> None:
+        self.source.end()
+
     def item(self, position: Any) -> Any:
         return self.start + position, self.source.item(position)
 
@@ -157,6 +167,10 @@ class Zipped(Source):
         self.count = minimum(*(source.count for source in sources))
         self.span = sources[0].span if len({source.count for source in sources}) == 1 else self.count
 
+    def end(self) -> None:
+        for source in self.sources:
+            source.end()
+
     def item(self, position: Any) -> Any:
         return tuple(source.item(position) for source in self.sources)
 
@@ -165,6 +179,13 @@ class Reversed(Source):
     def __init__(self, source: Source) -> None:
         self.source = source
         self.count, self.span = source.count, source.span
+
+    def begin(self) -> None:
+        super().begin()
+        self.source.begin()
+
+    def end(self) -> None:
+        self.source.end()
 
     def item(self, position: Any) -> Any:
         return self.source.item(tracers.size_of(self.span - 1) - position)
@@ -203,7 +224,7 @@ class Placed(Source):
 def as_source(thing: Any) -> Source | None:
     """The source that a loop over ``thing`` has, None if Python iterates it: lists, dicts, generators."""
     if isinstance(thing, Source):
-        return thing
+        return thing.gone_through()
     if type(thing) is range:
         return Range(thing.start, thing.stop, thing.step)
     return Items(thing) if isinstance(thing, tracers.ArrayTracer) else None

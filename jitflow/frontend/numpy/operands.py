@@ -76,7 +76,7 @@ def operand(item: Any) -> Operand:
         python_type: Any = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
         return cast(PythonNumber, python_type(item))
     if is_listed(item):
-        return tracers.lift(item.array)
+        return tracers.lift(item.as_array())
     if isinstance(item, list | tuple):
         from jitflow.frontend.numpy.creation import array_from_sequence  # which stands on this module
 
@@ -99,7 +99,7 @@ def is_listed(item: Any) -> bool:
     """Whether it is a list that was made of an array."""
     from jitflow.frontend.lists import Listed  # which stands on this package
 
-    return type(item) is Listed
+    return isinstance(item, Listed)
 
 
 def is_range(item: Any) -> bool:

@@ -132,7 +132,7 @@ class _Rewriting:
             case ast.Try(handlers=[_, *_]) | ast.TryStar():
                 return self._try(statement)
             case ast.Assign():
-                return self._others(self._marked(statement))
+                return [self._listed(made) for made in self._others(self._marked(statement))]
             case ast.AugAssign(target=ast.Name() as target) if self._expressions.needs_proof(target):
                 return [self._proved(target), *self._others(statement)]
             case ast.Delete(targets=targets):
@@ -183,6 +183,20 @@ class _Rewriting:
             assert isinstance(statement.value, ast.Tuple)
             statement.value.elts = [mark if is_none(value) else value for value in statement.value.elts]
         return statement
+
+    def _listed(self, statement: ast.stmt) -> ast.stmt:
+        """``x = jit__.made_list([], 'x')`` for ``x = []``: the list may become one of the running program."""
+        assert isinstance(statement, ast.Assign)
+        (target, *_), value = statement.targets, statement.value
+        if isinstance(value, ast.List):
+            statement.value = self._made_list(value, target)
+        elif isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(target.elts) == len(value.elts):
+            pairs = zip(value.elts, target.elts, strict=True)
+            value.elts = [self._made_list(item, name) if isinstance(item, ast.List) else item for item, name in pairs]
+        return statement
+
+    def _made_list(self, value: ast.List, target: ast.expr) -> ast.expr:
+        return self._expressions.hook("made_list", value, value, constant(ast.unparse(target)))
 
     def _proved(self, target: ast.Name) -> ast.stmt:
         """``x = jit__.bound(lambda: x, 'x')``: what follows reads and unbinds a name that is bound."""

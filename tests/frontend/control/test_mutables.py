@@ -178,13 +178,13 @@ REFUSED = [
     asks_an_iterator_on_a_path,
     asks_a_generator_on_a_path,
     asks_a_zip_in_some_turns,
-    chooses_what_a_list_gives,
     adds_to_a_set_on_a_path,
     sets_an_item_on_a_path,
     sets_a_field_on_a_path,
     sets_a_field_while,
 ]
 COMPILED = [
+    chooses_what_a_list_gives,
     keeps_the_last_three,
     counts_turns,
     sums_in_an_object,

@@ -12,8 +12,8 @@ from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text",
-           "text_method", "trying", "unequal", "while_"]  # fmt: skip
+           "for_", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
+           "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -53,6 +53,11 @@ def for_(
         except StopIteration:
             return
         body(item)
+
+
+def made_list(items: list[Any], name: str) -> list[Any]:
+    """``name = items``."""
+    return items
 
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:

@@ -23,6 +23,7 @@ from tests.frontend.syntax.reference import (
     gathered,
     is_bool,
     is_none,
+    made_list,
     none,
     not_,
     or_,
@@ -35,8 +36,8 @@ from tests.frontend.syntax.reference import (
 )
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_bool", "is_none", "none", "not_", "or_", "percent", "raise_", "text",
-           "text_method", "trying", "unequal", "while_"]  # fmt: skip
+           "for_", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
+           "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 
 def attempts(number: int) -> bool:

@@ -1,0 +1,51 @@
+"""Python's lists that regions change: the statement that made such a list makes one of the running program instead.
+
+See `jitflow.frontend.growing`. A trace begins with lists of Python's, and starts anew where one of them turns out to
+change on a decision that only the running program makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.trace import active_trace, current_trace
+
+if TYPE_CHECKING:
+    from jitflow.frontend.growing import Growing
+
+__all__ = ["begin_anew_with", "forget_kinds", "kinds_so_far", "made_list"]
+
+
+def made_list(items: list[Any], name: str) -> Any:
+    """``name = [...]``: the list itself, or one of the running program if that has to be."""
+    trace = active_trace()
+    if trace is None or type(items) is not list:
+        return items
+    here = trace.here()
+    site = Site(here.file, here.line, f"[{name}]")
+    if site in trace.storage.place_sites:
+        from jitflow.frontend.growing import Growing  # which stands on this package
+
+        return Growing(items, name, site, trace.storage.place_sites[site])
+    trace.lists[id(items)] = items, site
+    return items
+
+
+def begin_anew_with(changed: Any) -> None:
+    """Start the trace anew if what a region has changed is a list that can be one of the running program."""
+    trace = current_trace()
+    if type(changed) is list and id(changed) in trace.lists:
+        raise trace.begin_anew(Restart(trace.lists[id(changed)][1]))
+
+
+def kinds_so_far() -> list[tuple[Growing, Any]]:
+    """What is known of the items of all lists, to be given to `forget_kinds`."""
+    return [(growing, growing.known) for growing in current_trace().growing]
+
+
+def forget_kinds(before: Sequence[tuple[Growing, Any]]) -> None:
+    """A turn is traced again: what it has told about the items of lists may have come too early."""
+    for growing, known in before:
+        growing.known = known

@@ -1,0 +1,262 @@
+"""Lists that grow and shrink where the running program decides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+from tests.truth.whole.same import assert_does_what_python_does
+
+U = np.array([3.0, -1.0, 4.0, 0.0, -5.0, 2.0])
+CALLS = [(U, 2), (-U, 0), (U[:1], 1), (np.arange(40.0), 7), (-1 - np.arange(9.0), 3)]
+
+
+def keeps_what_is_positive(u, k):
+    kept = []
+    for i in range(len(u)):
+        if u[i] > 0:
+            kept.append(u[i] * k)
+    return np.array(kept), len(kept)
+
+
+def returns_a_list_of_ints(u, k):
+    places = [k]
+    for i, item in enumerate(u):
+        if item > k:
+            places.append(i)
+    return places
+
+
+def returns_a_list_of_scalars(u, k):
+    records, best = [], -np.inf
+    for item in u:
+        if item > best:
+            best = item
+            records.append(best)
+    return records, k
+
+
+def collatz(u, k):
+    n, visited = k * 9 + 1, []
+    while n != 1:
+        visited.append(n)
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+    return visited, len(visited)
+
+
+def works_through_a_stack(u, k):
+    stack, turns = [k * 2], 0
+    while stack:
+        n = stack.pop()
+        turns += 1
+        if n > 1:
+            stack.append(n - 1)
+            stack.append(n - 2)
+    return turns, len(stack)
+
+
+def looks_at_the_last(u, k):
+    hull = []
+    for item in u:
+        while len(hull) > 1 and hull[-1] > item:
+            hull.pop()
+        hull.append(item)
+    return hull, hull[-1]
+
+
+def pops_too_much(u, k):
+    items = [1.5]
+    for item in u:
+        if item > 0:
+            items.append(float(item))
+    total = 0.0
+    for _ in range(k + 2):
+        total += items.pop()
+    return total
+
+
+def has_two_names(u, k):
+    ours = theirs = []
+    for item in u:
+        if item > k:
+            ours.append(item)
+        else:
+            theirs.append(-item)
+    return len(ours), theirs
+
+
+def has_a_helper(u, k):
+    def add(items, item):
+        if item > 0:
+            items.append(item)
+
+    kept = []
+    for item in u:
+        add(kept, item + k)
+    return np.asarray(kept) ** 2
+
+
+def makes_a_list_in_each_turn(u, k):
+    total = 0.0
+    for row in np.outer(u, u):
+        kept = []
+        for item in row:
+            if item > k:
+                kept.append(item)
+        if kept:
+            total += max(kept) - min(kept) + len(kept)
+    return total
+
+
+def goes_through_what_it_kept(u, k):
+    kept = [1.0]
+    for item in u:
+        if item > 0:
+            kept.append(float(item))
+    total = sum(kept)
+    for i, item in enumerate(kept):
+        total += i * item
+    for item, other in zip(kept, u, strict=False):
+        total += item * other * k
+    return total, sorted(kept), max(kept)
+
+
+def returns_early(u, k):
+    if u[0] > 3:
+        return []
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append(item)
+            if len(kept) > k:
+                return kept
+    return kept
+
+
+def returns_lists_in_a_tuple(u, k):
+    kept, left = [], []
+    for i, item in enumerate(u):
+        if item > 0:
+            kept.append(i)
+        else:
+            left.append(item)
+    return (kept, np.array(left)), k
+
+
+def keeps_bools_and_complex_numbers(u, k):
+    bits, points = [], []
+    for item in u:
+        if item != 0:
+            bits.append(bool(item > 0))
+            points.append(complex(item, k))
+    return bits, points
+
+
+def begins_with_a_number(u, k):
+    times, t = [0.0], 0.0
+    while t < u.sum():
+        t += 1.5
+        times.append(t)
+    return np.array(times), len(times)
+
+
+def keeps_small_numbers(u, k):
+    kept = []
+    for item in (u * k).astype(np.int8):
+        if item != 0:
+            kept.append(item)
+    return kept, bool(kept), not kept, any(kept), all(kept)
+
+
+PROGRAMS = [
+    keeps_what_is_positive, returns_a_list_of_ints, returns_a_list_of_scalars, collatz, works_through_a_stack,
+    looks_at_the_last, pops_too_much, has_two_names, has_a_helper, makes_a_list_in_each_turn,
+    goes_through_what_it_kept, returns_early, returns_lists_in_a_tuple, keeps_bools_and_complex_numbers,
+    begins_with_a_number, keeps_small_numbers,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_it_does_what_python_does(program):
+    assert_does_what_python_does(program, CALLS)
+
+
+def test_a_new_length_compiles_nothing():
+    compiled = jitflow.function(keeps_what_is_positive)
+    for length in (2, 3, 17, 4000):
+        found, number = compiled(np.arange(float(length)), 1)
+        assert number == found.size == length - 1
+    assert compiled.cache_info().currsize == 1
+
+
+def mixes_types(u):
+    kept = [0]
+    for item in u:
+        if item > 0:
+            kept.append(float(item))
+    return kept
+
+
+def mixes_types_later(u):
+    kept = [1.0]
+    while kept.pop() > u[0]:
+        kept.append(0)
+    return len(kept)
+
+
+def keeps_text(u):
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append("positive")
+    return kept
+
+
+def leaves_its_branch(u):
+    kept = [1]
+    if u[0] > 0:
+        kept = []
+        for item in u:
+            if item > 1:
+                kept.append(2)
+    return len(kept)
+
+
+def changes_while_it_is_gone_through(u):
+    kept = [u[0]]
+    for item in kept:
+        if item < 10:
+            kept.append(item * 2)
+    return kept
+
+
+REFUSED = {
+    mixes_types: "of numbers of several types",
+    mixes_types_later: "of numbers of several types",
+    keeps_text: "of other items than numbers",
+    leaves_its_branch: "no common type",
+    changes_while_it_is_gone_through: "changes while a loop goes through it",
+}
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda program: program.__name__)
+def test_what_would_be_something_else_is_refused(program):
+    with pytest.raises((UserNotImplementedError, TypeError), match=REFUSED[program]):
+        jitflow.function(program)(U)
+
+
+def makes_ints(u):
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append(int(item))
+    return np.array(kept)
+
+
+def test_an_array_of_an_empty_list_has_numpys_dtype():
+    compiled = jitflow.function(makes_ints)
+    assert compiled(U).tolist() == [3, 4, 2]
+    with pytest.raises(NotImplementedError, match="which is empty"):
+        compiled(-np.abs(U))
