@@ -121,9 +121,21 @@ def a_checkpointed_step(start: Any, turns: int, inner: int) -> Any:
     return (u * u).sum()
 
 
+def chosen_to_be_read(start: Any, turns: int, inner: int) -> Any:
+    rows = np.zeros((turns + 1, start.size))
+    for turn in range(turns + 1):
+        previous = rows[turn - 1] if turn > inner else start
+        if previous[3] > 0.2:
+            rows[turn] = np.sin(previous) + previous[::-1] * rows[0]
+        else:
+            rows[turn] += np.tanh(previous)
+    return (rows**2).sum()
+
+
 PROGRAMS: list[Program] = [
     swapped_in_an_inner_loop, three_in_an_inner_loop, swapped_by_a_branch, made_anew_in_an_inner_loop,
     made_anew_and_the_last_one, made_by_a_branch, until_it_rests, chosen_before_a_loop, a_checkpointed_step,
+    chosen_to_be_read,
 ]  # fmt: skip
 
 
@@ -186,7 +198,24 @@ def a_part_of_it(start: Any, turns: int, inner: int) -> Any:
     return (u * u).sum() + edge.sum()
 
 
-@pytest.mark.parametrize("program", [another_name, one_array_twice, seen_inside, a_part_of_it])
+def chosen_and_read_late(start: Any, turns: int, inner: int) -> Any:
+    """What a branch has chosen shows what is written to it afterwards, by itself or in the turns of a loop."""
+    rows, total = np.zeros((turns + 2, start.size)), 0.0
+    for turn in range(turns + 1):
+        chosen = rows[turn] if turn > inner else rows[turn + 1]
+        for i in range(inner):
+            total = total + chosen[i]
+            rows[turn, i + 1] += start[i] * (total + 1)
+        if start[0] > 0:
+            rows[turn] = np.sin(start) * (turn + 1)
+            total = total + (chosen**2).sum()
+    return total + (rows**3).sum()
+
+
+WRITTEN_BY_ANOTHER_NAME = [another_name, one_array_twice, seen_inside, a_part_of_it, chosen_and_read_late]
+
+
+@pytest.mark.parametrize("program", WRITTEN_BY_ANOTHER_NAME)
 @pytest.mark.parametrize(("turns", "inner"), [(3, 2), (2, 3), (1, 1)])
 def test_arrays_with_another_name_are_right_or_refused(program: Program, turns: int, inner: int) -> None:
     try:

@@ -13,7 +13,12 @@ branch, is given what the arrays hold: each turn begins and ends with a copy, an
 
 It is right where an array *moves*: whoever hands it on never uses it again by another name, nor hands it on twice. What
 a turn makes and hands on may lie in memory from outside of the loop, which each turn fills at its end; that is a new
-array in each turn. Where arrays do not move, all stays as it is, and the gradient is refused.
+array in each turn. And it is right where a branch chooses what is *read*, before anything is written that it may show:
+
+    previous = rows[t - 1] if t > 0 else first
+    rows[t] = np.tanh(w @ previous)
+
+Where neither holds, all stays as it is, and the gradient is refused.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, uses, walk
-from jitflow.ir.effects import Effects, carried_in
+from jitflow.ir.effects import Access, Effects, carried_in
 from jitflow.ir.types import Place, Tensor, dims_of
 from jitflow.passes.derivatives.notation import is_differentiable
 
@@ -52,6 +57,9 @@ def _rewritten(region: Region, effects: Effects) -> Region:
 
 
 def _differentiable(region: Region, effects: Effects) -> Region:
+    read = frozenset(_choices(region, effects, _hard(region)))
+    if read:
+        region = _Copies(read).region(region)
     if not _hard(region):
         return region
     filled = _Filling(region, effects).run()
@@ -94,6 +102,46 @@ def _hard(region: Region) -> frozenset[Op]:
                 hard = {op.regions[-1].yielded[number] for number in positions} != own
             found |= {op} if hard else set()
     return frozenset(found)
+
+
+# -- what is chosen to be read
+
+
+def _choices(region: Region, effects: Effects, hard: frozenset[Op]) -> Iterator[Op]:
+    """The branches whose arrays are read only, each before anything is written to what it may show."""
+    for number, op in enumerate(region.ops):
+        for inner in op.regions:
+            yield from _choices(inner, effects, hard)
+        if op in hard and op.name == "if":
+            behind = region.ops[number + 1 :]
+            if all(_Reads(op.results[position], effects).all_in_time(behind) for position in _positions(op)):
+                yield op
+
+
+class _Reads:
+    """What is done with an array that has been chosen."""
+
+    def __init__(self, place: Value, effects: Effects) -> None:
+        self.shown, self.effects = {place}, effects
+        self.access = effects.access("reads", place)
+
+    def all_in_time(self, ops: Sequence[Op], written: bool = False) -> bool:
+        """Whether ``ops`` do nothing but read it, and not after a write to it, of which there may have been one."""
+        for op in ops:
+            if self.shown.intersection(op.operands):
+                if "view" in op.definition.traits:
+                    self.shown.add(op.result)
+                elif op.name != "load" or written:
+                    return False
+            writes = any(self._is_write(access) for access in self.effects.of(op))
+            before = written or (writes and op.name != "if")  # by a turn of a loop, for the next one
+            if not all(self.all_in_time(region.ops, before) for region in op.regions):
+                return False
+            written = written or writes
+        return True
+
+    def _is_write(self, access: Access) -> bool:
+        return access.kind == "writes" and self.effects.overlap(self.access, access)
 
 
 # -- memory that each turn fills
