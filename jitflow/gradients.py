@@ -10,10 +10,11 @@ which points where the function grows (as in TensorFlow and PyTorch; JAX gives t
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
-from jitflow.errors import UserNotImplementedError
+from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.reuse import made_of, token
 
 __all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "jvp", "stop_gradient",
@@ -38,6 +39,7 @@ def value_and_grad(
 
     Raises TypeError where the function returns no real number, or an argument has parts that are no floats.
     """
+    argnums, has_aux = _known(argnums), _known(has_aux)
     kind = ("value_and_grad", *_kind(argnums), has_aux, token(variables))
     return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=True), kind)
 
@@ -47,6 +49,7 @@ def grad(fun: Function, argnums: Argnums | None = None, has_aux: bool = False, v
 
     See `value_and_grad`.
     """
+    argnums, has_aux = _known(argnums), _known(has_aux)
     kind = ("grad", *_kind(argnums), has_aux, token(variables))
     return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=False), kind)
 
@@ -62,13 +65,15 @@ def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
     from jitflow.frontend.trace import active_trace
 
     if active_trace() is not None:
-        return fun(*primals), lambda cotangents: _pull(fun, cotangents, *primals)
+        return _call(fun, *primals), lambda cotangents: _pull(fun, cotangents, *primals)
     pull = _compiled(fun, _pull)
     return _compiled(fun, _call)(*primals), lambda cotangents: pull(cotangents, *primals)
 
 
 def _call(fun: Function, *primals: Any) -> Any:
-    return fun(*primals)
+    from jitflow.frontend import derivatives
+
+    return derivatives.called(fun, primals)
 
 
 def _pull(fun: Function, cotangents: Any, *primals: Any) -> tuple[Any, ...]:
@@ -119,6 +124,7 @@ def jacobian(fun: Function, argnums: Argnums = 0) -> Function:
     For a result of shape ``s`` and an argument of shape ``t`` it has shape ``s + t``; by several arguments it is a
     tuple. ``fun`` returns one real array or number. It takes a reverse sweep for each element of the result.
     """
+    argnums = _known(argnums)
 
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         from jitflow.frontend import derivatives
@@ -134,6 +140,7 @@ def hessian(fun: Function, argnum: int = 0) -> Function:
 
     For an argument of shape ``t`` they have shape ``t + t``. It takes a reverse sweep of the gradient for each element.
     """
+    argnum = _known(argnum)
     first = _reverse(argnum, has_aux=False, variables=None, with_value=False)
 
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -221,6 +228,29 @@ def stop_gradient(x: Any) -> Any:
     from jitflow.frontend.trace import active_trace
 
     return x if active_trace() is None else stop(x)
+
+
+def _known(said: Any) -> Any:
+    """``argnums`` and its like as Python's own values: what the program read from outside is guarded by its value.
+
+    Raises TypeError for what names no positions.
+    """
+    from jitflow.frontend.trace import active_trace
+
+    if said is None or isinstance(said, bool):
+        return said
+    if isinstance(said, list | tuple):
+        return tuple(map(_known, said))
+    if active_trace() is not None:
+        from jitflow.frontend.numpy.operands import static_int
+
+        return static_int(said, "argnums")
+    try:
+        return operator.index(said)
+    except TypeError:
+        raise UserTypeError(
+            "expected argnums to be the position of an argument, or several", found=type(said).__name__
+        ) from None
 
 
 def _kind(argnums: Argnums | None) -> tuple[Any, ...]:

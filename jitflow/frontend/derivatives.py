@@ -6,9 +6,11 @@ argument and the caller's array stays as it was. Everything else of the program 
 
 from __future__ import annotations
 
-import dataclasses
+import functools
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,14 +18,13 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.absent import NotGiven
+from jitflow.frontend.changes import as_cotangent, cotangents_of, items_like, own_containers, tangents_of
 from jitflow.frontend.control.branch import outside_type
 from jitflow.frontend.control.explicit import map as map_items
-from jitflow.frontend.control.kinds import converted, kind_of
+from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.merge import Leaves, flatten
 from jitflow.frontend.control.raising import EndOfPath
-from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.proxies import OutsideDict, OutsideList
-from jitflow.frontend.records import RecordProxy, is_record
+from jitflow.frontend.numpy import values
 from jitflow.frontend.repeating import refuse_changes
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
@@ -32,9 +33,9 @@ from jitflow.ir.core import Region, Value
 from jitflow.ir.types import Place, Scalar, Tensor, Variable
 from jitflow.runtime import variable as outside
 
-__all__ = ["Chosen", "Traced", "alone", "chosen_arguments", "cotangents_of", "custom", "forward", "in_structure",
-           "jacobian", "one_like", "pair", "pullback", "recomputed", "reverse", "stop", "tangents_of", "trace_function",
-           "traced_floats", "variables_in"]  # fmt: skip
+__all__ = ["Chosen", "Traced", "alone", "called", "chosen_arguments", "cotangents_of", "custom", "forward",
+           "in_structure", "jacobian", "one_like", "pair", "pullback", "recomputed", "reverse", "stop", "tangents_of",
+           "trace_function", "traced_floats", "variables_in"]  # fmt: skip
 
 Function = Callable[..., Any]
 
@@ -74,14 +75,14 @@ def chosen_arguments(args: Sequence[Any], argnums: int | Sequence[int]) -> Chose
                     mend="pass what is differentiated by as a positional argument",
                 )
             )
-        leaves[number % len(args)] = flatten(_own_containers(args[number]))
+        leaves[number % len(args)] = flatten(own_containers(args[number]))
     places = tuple((number, leaf) for number, found in leaves.items() for leaf in range(len(found.items)))
     return Chosen(tuple(args), leaves, places)
 
 
 def traced_floats(args: Sequence[Any]) -> Chosen:
     """The floats and complex numbers in the arguments that only the running program knows."""
-    leaves = {number: flatten(_own_containers(arg)) for number, arg in enumerate(args)}
+    leaves = {number: flatten(own_containers(arg)) for number, arg in enumerate(args)}
     places = tuple(
         (number, leaf)
         for number, found in leaves.items()
@@ -125,7 +126,7 @@ def trace_function(
     try:
         with trace.region() as scope:
             scope.once, scope.is_differentiated = once, True
-            found = split(fn(*chosen.with_items([*map(_own, parameters)]), **kwargs))
+            found = split(called(fn, chosen.with_items([*map(_own, parameters)]), kwargs))
             result = flatten(found)
             outputs = len(flatten(found[0]).items)
             positions: list[int | None] = []
@@ -142,6 +143,24 @@ def trace_function(
         raise
     region = scope.close(parameters, yielded)
     return Traced(region, chosen, tuple(inputs), result, tuple(positions), outputs, tuple(memory))
+
+
+def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    """``fn(*args, **kwargs)``. Raises TypeError, at the user's line, for what cannot be called so."""
+    if not callable(fn) or isinstance(fn, tracers.Tracer):
+        raise located(
+            UserTypeError("expected a function", found=type(fn).__name__, mend="pass the function, not what it returns")
+        )
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):
+        signature = inspect.signature(lambda *args, **kwargs: None)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        name = getattr(fn, "__name__", type(fn).__name__)
+        raise located(UserTypeError(f"{name}{signature}: {error}")) from None
+    return fn(*args, **kwargs)
 
 
 def alone(result: Any) -> tuple[Any, None]:
@@ -195,65 +214,6 @@ def forward(traced: Traced, tangents: Sequence[Value]) -> tuple[Any, Any]:
     return _result(traced, made), change
 
 
-def tangents_of(traced: Traced, tangents: Sequence[Any]) -> list[Value]:
-    """The tangent of each input, from structures like those of the arguments. Raises TypeError for others."""
-    items: list[Any] = []
-    for number, tangent in enumerate(tangents):
-        argument, found = traced.chosen.leaves[number], flatten(_own_containers(tangent))
-        if argument.shape != found.shape or len(argument.items) != len(found.items):
-            raise located(
-                UserTypeError(
-                    "a tangent that has another structure than its argument",
-                    mend="pass a number or array for each number or array of the argument",
-                )
-            )
-        items += found.items
-    return [_tangent(item, value) for item, value in zip(items, traced.inputs, strict=True)]
-
-
-def _tangent(item: Any, value: Value) -> Value:
-    kind = kind_of(item)
-    dtype, dims = values.dtype_of_value(value), values.dims(value)
-    if kind is None or (kind.dtype.is_complex and not dtype.is_complex):
-        found = type(item).__name__ if kind is None else str(kind)
-        expected = str(value.type)
-        raise located(UserTypeError("a tangent that its argument cannot change by", found=found, expected=expected))
-    tangent = values.cast(tracers.lift(item), dtype)
-    own = values.dims(tangent)
-    message = "expected a tangent of the shape of its argument, got the shapes {shapes}"
-    if len(own) != len(dims):
-        shapes = " ".join(broadcasting.shape_text(shape) for shape in (own, dims))
-        raise located(UserValueError(message.replace("{shapes}", shapes)))
-    for ours, theirs in zip(dims, own, strict=True):
-        broadcasting.require_equal(ours, theirs, message, (own, dims))
-    return broadcasting.broadcast_to(tangent, dims) if dims else tangent
-
-
-def cotangents_of(traced: Traced, given: Any) -> list[Value]:
-    """The cotangents of a function's results, in the structure of these. Raises TypeError for another structure."""
-    result, found = traced.result, flatten(_own_containers(given))
-    expected = len(traced.region.yielded[: traced.outputs])
-    if len(found.items) != expected:
-        raise located(
-            UserTypeError(
-                "the cotangents have another structure than the results",
-                found=f"{len(found.items)} numbers or arrays",
-                expected=f"{expected}, like the results: {result.shape!r}" if expected > 1 else "one, like the result",
-            )
-        )
-    return [_as_cotangent(item, value) for item, value in zip(found.items, traced.region.yielded, strict=False)]
-
-
-def _as_cotangent(item: Any, value: Value) -> Value:
-    kind = value.type
-    if kind_of(item) is None:
-        raise located(UserTypeError("a cotangent that is no number or array", found=type(item).__name__))
-    assert isinstance(kind, Scalar | Tensor)
-    if isinstance(kind, Tensor) and kind.dims:
-        item = numpy_functions().apply_function(np.broadcast_to, (item, tuple(map(tracers.size_of, kind.dims))), {})
-    return converted(item, kind)
-
-
 def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents: Any, repeats: str = "") -> list[Any]:
     """The gradients of a function's results, weighted by ``cotangents``, by each chosen argument.
 
@@ -273,11 +233,11 @@ def custom(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     cotangents = [Value(result.type) for result in traced.region.yielded]
     parameters = [Value(operand.type, operand.name) for operand in traced.inputs]
     with trace.region() as scope:
-        _, rule = fn(*chosen.with_items([*map(_own, parameters)]), **kwargs)
+        _, rule = called(fn, chosen.with_items([*map(_own, parameters)]), kwargs)
         outputs = _result(traced, [*map(_own, cotangents)])[0]
-        arrived = rule(*outputs) if isinstance(outputs, tuple) else rule(outputs)
-        arrived = arrived if isinstance(arrived, tuple) and len(args) > 1 else (arrived,)
-        yielded = [_from_rule(arrived, place, own) for place, own in zip(chosen.places, parameters, strict=True)]
+        arrived = called(rule, outputs if isinstance(outputs, tuple) else (outputs,))
+        items = _from_rule(arrived, args)
+        yielded = [as_cotangent(items(place), own) for place, own in zip(chosen.places, parameters, strict=True)]
     backward = scope.close([*parameters, *cotangents], yielded)
     found = trace.add("custom_vjp", *traced.inputs, types=types, regions=(traced.region, backward))
     return _result(traced, [*map(_own, found)])[0]
@@ -295,20 +255,32 @@ def _value_and_rule(result: Any) -> tuple[Any, Any]:
     return result[0], None
 
 
-def _from_rule(arrived: Sequence[Any], place: tuple[int, int], parameter: Value) -> Value:
-    """What a rule says of one operand: None is nothing."""
-    number, leaf = place
-    if number >= len(arrived):
+def _from_rule(arrived: Any, args: Sequence[Any]) -> Callable[[tuple[int, int]], Any]:
+    """What a rule says of each number or array of the arguments; None is nothing."""
+    alone_in_tuple = isinstance(arrived, tuple) and len(arrived) == 1 and not isinstance(args[0], tuple)
+    each = arrived if isinstance(arrived, tuple) and (len(args) > 1 or alone_in_tuple) else (arrived,)
+    if len(each) != len(args):
         raise located(
             UserTypeError(
                 "a gradient of its own must say what arrives at each argument",
-                found=f"{len(arrived)} cotangents",
+                found=f"{len(each)} cotangents for {len(args)} arguments",
                 expected="a tuple with one for each argument, None where nothing arrives",
             )
         )
-    found = flatten(_own_containers(arrived[number]))
-    item = None if arrived[number] is None else found.items[leaf]
-    return _as_cotangent(0.0 if item is None else item, parameter)
+
+    @functools.cache
+    def leaves(number: int) -> Sequence[Any] | None:
+        own = args[number]
+        if each[number] is None:
+            return None
+        return items_like(flatten(own_containers(own)), own, each[number], "a cotangent", "its argument")
+
+    def item(place: tuple[int, int]) -> Any:
+        number, leaf = place
+        found = leaves(number)
+        return 0.0 if found is None or found[leaf] is None else found[leaf]
+
+    return item
 
 
 def recomputed(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -322,7 +294,7 @@ def recomputed(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> 
 def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[Any]:
     """The derivatives of each element of a function's result by each chosen argument: one reverse sweep an element."""
     apply = numpy_functions().apply_function
-    value = fn(*chosen.with_items([leaves.items[leaf] for leaves, leaf in _leaves(chosen)]), **kwargs)
+    value = called(fn, chosen.with_items([leaves.items[leaf] for leaves, leaf in _leaves(chosen)]), kwargs)
     kind = kind_of(value)
     if kind is None or kind.dtype.kind != "f":
         raise located(
@@ -397,7 +369,7 @@ def _no_number(item: Any) -> UserTypeError:
 
 def variables_in(structure: Any) -> Leaves:
     """A structure of variables taken apart."""
-    return flatten(_own_containers(structure))
+    return flatten(own_containers(structure))
 
 
 def _variable(item: Any) -> tracers.VariableTracer:
@@ -414,20 +386,6 @@ def _variable(item: Any) -> tracers.VariableTracer:
     if item.dtype.kind not in "fcV":  # bfloat16 is a V to NumPy
         raise located(UserTypeError("a gradient by a variable that holds no floats", found=f"dtype {item.dtype}"))
     return item
-
-
-def _own_containers(thing: Any) -> Any:
-    """A structure from outside as one that the program may make anew."""
-    if isinstance(thing, OutsideDict):
-        return {key: _own_containers(item) for key, item in thing.items()}
-    if isinstance(thing, OutsideList):
-        return [_own_containers(item) for item in thing]
-    if is_record(thing):
-        names = [field.name for field in dataclasses.fields(thing._jitflow_object) if field.init]
-        return RecordProxy(thing, {name: _own_containers(getattr(thing, name)) for name in names})
-    if isinstance(thing, tuple) and hasattr(type(thing), "_fields"):
-        return type(thing)(*map(_own_containers, thing))
-    return tuple(map(_own_containers, thing)) if type(thing) is tuple else thing
 
 
 def _own(parameter: Value) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.runtime.variable import Variable
 
@@ -14,6 +16,10 @@ __all__ = ["mapped", "pairs"]
 def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
     """Each gradient with its variable, in the order of the structure of variables."""
     if isinstance(variables, Variable):
+        if gradients is None or isinstance(gradients, dict | list | tuple):
+            found = type(gradients).__name__
+            raise UserTypeError("a variable needs a gradient", found=found, expected="an array of the variable's shape")
+        gradients = gradients if hasattr(gradients, "shape") else np.positive(gradients)  # of a Python number
         if tuple(gradients.shape) != tuple(variables.shape):
             raise UserValueError(
                 "a gradient has another shape than its variable",
@@ -22,6 +28,8 @@ def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
         yield gradients, variables
     elif isinstance(variables, dict):
         _require_same_size(gradients, variables, dict)
+        if missing := [key for key in variables if key not in gradients]:
+            raise UserValueError(f"the gradients have nothing under the key {missing[0]!r} of the variables")
         for key, variable in variables.items():
             yield from pairs(gradients[key], variable)
     elif isinstance(variables, list | tuple):
