@@ -61,6 +61,14 @@ def traced_len(thing: Any) -> Any:
 def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
     if len(args) == 1 and isinstance(args[0], Listed):
+        if keywords:
+            raise located(
+                UserNotImplementedError(
+                    f"{name}() with {' and '.join(keywords)}= of a list of which only the running program knows the "
+                    "length",
+                    mend="compare the items in a loop",
+                )
+            )
         return folded(partial(_extremum, name), args[0])
     if len(args) == 1 and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
         array = args[0]

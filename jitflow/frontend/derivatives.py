@@ -20,6 +20,7 @@ from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.absent import NotGiven
 from jitflow.frontend.changes import as_cotangent, cotangents_of, items_like, own_containers, tangents_of
 from jitflow.frontend.control.branch import outside_type
+from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.explicit import map as map_items
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.merge import Leaves, flatten
@@ -138,6 +139,7 @@ def trace_function(
                     continue
                 positions.append(len(yielded))
                 yielded.append(tracers.lift(item))
+            drain_lists()
     except (EndOfPath, NotGiven):
         _inline(scope, parameters, inputs)
         raise

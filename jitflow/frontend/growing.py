@@ -26,7 +26,6 @@ from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.lists import Listed, ListedScalars
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.runtime_sizes import bind
-from jitflow.frontend.objects import Recorded
 from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located, numpy_functions
@@ -45,7 +44,7 @@ class _Known:
     tape: Value | None = None
 
 
-class Growing(Recorded, Listed):
+class Growing(Listed):
     """A list of numbers of which only the running program knows how many there are.
 
     ``kind`` is the type of its items if that is known already.
@@ -53,8 +52,13 @@ class Growing(Recorded, Listed):
 
     def __init__(self, items: Sequence[Any], name: str, site: Site, kind: Scalar | None) -> None:
         trace = current_trace()
+        if not trace.scope.is_differentiated and any(scope.is_differentiated for scope in trace.scope.around()):
+            raise _refusal(
+                f"a list that the running program changes, made in a loop or branch of what is differentiated: {name}",
+                "make the list before the loop, or write to an array",
+            )
         trace.growing.append(self)
-        self._trace, self._home = trace, trace.scope
+        self._trace, self.home = trace, trace.scope
         self._name, self._site = name, site
         self._count = trace.make("variable", values.constant(0, I64))
         self.known = _Known()
@@ -166,6 +170,16 @@ class Growing(Recorded, Listed):
         self._push(item)
         return tracers.wrap(item)
 
+    def drain(self) -> None:
+        """Take off all items: a reverse sweep puts back what was taken, and takes what was put."""
+        from jitflow.frontend.control.loop import for_  # which stands on the package that this is used by
+
+        def take(position: Any) -> None:
+            self._popped()
+
+        if self.kind is not None:
+            for_(traced_range(0, tracers.size_of(bind(self.number, "length"))), take, None, (), ())
+
     # -- the tape -----------------------------------------------------------------------------------
 
     def _push(self, item: Value) -> None:
@@ -184,7 +198,7 @@ class Growing(Recorded, Listed):
         if self._is_asked:
             raise self._trace.begin_anew(Restart(self._site, kind))
         tape = Value(Tape(kind.dtype), self._name)
-        self._home.insert(self._count, "tape", results=(tape,), dtype=kind.dtype)
+        self.home.insert(self._count, "tape", results=(tape,), dtype=kind.dtype)
         self.known = _Known(kind, tape)
 
     def _kind_or_float(self) -> Scalar:
@@ -220,7 +234,13 @@ class Growing(Recorded, Listed):
         if trace is not self._trace:
             raise UserRuntimeError("a traced list outlived the function that it belongs to",
                                    mend="return the list; do not keep it in a global or an attribute")  # fmt: skip
-        if self._home not in trace.scope.around():
+        around = [*trace.scope.around()]
+        if self.home in around and any(scope.is_differentiated for scope in around[: around.index(self.home)]):
+            raise _refusal(
+                f"a list that the running program changes, made outside of what is differentiated: {self._name}",
+                "make the list in the function that is differentiated, and return np.array of it",
+            )
+        if self.home not in around:
             raise _refusal(
                 f"a list that is made in a branch or loop, changed there, and used behind it: {self._name}",
                 "make the list before the branch or loop",
@@ -268,5 +288,6 @@ def _refused(name: str) -> Any:
 for _name in ("__contains__", "copy", "__iter__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__",
               "__ge__", "__add__", "__radd__", "__iadd__", "__mul__", "__rmul__", "__imul__", "__setitem__",
               "__delitem__", "extend", "insert", "remove", "clear", "index", "sort", "reverse",
-              "__len__", "__bool__", "__reversed__"):  # fmt: skip
+              "__len__", "__bool__", "__reversed__", "__str__", "__repr__", "__format__", "__copy__", "__deepcopy__",
+              "__reduce_ex__"):  # fmt: skip
     setattr(Growing, _name, _refused(_name))

@@ -18,8 +18,10 @@ from jitflow.frontend import conversions
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.runtime_sizes import from_front, integer
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
@@ -49,7 +51,7 @@ def folded(function: Callable[[Any], Any], items: Listed) -> Any:
     return items.item_of(function(array))
 
 
-class Listed(Source):
+class Listed(Recorded, Source):
     """A list of the items of ``array``, which nobody else shows, as Python's numbers."""
 
     once = False
@@ -76,6 +78,12 @@ class Listed(Source):
         return current_trace().resolve(self.array.type.dims[0])
 
     span = count
+
+    def truth(self) -> Value:
+        return values.emit("greater_equal", values.size(self.count), values.size(1))
+
+    def settled(self) -> Listed:
+        return self
 
     def as_array(self) -> Any:
         """``np.array(self)``."""

@@ -162,6 +162,26 @@ def begins_with_a_number(u, k):
     return np.array(times), len(times)
 
 
+def catches_what_is_raised(u, k):
+    kept = []
+    try:
+        for item in u:
+            kept.append(1 / float(item - 4))
+    except ZeroDivisionError:
+        kept.append(-1.0)
+    return kept
+
+
+def reads_until_it_fails(u, k):
+    kept = [1.0]
+    try:
+        while True:
+            kept.append(float(u[len(kept)]))
+    except IndexError:
+        pass
+    return kept
+
+
 def keeps_small_numbers(u, k):
     kept = []
     for item in (u * k).astype(np.int8):
@@ -174,7 +194,7 @@ PROGRAMS = [
     keeps_what_is_positive, returns_a_list_of_ints, returns_a_list_of_scalars, collatz, works_through_a_stack,
     looks_at_the_last, pops_too_much, has_two_names, has_a_helper, makes_a_list_in_each_turn,
     goes_through_what_it_kept, returns_early, returns_lists_in_a_tuple, keeps_bools_and_complex_numbers,
-    begins_with_a_number, keeps_small_numbers,
+    begins_with_a_number, keeps_small_numbers, catches_what_is_raised, reads_until_it_fails,
 ]  # fmt: skip
 
 
@@ -232,7 +252,36 @@ def changes_while_it_is_gone_through(u):
     return kept
 
 
+def divides_by_zero_on_a_path(u):
+    kept = []
+    try:
+        for item in u:
+            kept.append(1 / float(item) if item != 4 else 1 / 0)
+    except ZeroDivisionError:
+        kept.append(-1.0)
+    return kept
+
+
+def prints(u):
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append(item)
+    print(kept)
+
+
+def finds_the_largest_by_a_key(u):
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append(item)
+    return max(kept, key=abs)
+
+
 REFUSED = {
+    divides_by_zero_on_a_path: "try around something that may raise ZeroDivisionError",
+    prints: "the text of a list",
+    finds_the_largest_by_a_key: "with key=",
     mixes_types: "of numbers of several types",
     mixes_types_later: "of numbers of several types",
     keeps_text: "of other items than numbers",

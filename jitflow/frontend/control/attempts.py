@@ -25,6 +25,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.branch import Path, join, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.kinds import placeholder
 from jitflow.frontend.control.merge import flatten, resolved
 from jitflow.frontend.control.mutables import Mutables
@@ -60,12 +61,17 @@ def attempt(run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]]) -> t
     trace, handlers, mutables = current_trace(), Handlers(handled), Mutables(Cells(run).contents())
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
-    path = trace_path(lambda: _caught(run, handlers), dict, scope)
+    trace.handled.append(handlers.handles)
+    try:
+        path = trace_path(lambda: _caught(run, handlers), dict, scope)
+    finally:
+        trace.handled.pop()
     scope.handlers = _numbers(scope.builder.ops, handlers)
     if not scope.handlers:
         mutables.restore()
         return run(), 0
     if mutables.changed():
+        begin_anew_with(mutables.changed_list())
         raise located(UserNotImplementedError(
             "a try around what changes a Python object and may fail when the compiled code runs",
             mend="test for the failure with if before it happens",

@@ -59,6 +59,8 @@ __all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "is_n
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
+_RAISED_BY_PYTHON = (ArithmeticError, LookupError, ValueError)
+"""What Python raises of values that are known: a handler around the region must not take it for what happens."""
 
 
 @dataclass(eq=False)
@@ -86,6 +88,11 @@ def trace_path(run: Callable[[], Any], read: Callable[[], dict[str, Any]], scope
                 raise
             ended = True
             _raise_later(error)
+        except _RAISED_BY_PYTHON as error:
+            if isinstance(error, UserError) or not any(handles(type(error)) for handles in trace.handled):
+                raise
+            ended = True
+            _raise_later(error)
         left = {name: _settled(thing) if name.startswith(RETURNED) else thing for name, thing in read().items()}
         selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items)
     return Path(inside, ended, result, left)
@@ -100,13 +107,13 @@ def _settled(thing: Any) -> Any:
     return thing
 
 
-def _raise_later(error: UserError) -> None:
+def _raise_later(error: Exception) -> None:
     kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
     builder = current_trace().builder
     try:
-        fail(kind, error.message)
+        fail(kind, error.message if isinstance(error, UserError) else str(error))
     except EndOfPath:
-        if isinstance(error.location, Loc):
+        if isinstance(error, UserError) and isinstance(error.location, Loc):
             builder.relocate_last(error.location)
 
 

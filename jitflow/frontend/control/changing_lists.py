@@ -15,7 +15,7 @@ from jitflow.frontend.trace import active_trace, current_trace
 if TYPE_CHECKING:
     from jitflow.frontend.growing import Growing
 
-__all__ = ["begin_anew_with", "forget_kinds", "kinds_so_far", "made_list"]
+__all__ = ["begin_anew_with", "drain_lists", "forget_kinds", "kinds_so_far", "made_list"]
 
 
 def made_list(items: list[Any], name: str) -> Any:
@@ -38,6 +38,14 @@ def begin_anew_with(changed: Any) -> None:
     trace = current_trace()
     if type(changed) is list and id(changed) in trace.lists:
         raise trace.begin_anew(Restart(trace.lists[id(changed)][1]))
+
+
+def drain_lists() -> None:
+    """Take off what is left in the lists that the region has made."""
+    trace = current_trace()
+    for growing in trace.growing:
+        if growing.home is trace.scope:
+            growing.drain()
 
 
 def kinds_so_far() -> list[tuple[Growing, Any]]:

@@ -10,6 +10,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.proxies import ObjectProxy
 from jitflow.frontend.purity import Impure
 from jitflow.frontend.tracers import located
@@ -27,6 +28,13 @@ _NAMELESS = (ObjectProxy, Impure, FunctionType, MethodType, BuiltinFunctionType,
 def structure(thing: Any) -> Parts | None:
     """What `repr` makes of a container; None for what is no container."""
     kind: Any = thing.__class__ if isinstance(thing, ObjectProxy) else type(thing)
+    if isinstance(thing, Recorded):
+        raise located(
+            UserNotImplementedError(
+                "the text of a list of which only the running program knows the length",
+                mend="return the list and print it outside, or print np.array of it",
+            )
+        )
     if isinstance(thing, list) and kind.__repr__ is list.__repr__:
         return ["[", *_separated([(item,)] for item in thing), "]"]
     if isinstance(thing, tuple) and kind.__repr__ is tuple.__repr__:

@@ -1,0 +1,62 @@
+"""Gradients through lists that grow where the running program decides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+
+X = np.array([1.0, 2.0, -3.0, 4.0, -5.0, 6.0, -7.0, -8.0, -9.0])
+
+
+def sums_what_it_kept(x):
+    kept = []
+    for item in x:
+        if item > 0:
+            kept.append(item * item)
+    return sum(kept)
+
+
+def folds_an_array(x):
+    kept = []
+    for item in x:
+        if item > 0:
+            kept.append(item * item)
+    return (np.array(kept) ** 3).sum()
+
+
+def works_with_a_stack(x):
+    stack, total = [x[0]], 0.0
+    for item in x:
+        if item > 0:
+            stack.append(item * item)
+        elif stack:
+            total += stack.pop() * item
+    return total
+
+
+@pytest.mark.parametrize("program", [sums_what_it_kept, folds_an_array, works_with_a_stack])
+def test_it_is_the_slope(program):
+    steps = np.eye(X.size) * 1e-6
+    expected = [(program(X + step) - program(X - step)) / 2e-6 for step in steps]
+    np.testing.assert_allclose(jitflow.grad(program)(X), expected, rtol=1e-6, atol=1e-4)
+    tangent = jitflow.jvp(program, (X,), (np.ones_like(X),))[1]
+    np.testing.assert_allclose(tangent, np.sum(expected), rtol=1e-6)
+
+
+def makes_lists_in_a_loop(x):
+    total = 0.0
+    for i in range(x.size):
+        kept = []
+        for item in x:
+            if item > x[i]:
+                kept.append(item)
+        total += sum(kept)
+    return total
+
+
+def test_a_list_in_a_loop_is_refused():
+    with pytest.raises(UserNotImplementedError, match="made in a loop or branch of what is differentiated"):
+        jitflow.grad(makes_lists_in_a_loop)(X)
