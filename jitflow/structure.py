@@ -95,13 +95,14 @@ def named_objects(objects: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(thing: Any) -> list[tuple[Any, Any]]:
-    if isinstance(thing, dict):
-        return list(thing.items())
     if isinstance(thing, tuple) and hasattr(thing, "_fields"):
         return list(zip(thing._fields, thing, strict=True))
-    if isinstance(thing, list | tuple):
-        return list(enumerate(thing))
-    return list(attributes_of(thing))
+    inside: list[tuple[Any, Any]] = []
+    if isinstance(thing, dict):
+        inside += thing.items()
+    elif isinstance(thing, list | tuple):
+        inside += enumerate(thing)
+    return [*inside, *attributes_of(thing)]  # classes of the user's may have both
 
 
 def attributes_of(thing: Any) -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import secrets
 import struct
 import zlib
@@ -33,6 +34,8 @@ TEMPORARY = ".partial"
 """How the names of files end that are still being written."""
 
 FORMAT = "1"
+_METADATA = "__metadata__"
+"""Where the format has its metadata, beside the names of tensors."""
 _DTYPES: dict[str, Any] = {
     "BOOL": np.bool_, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64, "U8": np.uint8,
     "U16": np.uint16, "U32": np.uint32, "U64": np.uint64, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
@@ -82,7 +85,18 @@ class Contents:
 
 
 def write_file(path: Path, tensors: Mapping[str, Array], details: Mapping[str, Any]) -> None:
-    """Write tensors and ``details``, which are what JSON can hold; a file that is there is replaced at once."""
+    """Write tensors and ``details``, which are what JSON can hold; a file that is there is replaced at once.
+
+    A link stays one: it is the file that it leads to which is written.
+    """
+    if _METADATA in tensors:
+        raise UserValueError(
+            f"no variable can have the name {_METADATA!r} in a checkpoint", mend="use another key or attribute"
+        )
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        kind = errno.EISDIR if path.is_dir() else errno.EINVAL
+        raise OSError(kind, os.strerror(kind), str(path))
     plain = {name: _as_pairs(array) for name, array in tensors.items()}
     about = {
         "format": FORMAT,
@@ -91,7 +105,7 @@ def write_file(path: Path, tensors: Mapping[str, Array], details: Mapping[str, A
         "details": details,
     }
     try:
-        text = json.dumps(about)
+        text = json.dumps(about, default=_as_number)
     except (TypeError, ValueError) as error:
         raise UserValueError(f"the metadata cannot be written as JSON: {error}") from None
     metadata = {"jitflow": text, "jitflow checksum": str(zlib.crc32(text.encode()))}
@@ -118,7 +132,17 @@ def _write_safetensors(tensors: Mapping[str, Array], path: Path, metadata: Mappi
     try:
         save_file(dict(tensors), path, metadata=dict(metadata))
     except SafetensorError as error:
+        code = re.search(r"os error (\d+)", str(error))
+        if code is not None:
+            raise OSError(int(code[1]), os.strerror(int(code[1])), str(path)) from error
         raise OSError(f"{path} cannot be written: {error}") from error
+
+
+def _as_number(thing: Any) -> Any:
+    """A number of NumPy's, or a variable that holds one, as JSON can hold it."""
+    if getattr(thing, "shape", None) != ():
+        raise TypeError(f"Object of type {type(thing).__name__} is not JSON serializable")
+    return thing.item()
 
 
 def _as_pairs(array: Array) -> Array:
@@ -159,7 +183,7 @@ def _read_header(path: Path, file: BinaryIO) -> Contents:
         raise _damaged(path, "its header is cut off, or it is no safetensors file")
     try:
         header = json.loads(file.read(length))
-        metadata = header.pop("__metadata__", {})
+        metadata = header.pop(_METADATA, {})
         tensors = {name: _tensor(entry, 8 + length) for name, entry in header.items()}
         about = json.loads(metadata.get("jitflow", "{}"))
     except (ValueError, KeyError, TypeError, AttributeError):
@@ -174,6 +198,8 @@ def _read_header(path: Path, file: BinaryIO) -> Contents:
     for name, tensor in tensors.items():
         if tensor.end > size:
             raise _damaged(path, f"it ends within the tensor {name!r}")
+    if size > max((tensor.end for tensor in tensors.values()), default=8 + length):
+        raise _damaged(path, "it goes on behind its last tensor")
     pairs = frozenset(about.get("complex", ()))
     return Contents(path, file, tensors, about.get("checksums", {}), pairs, about.get("details", {}))
 

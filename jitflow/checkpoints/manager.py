@@ -8,6 +8,7 @@ manager's writes them.
 from __future__ import annotations
 
 import math
+import operator
 import os
 import re
 import threading
@@ -21,7 +22,7 @@ from typing import Any
 
 from jitflow.checkpoints.files import TEMPORARY, DamagedFileError, open_contents, write_file
 from jitflow.checkpoints.store import restore_contents
-from jitflow.errors import UserValueError
+from jitflow.errors import UserRuntimeError, UserValueError
 from jitflow.runtime.snapshots import snapshot
 from jitflow.structure import named_variables
 
@@ -71,6 +72,7 @@ class CheckpointManager:
         self._lock = threading.Lock()
         self._writer = ThreadPoolExecutor(1, "jitflow checkpoints")  # it finishes its work when Python ends
         self._pending: Future[None] | None = None
+        self._closed = False
         self._saved_step: int | None = None
         self._saved_time = time.monotonic()
         self._known: dict[Path, Checkpoint] = {}
@@ -109,6 +111,7 @@ class CheckpointManager:
         try:
             self.wait()
         finally:
+            self._closed = True
             self._writer.shutdown()
 
     def __enter__(self) -> CheckpointManager:
@@ -127,7 +130,9 @@ class CheckpointManager:
         )
 
     def _submit(self, step: int, metric: Any, metadata: Mapping[str, Any] | None) -> Path:
-        step = int(step)
+        if self._closed:
+            raise UserRuntimeError("the checkpoint manager is closed", mend="save before close, or in the with block")
+        step = operator.index(step)
         if step < 0:
             raise UserValueError(f"expected a step from 0, got {step}")
         found = named_variables(self.objects)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from jitflow.ir.core import Fact, Op
 from jitflow.ir.dims import Dim, product, symbol
+from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Tensor, dims_of
 
 __all__ = ["Layout", "contiguous", "gaps", "is_contiguous", "parameter_layout", "stride_name", "view_layout"]
@@ -80,7 +81,7 @@ def view_layout(op: Op, source: Layout, itemsize: int) -> Layout | None:
             offset = offset + start * stride
         return Layout(offset, tuple(stride * step for stride, step in zip(source.strides, steps, strict=True)))
     if op.name == "broadcast":
-        if _renames(op, before, after) and is_contiguous(before, itemsize, source):
+        if renamed_by(op) is not None and is_contiguous(before, itemsize, source):
             return Layout(source.offset, contiguous(after, itemsize).strides)
         strides: list[Dim] = [0] * len(after)
         for axis, target in enumerate(op.attributes["axes"]):
@@ -96,12 +97,6 @@ def view_layout(op: Op, source: Layout, itemsize: int) -> Layout | None:
     if op.name == "reshape":
         return _reshape(before, after, source, itemsize)
     raise AssertionError(f"{op.name} is no view op")
-
-
-def _renames(op: Op, before: tuple[Dim, ...], after: tuple[Dim, ...]) -> bool:
-    """Whether a ``broadcast`` repeats nothing: sizes that are known to be equal only get other names."""
-    same_axes = len(before) == len(after) and tuple(op.attributes["axes"]) == tuple(range(len(after)))
-    return same_axes and bool(op.attributes.get("assumed")) and 1 not in before
 
 
 def _reshape(before: tuple[Dim, ...], after: tuple[Dim, ...], source: Layout, itemsize: int) -> Layout | None:

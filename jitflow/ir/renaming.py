@@ -17,5 +17,7 @@ def renamed_by(op: Op) -> Value | None:
     if op.name != "broadcast" or not op.attributes.get("assumed"):
         return None
     before, after = dims_of(op.operands[0].type), op.attributes["dims"]
-    same_axes = op.attributes["axes"] == tuple(range(len(after))) and len(before) == len(after)
-    return op.operands[0] if same_axes and 1 not in before else None
+    if len(before) != len(after) or op.attributes["axes"] != tuple(range(len(after))):
+        return None
+    repeats = any(old == 1 and new != 1 for old, new in zip(before, after, strict=True))
+    return None if repeats else op.operands[0]

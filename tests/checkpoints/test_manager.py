@@ -188,3 +188,13 @@ def test_options_out_of_range(options: dict[str, Any], tmp_path: Path, w: Any) -
         MANAGER(tmp_path, w, **options)
     with pytest.raises(UserValueError, match="expected a step from 0"):
         MANAGER(tmp_path, w).save(-1)
+
+
+def test_what_is_no_step_and_what_comes_after_the_end(tmp_path: Path) -> None:
+    manager = jitflow.CheckpointManager(tmp_path, {"w": jitflow.Variable(1.0)})
+    with pytest.raises(TypeError):
+        manager.save(2.5)  # type: ignore[arg-type]
+    assert manager.save(np.int64(3)).step == 3
+    manager.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        manager.save(4)

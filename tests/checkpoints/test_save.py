@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -305,3 +306,71 @@ def test_compiled_functions_do_not_save(tmp_path: Path) -> None:
     with pytest.raises(UserNotImplementedError, match="would be written or read once, while tracing"):
         jitflow.function(lambda: jitflow.save("x", {"w": w}))()
     assert not path.exists()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    w = jitflow.Variable(np.zeros(2))
+    jitflow.save(tmp_path / "first", {"w": w})
+    (tmp_path / "latest").symlink_to(tmp_path / "first")
+    w.assign(1.0)
+    jitflow.save(tmp_path / "latest", {"w": w})
+    assert (tmp_path / "latest").is_symlink()
+    w.assign(0.0)
+    jitflow.restore(tmp_path / "first", {"w": w})
+    assert w.numpy().tolist() == [1, 1]
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="pipe"):
+        jitflow.save(tmp_path / "pipe", {"w": jitflow.Variable(1.0)})
+    with pytest.raises(IsADirectoryError):
+        jitflow.save(tmp_path, {"w": jitflow.Variable(1.0)})
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_name_that_the_format_needs_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="__metadata__"):
+        jitflow.save(tmp_path / "c", {"__metadata__": jitflow.Variable(1.0), "w": jitflow.Variable(1.0)})
+
+
+def test_a_file_that_goes_on_is_damaged(tmp_path: Path) -> None:
+    w = jitflow.Variable(1.0)
+    jitflow.save(tmp_path / "c", {"w": w})
+    with (tmp_path / "c").open("ab") as file:
+        file.write(b"more")
+    with pytest.raises(ValueError, match="goes on behind its last tensor"):
+        jitflow.restore(tmp_path / "c", {"w": w})
+
+
+def test_metadata_may_be_numbers_of_numpy_and_variables(tmp_path: Path) -> None:
+    w, step = jitflow.Variable(1.0), jitflow.Variable(3)
+    jitflow.save(tmp_path / "c", {"w": w}, metadata={"loss": np.float32(0.5), "epoch": np.int64(2), "step": step})
+    assert jitflow.restore(tmp_path / "c", {"w": w}).metadata == {"loss": 0.5, "epoch": 2, "step": 3}
+
+
+def test_errors_of_the_disk_have_their_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise safetensors.SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(safetensors.numpy, "save_file", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        jitflow.save(tmp_path / "c", {"w": jitflow.Variable(1.0)})
+    assert raised.value.errno == errno.ENOSPC
+
+
+class Layers(list[Any]):
+    """A list with an attribute beside its items."""
+
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(items)
+        self.scale = jitflow.Variable(2.0)
+
+
+def test_attributes_of_the_user_s_own_lists(tmp_path: Path) -> None:
+    layers = Layers([jitflow.Variable(1.0)])
+    jitflow.save(tmp_path / "c", {"layers": layers})
+    assert jitflow.restore(tmp_path / "c", {"layers": layers}).names == ("layers.0", "layers.scale")
+    assert len(jitflow.variables(layers)) == 2
+    with pytest.raises(NotImplementedError, match=r"layers is a .*Layers, which a compiled function cannot take"):
+        jitflow.function(lambda: layers[0] + 1)()

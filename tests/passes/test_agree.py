@@ -58,3 +58,19 @@ def test_arguments_that_meet_share_a_kernel() -> None:
     assert products.ir(x, x, stage="fused").count("= fusion") == 1
     with pytest.raises(ValueError, match="could not be broadcast together with shapes"):
         products(x, x[:2])
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_view_that_is_returned_of_an_array_whose_sizes_got_other_names(last: int) -> None:
+    @jitflow.function
+    def flat_and_product(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        made = x * 2.0
+        made[0, :, :] *= 2.0
+        return made.reshape(-1), y @ made
+
+    x, y = np.arange(8.0 * last).reshape(2, 4, last), np.arange(4.0)
+    expected = x * 2.0
+    expected[0] *= 2.0
+    flat, product = flat_and_product(x, y)
+    np.testing.assert_array_equal(flat, expected.reshape(-1))
+    np.testing.assert_allclose(product, y @ expected)
