@@ -2,12 +2,13 @@
 
 Views, sizes and numbers that a group reads through are copied into its region, also those from around a loop; what the
 loops around it computed, and what loads show, are operands. In a region that writes to storage a kernel stands where it
-is first needed, so that one that computes what is stored stands directly before the store.
+is first needed, so that one that computes what is stored stands directly before the store, behind those that read what
+the store replaces: then it may write there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value, clone_op
@@ -71,16 +72,23 @@ def scheduled(
     """
     ordered: list[Op] = []
     waiting: list[Op] = []
-    emitted: set[Group] = set()
+    begun: set[Group] = set()
+    written: set[Group] = set()
     missing = {result for op in body for result in op.results}
+    stores = _stores(body, group_of)
 
     def emit(group: Group) -> None:
-        if group in emitted:
+        if group in begun:
             return
-        emitted.add(group)
+        begun.add(group)
         for needed in needs(group):
             emit(needed)
+        for store in stores.get(group, ()):
+            for reader in needs(store):
+                if reader not in begun and may_wait(reader) and _may_come(reader, needs, begun, written):
+                    emit(reader)
         ordered.append(write(group))
+        written.add(group)
         missing.difference_update(result for op in group.ops for result in op.results)
 
     for op in body:
@@ -95,6 +103,33 @@ def scheduled(
     for group in group_of.values():
         emit(group)
     return _in_order(ordered + waiting)
+
+
+def _stores(body: Sequence[Op], group_of: Mapping[Op, Group]) -> dict[Group, list[Group]]:
+    """For each group that computes arrays the stores of them."""
+    computed = {result: group for op, group in group_of.items() for result in op.results}
+    found: dict[Group, list[Group]] = {}
+    for op in body:
+        if op.name == "store" and op.operands[1] in computed:
+            found.setdefault(computed[op.operands[1]], []).append(group_of[op])
+    return found
+
+
+def _may_come(
+    group: Group, needs: Callable[[Group], Iterable[Group]], begun: Set[Group], written: Set[Group]
+) -> bool:
+    """Whether a group needs none that is ``begun``, but not ``written`` yet."""
+    seen = {group}
+    frontier = [group]
+    while frontier:
+        for needed in needs(frontier.pop()):
+            if needed in written or needed in seen:
+                continue
+            if needed in begun:
+                return False
+            seen.add(needed)
+            frontier.append(needed)
+    return True
 
 
 def _in_order(ops: list[Op]) -> list[Op]:

@@ -3,8 +3,8 @@
 Three places need one: a result that is a view of a number (``np.ones(n)``), an operand of a library call that is, and
 a reshape of memory that has gaps, for which NumPy copies too. At the edges of a region there is a fourth: tensors that
 flow into it or out of it lie in C order from the start of their memory on, so that one layout serves every turn and
-both branches. What is pushed onto a tape is copied anyway, unless a kernel writes it there: as an op the copy may be
-part of a kernel that reads the array as well. Relies on the layout classes of the parameters, which stand in the
+both branches. What is pushed onto a tape, or put away in memory that began empty, is copied anyway, unless a kernel
+writes it there: as an op the copy may be part of a kernel that reads the array as well. Relies on the layout classes of the parameters, which stand in the
 function's attribute ``layouts``; computed arrays are taken to be in C order (`lower` keeps them so where they are
 reshaped). Everything else about layouts is decided in `lower`.
 
@@ -47,10 +47,15 @@ class _Materializing:
         self.of_number: set[Value] = set()
         self.computed: set[Value] = set()
         """What kernels of the present region compute."""
+        self.read: set[Value] = set()
+        """What kernels of the present region read."""
+        self.empty: set[Value] = set()
+        """Memory that began empty: arrays, variables, and places in them."""
         self.renamed: dict[Value, Value] = {}
         self.builder = Builder()
 
     def run(self) -> Function:
+        self.read = _read_by_kernels(self.function.region)
         for op in self.function.region.body:
             self._visit(op)
         last = self.function.region.ops[-1]
@@ -69,8 +74,8 @@ class _Materializing:
             return
         elif op.definition.traits & {"elementwise", "reduction"}:
             self.computed.update(op.results)
-        elif op.name == "push":
-            operands = [operands[0], self._pushed(operands[1])]
+        elif op.name == "push" or self._puts_away(op):
+            operands = [operands[0], self._put_away(operands[1])]
         else:
             operands = [self._in_memory(operand) for operand in operands]
         changed = any(new is not old for new, old in zip(operands, op.operands, strict=True))
@@ -86,15 +91,15 @@ class _Materializing:
             self._note_flowing(result)
 
     def _region(self, region: Region) -> Region:
-        outer, self.builder = (self.builder, self.computed), Builder()
-        self.computed = set()
+        outer, self.builder = (self.builder, self.computed, self.read), Builder()
+        self.computed, self.read = set(), _read_by_kernels(region)
         for parameter in region.parameters:
             self._note_flowing(parameter)
         for op in region.body:
             self._visit(op)
         yielded = [self._at_edge(self.renamed.get(value, value)) for value in region.yielded]
         inner = self.builder.region(region.parameters, yielded)
-        self.builder, self.computed = outer
+        self.builder, self.computed, self.read = outer
         return inner
 
     def _at_edge(self, value: Value) -> Value:
@@ -114,6 +119,8 @@ class _Materializing:
             self.layouts[value] = Layout(symbol("$offset"), strides)
 
     def _note(self, op: Op) -> None:
+        if op.name == "empty" or (op.name == "variable" or _shows_memory(op)) and op.operands[0] in self.empty:
+            self.empty.add(op.result)
         for result in op.results:
             kind = result.type
             if not isinstance(kind, Tensor | Variable | Place):
@@ -139,8 +146,12 @@ class _Materializing:
         layout = self.layouts.get(operand)
         return layout is None or view_layout(op, layout, operand.type.dtype.itemsize) is None
 
-    def _pushed(self, value: Value) -> Value:
-        """The value as a kernel computes it for the tape; numbers go there as they are."""
+    def _puts_away(self, op: Op) -> bool:
+        """Whether an op stores what a kernel reads to memory that began empty, where it stays unless it is read back."""
+        return op.name == "store" and op.operands[0] in self.empty and op.operands[1] in self.read
+
+    def _put_away(self, value: Value) -> Value:
+        """The value as a kernel computes it for a tape; numbers go there as they are."""
         if not isinstance(value.type, Tensor) or not value.type.rank or value in self.computed:
             return value
         return self._copy(value)
@@ -152,3 +163,14 @@ class _Materializing:
         copied = self.builder.make("copy", value)
         self._note(self.builder.ops[-1])
         return copied
+
+
+def _shows_memory(op: Op) -> bool:
+    """Whether an op shows a part of memory, and not what it holds."""
+    return "view" in op.definition.traits and isinstance(op.result.type, Place)
+
+
+def _read_by_kernels(region: Region) -> set[Value]:
+    """What elementwise ops and reductions of a region read."""
+    computing = {"elementwise", "reduction"}
+    return {operand for op in region.body if op.definition.traits & computing for operand in op.operands}

@@ -121,7 +121,8 @@ def _place_of(host: HostLowering, op: Op, result: Value, factors: Sequence[Value
         }
         same = host.storage[operand] is storage
         apart = partial(host.disjoint.never_meet, place=place, fusion=op)
-        if not same or not replaces_own_elements(op, layouts, parameter, layout, apart):
+        inside = op.regions[0].yielded[op.results.index(result)]
+        if not same or not replaces_own_elements(op, layouts, parameter, inside, layout, apart):
             return None
     host.stored.add(early.store)
     return Place(storage, layout)

@@ -133,19 +133,20 @@ def _sizes_named(view: Op) -> set[str]:
 
 
 def replaces_own_elements(
-    fusion: Op, layouts: dict[Value, Layout], parameter: Value, layout: Layout, apart: Callable[[Value], bool]
-) -> bool:
-    """Whether a kernel reads ``parameter`` only where it writes its results, which lie as ``layout`` says.
+    fusion: Op, layouts: dict[Value, Layout], parameter: Value, result: Value, layout: Layout,
+    apart: Callable[[Value], bool],
+) -> bool:  # fmt: skip
+    """Whether a kernel reads ``parameter`` only where it writes ``result``, which lies as ``layout`` says.
 
     Then an element is read before it is replaced, and never after. ``layouts`` are those of all array parameters;
     ``apart`` says of a value that it shows none of the elements that are written.
     """
     (region,) = fusion.regions
-    if any(op.definition.traits & {"reduction", "gather"} for op in region.body):
+    if any("gather" in op.definition.traits for op in region.body):
         return False
     nest = Nest(region, layouts)
-    shape = nest.axes.classes(region.yielded[0])
-    if any(nest.axes.classes(value) != shape for value in region.yielded):
+    shape = nest.axes.classes(result)
+    if not _is_written_last(nest, result):
         return False
     for op in nest.computed:
         for value in op.operands:
@@ -154,3 +155,27 @@ def replaces_own_elements(
             if (nest.layouts[value] != layout or nest.axes.classes(value) != shape) and not apart(value):
                 return False
     return True
+
+
+def _is_written_last(nest: Nest, result: Value) -> bool:
+    """Whether nothing is read again, at any position of the result, once it is written there.
+
+    What a reduction goes into is written behind all sweeps. What is as large as what is reduced is written while the
+    reductions read, if there is one sweep, and none of them reads twice.
+    """
+    reductions = [op for op in nest.computed if "reduction" in op.definition.traits]
+    yielded = nest.region.yielded
+    if not reductions:
+        return all(nest.axes.classes(value) == nest.axes.classes(result) for value in yielded)
+    inner = [value for value in yielded if any(loop.reduced for loop in nest.loops_of(value))]
+    if result not in inner:
+        outer = {loop for loop in nest.order if not loop.reduced}
+        return nest.stage.get(result, 0) > 0 and outer == {*nest.loops_of(result)}
+    read = [op.operands[0] for op in reductions]
+    return all(nest.stage.get(value, 0) == 0 for value in (*read, *inner)) and _READING_TWICE.isdisjoint(
+        op.name for op in reductions
+    )
+
+
+_READING_TWICE = frozenset(("reduce_m2", "reduce_argmax", "reduce_argmin"))
+"""Reductions that read what they fold more than once, or may."""
