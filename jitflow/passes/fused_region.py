@@ -115,9 +115,7 @@ def _stores(body: Sequence[Op], group_of: Mapping[Op, Group]) -> dict[Group, lis
     return found
 
 
-def _may_come(
-    group: Group, needs: Callable[[Group], Iterable[Group]], begun: Set[Group], written: Set[Group]
-) -> bool:
+def _may_come(group: Group, needs: Callable[[Group], Iterable[Group]], begun: Set[Group], written: Set[Group]) -> bool:
     """Whether a group needs none that is ``begun``, but not ``written`` yet."""
     seen = {group}
     frontier = [group]

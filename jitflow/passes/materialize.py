@@ -1,12 +1,12 @@
 """Puts a ``copy`` where an array must lie in memory in a way in which it does not.
 
 Three places need one: a result that is a view of a number (``np.ones(n)``), an operand of a library call that is, and
-a reshape of memory that has gaps, for which NumPy copies too. At the edges of a region there is a fourth: tensors that
-flow into it or out of it lie in C order from the start of their memory on, so that one layout serves every turn and
-both branches. What is pushed onto a tape, or put away in memory that began empty, is copied anyway, unless a kernel
-writes it there: as an op the copy may be part of a kernel that reads the array as well. Relies on the layout classes of the parameters, which stand in the
-function's attribute ``layouts``; computed arrays are taken to be in C order (`lower` keeps them so where they are
-reshaped). Everything else about layouts is decided in `lower`.
+a reshape of memory that has gaps, for which NumPy copies too. At the edges of a region there is a fourth: tensors
+that flow into it or out of it lie in C order from the start of their memory on, so that one layout serves every turn
+and both branches. What is pushed onto a tape, or put away in memory that began empty, is copied anyway, unless a
+kernel writes it there: as an op the copy may be part of a kernel that reads the array as well. Relies on the layout
+classes of the parameters, which stand in the function's attribute ``layouts``; computed arrays are taken to be in C
+order (`lower` keeps them so where they are reshaped). Everything else about layouts is decided in `lower`.
 
     %0: f32[n, m] = broadcast 1.0          %0: f32[n, m] = broadcast 1.0
     yield %0                         ->    %1: f32[n, m] = copy %0
@@ -119,7 +119,8 @@ class _Materializing:
             self.layouts[value] = Layout(symbol("$offset"), strides)
 
     def _note(self, op: Op) -> None:
-        if op.name == "empty" or (op.name == "variable" or _shows_memory(op)) and op.operands[0] in self.empty:
+        shows = op.name == "variable" or _shows_memory(op)
+        if op.name == "empty" or (shows and op.operands[0] in self.empty):
             self.empty.add(op.result)
         for result in op.results:
             kind = result.type
@@ -147,7 +148,7 @@ class _Materializing:
         return layout is None or view_layout(op, layout, operand.type.dtype.itemsize) is None
 
     def _puts_away(self, op: Op) -> bool:
-        """Whether an op stores what a kernel reads to memory that began empty, where it stays unless it is read back."""
+        """Whether an op stores what a kernel reads to memory that began empty."""
         return op.name == "store" and op.operands[0] in self.empty and op.operands[1] in self.read
 
     def _put_away(self, value: Value) -> Value:
