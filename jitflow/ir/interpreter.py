@@ -31,7 +31,7 @@ import numpy as np
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Attributes, Function, Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, substitute, symbols
-from jitflow.ir.ops.memory import Memory
+from jitflow.ir.ops.memory import Memory, multiply_tile
 from jitflow.ir.printer import print_op
 from jitflow.ir.python_numbers import CHECKED_ARITHMETIC
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, Vector, dims_of, map_dims
@@ -124,6 +124,14 @@ class _Interpreter:
             carried = list(self.region(op, op.regions[0], (position, *carried), sizes))
         return carried
 
+    def overlap_tile(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        *multiplied, steps, start, stop = operands
+        for row in range(start, stop):
+            for column in range(0, op.attributes["columns"], op.attributes["lanes"]):
+                self.region(op, op.regions[0], (row, column), sizes)
+        multiply_tile([*multiplied, op.attributes["columns"], steps], op.attributes, ())
+        return ()
+
     def while_(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         condition, body = op.regions
         carried = operands
@@ -165,6 +173,7 @@ class _Interpreter:
 _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Results]] = {
     "if": _Interpreter.if_,
     "for": _Interpreter.for_,
+    "overlap_tile": _Interpreter.overlap_tile,
     "while": _Interpreter.while_,
     "fusion": _Interpreter.fusion,
     "recompute": _Interpreter.fusion,

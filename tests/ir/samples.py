@@ -157,6 +157,8 @@ _LOOP_BODIES = {
     "remainder_truncated": "%0: u32 = remainder_truncated %u, %u\n yield %0",
     "multiply_tile": "multiply_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero"
     " {rows=2, columns=4, dtype=f32}\n yield",
+    "overlap_tile": "overlap_tile %m, %zero, %four, %m, %zero, %four, %four, %m, %zero, %four, %four, %zero, %four"
+    " {rows=2, columns=4, dtype=f32, lanes=4} (%i: index, %j: index) {\n yield\n }\n yield",
     "multiply_high": "%0: u32 = multiply_high %u, %u\n yield %0",
 }
 

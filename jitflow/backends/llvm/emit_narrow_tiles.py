@@ -67,13 +67,13 @@ class NarrowTile:
         out.do(f"br i1 {below}, label %down, label %beside")
         out.begin("beside")
         out.do(f"br i1 {along}, label %along, label %{otherwise}")
-        _down(out, self, some)
+        _down(out, self)
         _along(out, self, some)
         return out.lines
 
 
-def _down(out: _Text, tile: NarrowTile, some: str) -> None:
-    """Lanes are rows."""
+def _down(out: _Text, tile: NarrowTile) -> None:
+    """Lanes are rows. Every other step has sums of its own, so that sums wait for each other half as often."""
     vectors, columns = range(tile.rows // tile.lanes), range(tile.columns)
     places = [f"{vector}.{column}" for vector in vectors for column in columns]
     out.begin("down")
@@ -82,29 +82,53 @@ def _down(out: _Text, tile: NarrowTile, some: str) -> None:
     for column in columns:  # the last column is read once more for those beyond it
         number = out.let(f"call i64 @llvm.smin.i64(i64 {column}, i64 {last})")
         offsets.append(out.let(f"mul i64 {number}, {tile.itemsize}"))
-    out.do(f"br i1 {some}, label %down.turn, label %down.done")
+
+    def step(left: str, right: str, sums: str) -> None:
+        rows = [out.load(tile.vector, left, vector * VECTOR_BYTES, tile.itemsize) for vector in vectors]
+        for column in columns:
+            factor = out.everywhere(out.load(tile.element, right, offsets[column], tile.itemsize))
+            for vector in vectors:
+                out.add_product(f"{sums}.{vector}.{column}", factor, rows[vector])
+
+    pairs = out.let("ashr i64 %steps, 1")
+    some = out.let(f"icmp sgt i64 {pairs}, 0")
+    out.do(f"br i1 {some}, label %down.turn, label %down.rest")
     out.begin("down.turn")
     out.do("%down.left = phi ptr [ %left, %down ], [ %down.left.next, %down.turn ]")
     out.do("%down.right = phi ptr [ %right, %down ], [ %down.right.next, %down.turn ]")
-    out.do("%down.rest = phi i64 [ %steps, %down ], [ %down.rest.next, %down.turn ]")
+    out.do(f"%down.pairs = phi i64 [ {pairs}, %down ], [ %down.pairs.next, %down.turn ]")
     for place in places:
-        out.carried(f"down.sum.{place}", "down", "down.turn")
-    rows = [out.load(tile.vector, "%down.left", vector * VECTOR_BYTES, tile.itemsize) for vector in vectors]
-    for column in columns:
-        number = out.load(tile.element, "%down.right", offsets[column], tile.itemsize)
-        factor = out.everywhere(number)
-        for vector in vectors:
-            out.add_product(f"down.sum.{vector}.{column}", factor, rows[vector])
-    out.do("%down.left.next = getelementptr i8, ptr %down.left, i64 %left.step")
-    out.do("%down.right.next = getelementptr i8, ptr %down.right, i64 %right.step")
-    out.do("%down.rest.next = sub i64 %down.rest, 1")
-    more = out.let("icmp sgt i64 %down.rest.next, 0")
-    out.do(f"br i1 {more}, label %down.turn, label %down.done")
+        out.carried(f"down.even.{place}", "down", "down.turn")
+        out.carried(f"down.odd.{place}", "down", "down.turn")
+    step("%down.left", "%down.right", "down.even")
+    left = out.let("getelementptr i8, ptr %down.left, i64 %left.step")
+    right = out.let("getelementptr i8, ptr %down.right, i64 %right.step")
+    step(left, right, "down.odd")
+    out.do(f"%down.left.next = getelementptr i8, ptr {left}, i64 %left.step")
+    out.do(f"%down.right.next = getelementptr i8, ptr {right}, i64 %right.step")
+    out.do("%down.pairs.next = sub i64 %down.pairs, 1")
+    more = out.let("icmp sgt i64 %down.pairs.next, 0")
+    out.do(f"br i1 {more}, label %down.turn, label %down.rest")
+    out.begin("down.rest")
+    out.do("%down.left.rest = phi ptr [ %left, %down ], [ %down.left.next, %down.turn ]")
+    out.do("%down.right.rest = phi ptr [ %right, %down ], [ %down.right.next, %down.turn ]")
+    for place in places:
+        out.left(f"down.even.{place}", "down", "down.turn")
+        out.left(f"down.odd.{place}", "down", "down.turn")
+    for place in places:
+        out.do(f"%down.{place} = fadd {tile.vector} %down.even.{place}.total, %down.odd.{place}.total")
+    single = out.let("and i64 %steps, 1")
+    odd = out.let(f"icmp ne i64 {single}, 0")
+    out.do(f"br i1 {odd}, label %down.single, label %down.done")
+    out.begin("down.single")
+    step("%down.left.rest", "%down.right.rest", "down")
+    out.do("br label %down.done")
     out.begin("down.done")
     for place in places:
-        out.left(f"down.sum.{place}", "down", "down.turn")
+        type = tile.vector
+        out.do(f"%down.sum.{place} = phi {type} [ %down.{place}, %down.rest ], [ %down.{place}.next, %down.single ]")
     for vector in vectors:
-        turned = out.turned([f"%down.sum.{vector}.{column}.total" for column in columns])
+        turned = out.turned([f"%down.sum.{vector}.{column}" for column in columns])
         for row in range(tile.lanes):
             block = out.part(turned[row % tile.columns], row // tile.columns * tile.columns, tile.columns)
             out.store(block, str(vector * tile.lanes + row))

@@ -9,6 +9,7 @@ from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
 from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
 from jitflow.backends.llvm.emit_loops import LOOP_EMISSION
 from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
+from jitflow.backends.llvm.emit_overlap import OVERLAP_EMISSION
 from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
 from jitflow.backends.llvm.emit_tiles import TILE_EMISSION
 from jitflow.backends.llvm.emitter import Emission
@@ -25,6 +26,7 @@ EMISSION: dict[str, Emission] = {
     **INVOKE_EMISSION,
     **TAPE_EMISSION,
     **TILE_EMISSION,
+    **OVERLAP_EMISSION,
 }
 
 REMOVED_BY_EXPANSION = {

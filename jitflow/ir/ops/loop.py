@@ -120,6 +120,10 @@ LOOP_OPS = [
           "steps: the product of so many ``rows`` and at most ``columns``; addends are rounded once, with a sum so "
           "far", "loop", 12, _infer_write, memory.multiply_tile,
           (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(), ("rows", "columns", "dtype")),
+    OpDef("overlap_tile", "operands as multiply_tile, but for the columns, which are all there, then start and stop; "
+          "between its steps the region takes each row from start to stop, and each of ``lanes`` columns of a tile",
+          "loop", 13, _infer_write, None, (Effect("writes", 0), Effect("reads", 3), Effect("reads", 7)), frozenset(),
+          ("rows", "columns", "dtype", "lanes"), regions=1),
     OpDef("splat", "a scalar in every lane", "loop", 1, _infer_splat, memory.splat, (), frozenset(), ("lanes",)),
     OpDef("lane_index", "0, 1, 2...: each lane's number", "loop", 0, _infer_lane_index, memory.lane_index, (),
           frozenset(), ("dtype", "lanes")),

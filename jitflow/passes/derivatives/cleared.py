@@ -8,7 +8,8 @@ be taken in any order: where it is stored first, nothing is filled with zeros th
     store %q', (load %q') + %v             ->           store %q', (load %q') + %v
     store %p', (load %p') + %x
 
-If it is what was taken out, the place stays as it is. Nothing but such sums may touch the memory in between.
+If it is what was taken out, the place stays as it is. An accumulator that starts with zeros is a place that was
+cleared, too: what is added to it first as a whole is its value. Nothing but such sums may touch the memory in between.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _VIEWS = frozenset(("slice", "reshape", "transpose", "diagonal", "broadcast"))
 
 
 def put_where_cleared(ops: list[Op], cleared: Set[Op]) -> list[Op]:
-    """The ops of a reverse sweep, in which those of ``cleared`` are the stores of zeros."""
+    """The ops of a reverse sweep, in which those of ``cleared`` are the stores of zeros and the variables of zeros."""
     while any(op in cleared for op in ops):
         changed = _Memory(ops).changed(cleared)
         if changed is None:
@@ -80,7 +81,7 @@ class _Memory:
         return None
 
     def changed(self, cleared: Set[Op]) -> list[Op] | None:
-        """The ops without stores of zeros that are not needed, None if there are none such."""
+        """The ops without zeros that are not needed, None if there are none such."""
         for op in self.ops:
             if op in cleared:
                 self._clear(op)
@@ -89,8 +90,8 @@ class _Memory:
         return [other for op in self.ops if op not in self.gone for other in self.instead.get(op, [op])]
 
     def _clear(self, clearing: Op) -> None:
-        """Leave out a store of zeros if the sum is found that makes it unnecessary."""
-        place = clearing.operands[0]
+        """Leave out what is added to zeros if the sum is found that makes these unnecessary."""
+        place = clearing.result if clearing.name == "variable" else clearing.operands[0]
         root = self.root(place)
         if not isinstance(root.type, Variable):
             return
@@ -107,10 +108,12 @@ class _Memory:
             between.append(found)
 
     def _store(self, clearing: Op, last: _Sum, between: list[_Sum]) -> None:
-        stays = self.is_there(last.value, clearing)
+        stays = clearing.name == "store" and self.is_there(last.value, clearing)
         stored = [] if stays else [replace(last.store, operands=(last.store.operands[0], last.value))]
         self.instead[last.store] = [*stored, *(op for one in between for op in one.ops)]
-        self.gone |= {clearing, last.load, last.add, *(op for one in between for op in one.ops)}
+        self.gone |= {last.load, last.add, *(op for one in between for op in one.ops)}
+        if clearing.name == "store":
+            self.gone.add(clearing)
 
     def is_there(self, value: Value, clearing: Op) -> bool:
         """Whether a value is what the place showed when it was cleared."""

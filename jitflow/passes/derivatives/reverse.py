@@ -68,7 +68,7 @@ class Reversal:
     unbounded: set[Value] = field(default_factory=set)
     """Cotangents that may be infinite where a value is finite."""
     cleared: set[Op] = field(default_factory=set)
-    """The stores of zeros where a cotangent was taken out."""
+    """The stores of zeros where a cotangent was taken out, and the accumulators that start with zeros."""
 
 
 class Sweep:
@@ -123,8 +123,10 @@ class Sweep:
                 self.accumulators[value] = found
                 return found
             start = self.cotangents.pop(value, None)
-            start = self.m.zeros(value.type) if start is None else start
-            found = self.accumulators[value] = self.m("variable", start)
+            found = self.m("variable", self.m.zeros(value.type) if start is None else start)
+            self.accumulators[value] = found
+            if start is None:
+                self.reversal.cleared.add(self.m.builder.ops[-1])
         return found
 
     def cotangent(self, value: Value) -> Value | None:

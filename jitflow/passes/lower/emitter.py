@@ -198,12 +198,20 @@ class Emitter:
         types = [value.type for value in carried]
         return list(self.here("if", self.emit("less", start, stop), types=types, regions=(taken, skipped)))
 
+    def turns(self, body: Callable[[Value, Value], object]) -> Region:
+        """A region that is run at rows and columns, emitted by ``body(row, column)`` in a scope of its own."""
+        position = Value(Index(), "i"), Value(Index(), "j")
+        self.depth_of |= dict.fromkeys(position, len(self.scopes))
+        self.scopes.append(Scope(Builder(), len(self.scopes)))
+        body(*position)
+        return self.close(position, [])
+
     @contextmanager
-    def step(self, loop: Loop, position: int | Value) -> Iterator[None]:
+    def step(self, loop: Loop, position: int | Value, lanes: int = 0) -> Iterator[None]:
         """One step of a loop that is written out rather than run, at a position that may be computed outside of it."""
         depth = len(self.scopes)
         index = self.size(position) if isinstance(position, int) else position
-        self.scopes.append(Scope(self.scope.builder, depth, loop, index, step=True))
+        self.scopes.append(Scope(self.scope.builder, depth, loop, index, lanes=lanes, step=True))
         known = set(self.depth_of)
         yield
         self.scopes.pop()

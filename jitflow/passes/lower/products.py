@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Builder, Op, Region, Value
-from jitflow.ir.dims import Dim, minimum
+from jitflow.ir.dims import Dim, evaluate, minimum, symbols
 from jitflow.ir.dims import product as product_of_dims
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor, dims_of
@@ -26,8 +26,9 @@ from jitflow.passes.lower.fusions import (
 )
 from jitflow.passes.lower.library import is_for_library, lower_matmul, multiply_into
 from jitflow.passes.lower.numbers import with_numbers
+from jitflow.passes.lower.overlapped_tiles import lower_tiles
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.lower.tiles import lower_tiles, scrap_layout
+from jitflow.passes.lower.tiles import scrap_layout
 
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering
@@ -67,7 +68,9 @@ def lower_product(host: HostLowering, op: Op) -> None:
     fusion = _with_factors(rest, product)
     into = {position: places[result].layout for position, result in enumerate(op.results) if result in places}
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
-    kernel = lower_tiles(fusion, layouts_of(host, fusion), host.target, choice, name=name, into=into)
+    kernel = lower_tiles(
+        fusion, layouts_of(host, fusion), host.target, choice, name=name, into=into, columns=_columns(host, product)
+    )
     host.launch(kernel, fusion.operands, outputs)
     host.free(scrap)
     give_results(host, rest, places, outputs)
@@ -116,6 +119,12 @@ def _prefers_tiles(host: HostLowering, product: Op) -> Dim:
     near = 1 - minimum(right_bytes // _LARGEST_RIGHT, 1)
     short = 1 - minimum(inner // (_LONGEST_SUM + 1), 1)
     return minimum(rows // height, 1) * little * near * short
+
+
+def _columns(host: HostLowering, product: Op) -> int | None:
+    """How many columns a product had at the first call, None if that is not known."""
+    columns, hints = dims_of(product.result.type)[1], dict(host.function.attributes.get("hints", ()))
+    return evaluate(columns, hints) if hints.keys() >= set(symbols(columns)) else None
 
 
 def _itemsize(value: Value) -> int:

@@ -13,62 +13,47 @@ along the inner axis, each product and sum rounded once: one after the other, bu
 vector has partial sums. So its bits depend on its column and on how the factors lie, neither on its row nor on what
 reads it. The last rows are those of a tile that starts earlier; only what is new of it is worked on.
 
-Rejected: to divide and take roots for one tile while the next is multiplied. Processors do both at once, but they look
-only so far ahead that the two must alternate every few instructions; what that costs in loops and in compile time was
-more than it brought.
+Where the rest divides or takes roots, it goes on while the next tile is multiplied (`overlapped_tiles.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Any
 
-from jitflow.ir.core import Op, Value
+from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor, dims_of
-from jitflow.passes.lower.kernel import Kernel, KernelLowering
-from jitflow.passes.lower.nest import Access, Loop, Nest
+from jitflow.passes.lower.kernel import KernelLowering
+from jitflow.passes.lower.nest import Access, Loop
 from jitflow.passes.lower.schedule import Schedule
 from jitflow.passes.lower.sharing import Span, span_over
 from jitflow.passes.lower.target import Target
 
-__all__ = ["lower_tiles", "scrap_layout"]
+__all__ = ["Tiles", "scrap_layout"]
 
 
 def scrap_layout(target: Target, itemsize: int, columns: Dim) -> tuple[Layout, Dim]:
-    """How some rows of a product lie in their scrap of memory, and how many elements all have, one a thread."""
+    """How some rows of a product lie in their scrap of memory, and how many elements all have, one a thread.
+
+    Behind the rows there is room for a tile.
+    """
     assert target.tile is not None
-    return Layout(0, (columns * itemsize, itemsize)), target.tile[0] * columns * target.threads
+    height, width = target.tile
+    return Layout(0, (columns * itemsize, itemsize)), height * (columns + width // itemsize) * target.threads
 
 
-def lower_tiles(
-    op: Op,
-    layouts: Sequence[Layout | None],
-    target: Target,
-    choice: Dim,
-    *,
-    name: str,
-    into: Mapping[int, Layout],
-) -> Kernel:
+class Tiles(KernelLowering):
     """The kernel of a fusion whose first operand is a product and whose last two are the factors of that.
 
-    ``layouts`` are those of its operands. Of the product it gets a scrap of memory, which lies as `scrap_layout`, if
-    the ``choice``, 0 or 1, is 1, else the product itself.
+    ``height`` rows of ``width`` columns are a tile.
     """
-    (region,) = op.regions
-    by_parameter = {
-        parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
-    }
-    kernel = _Tiles(op, Nest(region, by_parameter), target, True, into, ())
-    kernel.choice = choice
-    return kernel.run(name)
-
-
-class _Tiles(KernelLowering):
-    """``height`` rows of ``width`` columns are a tile."""
 
     choice: Dim = 1
-    """Whether to multiply at all."""
+    """1 to multiply, with a scrap of memory for the product, which lies as `scrap_layout`; 0 to get the product."""
+    expected: int | None = None
+    """How many columns there were at the first call, where it is known."""
 
     def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
         return Schedule(self.nest, keep_order, placed, periodic=False)
@@ -83,49 +68,72 @@ class _Tiles(KernelLowering):
         self.width = nbytes // self.dtype.itemsize
         (rows, inner), columns = dims_of(self.left.type), dims_of(self.right.type)[1]
         pitch, _ = self.nest.layouts[self.product].strides
-        self.rows[self.product] = self.height * pitch * self.choice
+        self.rows[self.product] = self.height * (pitch + nbytes) * self.choice
         return span_over(self, None, rows, self.height, columns * (inner * self.choice + self.schedule.cost))
 
+    @property
+    def shape(self) -> tuple[Dim, Dim]:
+        """How many rows and columns the product has."""
+        return dims_of(self.left.type)[0], dims_of(self.right.type)[1]
+
+    def ends_of_rows(self) -> tuple[Value, Value]:
+        """The rows that are to be made."""
+        if self.span is not None:
+            return self.span.first, self.span.last
+        return self.emitter.size(0), self.emitter.size(self.shape[0])
+
     def _outer_loops(self, loops: list[Loop]) -> None:
-        emitter, rows, columns = self.emitter, dims_of(self.left.type)[0], dims_of(self.right.type)[1]
-        zero, height = emitter.size(0), emitter.size(self.height)
-        first, last = (zero, emitter.size(rows)) if self.span is None else (self.span.first, self.span.last)
+        emitter, (first, last) = self.emitter, self.ends_of_rows()
 
         def block(_: Sequence[Value]) -> Sequence[Value]:
             top = emitter.scope.index
             assert top is not None
-            start = emitter.arithmetic("minimum", top, emitter.size(rows - self.height))
-            below = emitter.arithmetic("minimum", emitter.emit("add", top, height), emitter.size(rows))
-
-            def tile(_: Sequence[Value]) -> Sequence[Value]:
-                edge = emitter.scope.index
-                assert edge is not None
-                self._multiply(start, edge, columns)
-                return ()
-
-            emitter.loop(zero, emitter.size(columns * self.choice), emitter.size(self.width), (), tile)
-            origin = emitter.arithmetic("multiply", start, emitter.size(self.choice))
-            self._work(loops, origin, top, below)
+            self.block(loops, top, last, 0)
             return ()
 
-        emitter.loop(first, last, height, (), block)
+        emitter.loop(first, last, emitter.size(self.height), (), block)
 
-    def _multiply(self, start: Value, edge: Value, columns: Dim) -> None:
-        """The tile whose first row and column these are."""
-        emitter, size, itemsize = self.emitter, self.emitter.size, self.dtype.itemsize
+    def block(self, loops: list[Loop], top: Value, last: Value, start_column: Dim) -> None:
+        """The rows from ``top`` on, of which the columns from a first one on are multiplied and worked on."""
+        emitter, (rows, columns) = self.emitter, self.shape
+        start = emitter.arithmetic("minimum", top, emitter.size(rows - self.height))
+        below = emitter.arithmetic("minimum", emitter.emit("add", top, emitter.size(self.height)), last)
+
+        def tile(_: Sequence[Value]) -> Sequence[Value]:
+            edge = emitter.scope.index
+            assert edge is not None
+            pitch, itemsize = self.nest.layouts[self.product].strides
+            inside = emitter.arithmetic("multiply", edge, emitter.size(itemsize))
+            at = emitter.arithmetic("add", self.start_of(self.product, 0), inside)
+            operands = (self.buffers[self.product], at, emitter.size(pitch), *self.factors(start, edge))
+            left = emitter.emit("subtract", emitter.size(columns), edge)
+            emitter.here("multiply_tile", *operands, left, self.steps, **self.tile_of(self.height))
+            return ()
+
+        stop_column = emitter.size(columns * self.choice)
+        emitter.loop(emitter.size(start_column), stop_column, emitter.size(self.width), (), tile)
+        origin = emitter.arithmetic("multiply", start, emitter.size(self.choice))
+        self._work(loops, origin, top, below, start_column)
+
+    def factors(self, start: Value, edge: Value) -> tuple[Value, ...]:
+        """Where the factors lie of a tile whose first row and column these are."""
+        size = self.emitter.size
         (row_stride, left_step), (right_step, column_stride) = (
             self.nest.layouts[factor].strides for factor in (self.left, self.right)
         )
-        pitch, _ = self.nest.layouts[self.product].strides
-        inside = emitter.arithmetic("multiply", edge, size(itemsize))
-        at = emitter.arithmetic("add", self.start_of(self.product, 0), inside)
-        emitter.here(
-            "multiply_tile", self.buffers[self.product], at, size(pitch),
+        return (
             self.buffers[self.left], self._from(self.left, start, row_stride), size(row_stride), size(left_step),
             self.buffers[self.right], self._from(self.right, edge, column_stride), size(right_step),
-            emitter.emit("subtract", size(columns), edge), size(dims_of(self.left.type)[1]),
-            rows=self.height, columns=self.width, dtype=self.dtype,
         )  # fmt: skip
+
+    @property
+    def steps(self) -> Value:
+        """How long the inner axis is."""
+        return self.emitter.size(dims_of(self.left.type)[1])
+
+    def tile_of(self, rows: int) -> dict[str, Any]:
+        """The attributes of a tile."""
+        return {"rows": rows, "columns": self.width, "dtype": self.dtype}
 
     def _from(self, factor: Value, position: Value, stride: Dim) -> Value:
         """The byte offset of a position along one axis of a factor."""
@@ -133,30 +141,41 @@ class _Tiles(KernelLowering):
         share = emitter.arithmetic("multiply", position, emitter.size(stride))
         return emitter.arithmetic("add", emitter.size(self.nest.layouts[factor].offset), share)
 
-    def _work(self, loops: list[Loop], origin: Value, top: Value, below: Value) -> None:
+    def _work(self, loops: list[Loop], origin: Value, top: Value, below: Value, start_column: Dim) -> None:
         """The elementwise rest on the rows from ``top`` on, where the product begins with the row ``origin``."""
-        emitter, size = self.emitter, self.emitter.size
+        emitter, size, columns = self.emitter, self.emitter.size, self.emitter.size(self.shape[1])
         *around, innermost = loops
-        step, self.origin = size(self.lanes), {innermost: size(0)}
 
         def store(_: Sequence[Value]) -> Sequence[Value]:
             self._store_results(set(loops))
             return ()
 
+        def vectors(start: Value, stop: Value) -> None:
+            emitter.loop(start, stop, size(self.lanes), (), store, innermost, self.lanes, masked=True)
+
         def along(_: Sequence[Value]) -> Sequence[Value]:
-            emitter.loop(size(0), size(innermost.dim), step, (), store, innermost, self.lanes, masked=True)
+            before = size(0) if around else self.in_line(emitter.scope.index)
+            vectors(emitter.arithmetic("add", before, size(start_column)), emitter.arithmetic("add", before, columns))
             return ()
 
+        self.begin(loops, origin)
         if around:
-            (row,) = around
-            self.origin[row] = origin
-            emitter.loop(top, below, size(1), (), along, row)
+            emitter.loop(top, below, size(1), (), along, around[0])
+        elif start_column == 0:
+            vectors(self.in_line(top), self.in_line(below))
         else:
-            columns = size(dims_of(self.right.type)[1])
-            first, stop, self.origin[innermost] = (
-                emitter.emit("multiply", row, columns) for row in (top, below, origin)
-            )
-            emitter.loop(first, stop, step, (), store, innermost, self.lanes, masked=True)
+            emitter.loop(top, below, size(1), (), along)
+
+    def begin(self, loops: list[Loop], origin: Value) -> None:
+        """Say which row the product in memory begins with."""
+        *around, innermost = loops
+        self.origin = {innermost: self.emitter.size(0) if around else self.in_line(origin)}
+        self.origin.update(dict.fromkeys(around, origin))
+
+    def in_line(self, row: Value | None) -> Value:
+        """The element that a row begins with, where all rows are one loop."""
+        assert row is not None
+        return self.emitter.emit("multiply", row, self.emitter.size(self.shape[1]))
 
     def _streams(self, access: Access) -> Value | None:
         return None
