@@ -85,7 +85,7 @@ class Nest:
 
     def _find_loops(self) -> list[Loop]:
         dims: dict[Axis, Dim] = {}
-        widest: tuple[Axis, ...] = ()
+        spans: dict[tuple[Axis, ...], None] = {}
         reduced: set[Axis] = set()
         for op in self.computed:
             sources = op.operands[1:] if op.name == "gather" else op.operands
@@ -93,15 +93,26 @@ class Nest:
                 if isinstance(value.type, Tensor):
                     classes = self.axes.classes(value)
                     dims.update(zip(classes, (dim for dim in value.type.dims if dim != 1), strict=True))
-                    widest = max(widest, classes, key=len)
+                    spans[classes] = None
             if "reduction" in op.definition.traits:
                 shape = dims_of(op.operands[0].type)
                 axes = op.attributes["axes"]
                 reduced |= {self.axes.find((op.operands[0], axis)) for axis in axes if shape[axis] != 1}
-        ordered = [axis for axis in widest if axis not in reduced] + [axis for axis in widest if axis in reduced]
+        ordered = self._order_of(spans, reduced)
         for axis in ordered:
             self.loop_of[axis] = Loop(dims[axis], axis in reduced)
         return [self.loop_of[axis] for axis in ordered]
+
+    def _order_of(self, spans: Iterable[tuple[Axis, ...]], reduced: set[Axis]) -> list[Axis]:
+        """The axes of the first value that spans all loops so that every narrower result spans the outer ones."""
+        rank = max(map(len, spans), default=0)
+        results = [classes for value in self.region.yielded if len(classes := self.axes.classes(value)) < rank]
+        for widest in (classes for classes in spans if len(classes) == rank):
+            outer = [axis for axis in widest if axis not in reduced]
+            if all(set(classes) == set(outer[: len(classes)]) for classes in results):
+                return [*outer, *(axis for axis in widest if axis in reduced)]
+        assert not rank, "a result that spans no outer loops cannot be stored"
+        return []
 
     def loops_of(self, value: Value) -> tuple[Loop, ...]:
         """The loops of a value's axes that are longer than 1, in axis order."""

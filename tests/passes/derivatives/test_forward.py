@@ -251,7 +251,7 @@ def test_hessian_times_vector() -> None:
     [
         (np.ones(4), "expected a tangent of the shape of its argument"),
         (np.ones((3, 1)), "expected a tangent of the shape of its argument"),
-        ((np.ones(3), np.ones(3)), "a tangent that has another structure than its argument"),
+        ((np.ones(3), np.ones(3)), "a tangent has another structure than its argument"),
         (np.ones(3) * 1j, "a tangent that its argument cannot change by"),
     ],
 )
