@@ -8,6 +8,7 @@ the quotients are written in sweep 2.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
