@@ -13,7 +13,7 @@ What looks at all items takes them off the tape into an array, and puts them the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -25,7 +25,7 @@ from jitflow.frontend.control.kinds import converted, kind_of
 from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.lists import Listed, ListedScalars
 from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.runtime_sizes import bind
+from jitflow.frontend.numpy.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located, numpy_functions
@@ -49,6 +49,8 @@ class Growing(Listed):
 
     ``kind`` is the type of its items if that is known already.
     """
+
+    may_change = True
 
     def __init__(self, items: Sequence[Any], name: str, site: Site, kind: Scalar | None) -> None:
         trace = current_trace()
@@ -100,23 +102,16 @@ class Growing(Listed):
     @property
     def array(self) -> Any:
         """The items in an array that nobody else shows."""
-        from jitflow.frontend.control.loop import for_  # which stands on the package that this is used by
-
-        size = bind(self.number, "length")
+        size = _size(self.number)
         kind = self._kind_or_float()
-        functions = numpy_functions()
-        found = functions.apply_function(np.empty, (tracers.size_of(size),), {"dtype": kind.dtype.numpy})
-        if self.kind is None:
-            return found
+        found = numpy_functions().apply_function(np.empty, (size,), {"dtype": kind.dtype.numpy})
+        if not self._is_without_kind():
+            length = integer(size)
 
-        def take(position: Any) -> None:
-            found[tracers.size_of(size - 1) - position] = tracers.wrap(self._popped())
+            def take(position: Any) -> None:
+                found[position] = self.item(position, length)
 
-        def put_back(position: Any) -> None:
-            self._push(converted(found[position], kind))
-
-        for_(traced_range(0, tracers.size_of(size)), take, None, (), ())
-        for_(traced_range(0, tracers.size_of(size)), put_back, None, (), ())
+            self._repeat(size, take)
         return found
 
     def as_array(self) -> Any:
@@ -145,40 +140,147 @@ class Growing(Listed):
         self._set(values.emit("add", number, values.constant(1, I64)))
 
     def pop(self, position: Any = -1) -> Any:
-        """``list.pop`` of the last item."""
+        """``list.pop``."""
         self._require_rest()
-        if type(position) is not int or position != -1:
-            raise _refusal("pop() of another item than the last", "keep a position that moves on instead")
         number = self.number
         values.check(self.truth(), IndexError, "pop from empty list")
-        kind = self._kind_or_float()
-        if self.kind is None:  # nothing was ever put there: the check has failed
-            return tracers.wrap(converted(0.0, kind))
-        item = self._popped()
+        if self._is_without_kind():
+            return tracers.wrap(converted(0.0, self._kind_or_float()))
+        if type(position) is int and position == -1:
+            item = self._popped()
+        else:
+            place = self._place(position, "pop index out of range")
+            item = self._peeked(place)
+            self._close_gap(place)
+            self._popped()
         self._set(values.emit("subtract", number, values.constant(1, I64)))
         return tracers.wrap(item)
 
-    def __getitem__(self, position: Any) -> Any:
-        if type(position) is not int or position != -1:
-            raise _refusal("an item of a list that the running program changes, by its position",
-                           "take the last item, loop over the list, or index np.array of it")  # fmt: skip
-        values.check(self.truth(), IndexError, "list index out of range")
-        kind = self._kind_or_float()
-        if self.kind is None:
-            return tracers.wrap(converted(0.0, kind))
-        item = self._popped()
-        self._push(item)
-        return tracers.wrap(item)
+    def insert(self, position: Any, item: Any) -> None:  # type: ignore[override]
+        """``list.insert``."""
+        self._require_rest()
+        length, zero = self.number, values.constant(0, I64)
+        front = from_front(integer(position), length)
+        front = values.emit("minimum", values.emit("maximum", front, zero), length)
+        self.append(item)
+        self._open_gap(values.emit("subtract", self.number, front))
+        self[tracers.wrap(values.emit("cast", front, dtype=I64, weak=True))] = item
+
+    def extend(self, items: Any) -> None:  # type: ignore[override]
+        """``list.extend``."""
+        from jitflow.frontend.control.loop import for_  # which stands on the package that this is used by
+
+        for_(items.settled() if items is self else items, lambda item: self.append(item), None, (), ())
+
+    def __iadd__(self, items: Any) -> Growing:  # type: ignore[override, misc]
+        self.extend(items)
+        return self
+
+    def clear(self) -> None:  # type: ignore[override]
+        """``list.clear``."""
+        self._require_rest()
+        self.drain()
+        self._set(values.constant(0, I64))
+
+    def reverse(self) -> None:  # type: ignore[override]
+        """``list.reverse``."""
+        self._replace_all(self.array[::-1].copy())
+
+    def sort(self, **keywords: Any) -> None:  # type: ignore[override]
+        """``list.sort``."""
+        if keywords:
+            raise _refusal(f"list.sort({', '.join(keywords)}=...) of a list that the running program changes",
+                           "sort, and reverse")  # fmt: skip
+        self._replace_all(numpy_functions().apply_function(np.sort, (self.array,), {}))
 
     def drain(self) -> None:
         """Take off all items: a reverse sweep puts back what was taken, and takes what was put."""
-        from jitflow.frontend.control.loop import for_  # which stands on the package that this is used by
 
         def take(position: Any) -> None:
             self._popped()
 
-        if self.kind is not None:
-            for_(traced_range(0, tracers.size_of(bind(self.number, "length"))), take, None, (), ())
+        if not self._is_without_kind():
+            self._for_all(take)
+
+    # -- single items -------------------------------------------------------------------------------
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return self.settled()[position]
+        place = self._place(position, "list index out of range")
+        if self._is_without_kind():  # nothing was ever put there: the check has failed
+            return tracers.wrap(converted(0.0, self._kind_or_float()))
+        return tracers.wrap(self._peeked(place))
+
+    def __setitem__(self, position: Any, item: Any) -> None:  # type: ignore[override]
+        if isinstance(position, slice):
+            raise _refusal("a store to a slice of a list that the running program changes", "store item by item")
+        admitted = self._admitted(item)
+        self._poke(self._place(position, "list assignment index out of range"), admitted)
+
+    def __delitem__(self, position: Any) -> None:  # type: ignore[override]
+        if isinstance(position, slice):
+            raise _refusal("deleting a slice of a list that the running program changes", "pop item by item")
+        self._place(position, "list assignment index out of range")
+        self.pop(position)
+
+    def item(self, position: Any, length: Value | None = None) -> Any:
+        """The item at a position from the front that is known to be there, in a list of this length."""
+        length = self.number if length is None else length
+        if self._is_without_kind():
+            return tracers.wrap(converted(0.0, self._kind_or_float()))
+        return tracers.wrap(self._peeked(values.emit("subtract", length, integer(position))))
+
+    def holds_position(self, position: Any) -> Any:
+        """Whether there is an item at a position from the front."""
+        return position < self.length
+
+    def _place(self, position: Any, message: str) -> Value:
+        """How far from the end a position is, 1 for the last; checked."""
+        length, number = self.number, integer(position)
+        front = from_front(number, length)
+        inside = values.emit("less", front, length), values.emit("greater_equal", front, values.constant(0, I64))
+        values.check(values.emit("logical_and", *inside), IndexError, message)
+        return values.emit("subtract", length, front)
+
+    def _close_gap(self, place: Value) -> None:
+        """Move all items behind a place one forward."""
+
+        def move(turn: Any) -> None:
+            behind = values.emit("subtract", place, integer(turn))
+            self._poke(behind, self._peeked(values.emit("subtract", behind, values.constant(1, I64))))
+
+        self._repeat(_size(values.emit("subtract", place, values.constant(1, I64))), move)
+
+    def _open_gap(self, place: Value) -> None:
+        """Move all items but the last from a place on one backward, over the last."""
+
+        def move(turn: Any) -> None:
+            here = values.emit("add", integer(turn), values.constant(1, I64))
+            self._poke(here, self._peeked(values.emit("add", here, values.constant(1, I64))))
+
+        self._repeat(_size(values.emit("subtract", place, values.constant(1, I64))), move)
+
+    def _replace_all(self, array: Any) -> None:
+        """Hold the items of an array of the same length."""
+        self._require_rest()
+        if self._is_without_kind():
+            return
+        length = self.number
+
+        def put(position: Any) -> None:
+            item = converted(array[position], self._kind_or_float())
+            self._poke(values.emit("subtract", length, integer(position)), item)
+
+        self._for_all(put)
+
+    def _for_all(self, turn: Callable[[Any], None]) -> None:
+        self._repeat(_size(self.number), turn)
+
+    def _repeat(self, size: Any, turn: Callable[[Any], None]) -> None:
+        from jitflow.frontend.control.loop import for_  # which stands on the package that this is used by
+
+        for_(traced_range(0, size), turn, None, (), ())
 
     # -- the tape -----------------------------------------------------------------------------------
 
@@ -190,6 +292,14 @@ class Growing(Listed):
         assert self.known.tape is not None
         return self._trace.make("pop", self.known.tape, types=(self.known.kind,))
 
+    def _peeked(self, place: Value) -> Value:
+        assert self.known.tape is not None
+        return self._trace.make("peek", self.known.tape, place, types=(self.known.kind,))
+
+    def _poke(self, place: Value, item: Value) -> None:
+        assert self.known.tape is not None
+        self._trace.add("poke", self.known.tape, place, item)
+
     def _set(self, number: Value) -> None:
         self._trace.add("store", self._count, number)
 
@@ -200,6 +310,11 @@ class Growing(Listed):
         tape = Value(Tape(kind.dtype), self._name)
         self.home.insert(self._count, "tape", results=(tape,), dtype=kind.dtype)
         self.known = _Known(kind, tape)
+
+    def _is_without_kind(self) -> bool:
+        """Whether nothing was put there so far; if something is later, the trace starts anew."""
+        self._is_asked |= self.kind is None
+        return self.kind is None
 
     def _kind_or_float(self) -> Scalar:
         """The kind of the items; if nothing has told it, there have been none so far."""
@@ -252,14 +367,18 @@ class Growing(Listed):
                            "loop while a position is below len() of it, and count the position")  # fmt: skip
 
 
+def _size(number: Value) -> Any:
+    return tracers.size_of(bind(number, "length"))
+
+
 class _Turns(Source):
-    """A loop through the items that a list has when the loop begins; it may not change until the loop ends."""
+    """A loop through as many items as a list has when the loop begins; until it ends, the list has as many."""
 
     once = False
 
     def __init__(self, growing: Growing) -> None:
-        self._growing, self._items = growing, growing.settled()
-        self.count, self.span = self._items.count, self._items.span
+        self._growing, self._length = growing, growing.number
+        self.count = self.span = bind(self._length, "length")
 
     def begin(self) -> None:
         self._growing._loops += 1
@@ -268,7 +387,7 @@ class _Turns(Source):
         self._growing._loops -= 1
 
     def item(self, position: Any) -> Any:
-        return self._items.item(position)
+        return self._growing.item(position, self._length)
 
 
 def _refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
@@ -286,8 +405,7 @@ def _refused(name: str) -> Any:
 
 
 for _name in ("__contains__", "copy", "__iter__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__",
-              "__ge__", "__add__", "__radd__", "__iadd__", "__mul__", "__rmul__", "__imul__", "__setitem__",
-              "__delitem__", "extend", "insert", "remove", "clear", "index", "sort", "reverse",
+              "__ge__", "__add__", "__radd__", "__mul__", "__rmul__", "__imul__", "remove", "index",
               "__len__", "__bool__", "__reversed__", "__str__", "__repr__", "__format__", "__copy__", "__deepcopy__",
               "__reduce_ex__"):  # fmt: skip
     setattr(Growing, _name, _refused(_name))

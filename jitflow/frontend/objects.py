@@ -31,6 +31,9 @@ CACHED_FUNCTION = type(functools.lru_cache(max))
 class Recorded:
     """An object of the program whose changes are ops, so that regions need not look for them."""
 
+    may_change = False
+    """Whether it is a list that the program may change."""
+
     def truth(self) -> Any:
         """Whether Python takes it as true, as a bool of the running program."""
         raise NotImplementedError

@@ -18,8 +18,7 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import Alternatives
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.lists import Listed
-from jitflow.frontend.objects import array_fields, is_constant
+from jitflow.frontend.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.proxies import outside_register
 from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.texts import TracedText
@@ -99,7 +98,8 @@ class Results:
             options = [(number, self.tree(thing, path)) for number, thing in result.options.items()
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
-        if isinstance(result, Listed):
+        if isinstance(result, Recorded):
+            result = result.settled()
             make: Any = _AS_LIST if result.weak else list  # of an array: NumPy's scalars
             return Group(partial(StructOf, make), (self._computed(result.array),))
         if array_fields(kind):

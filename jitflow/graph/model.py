@@ -21,7 +21,7 @@ __all__ = ["Cluster", "Graph", "Node", "graph_of", "kind_of"]
 
 _REGION_NAMES: Mapping[str, tuple[str, ...]] = {"if": ("then", "else"), "while": ("test", "turn")}
 _LIBRARY = ("matmul", "host_call", "accumulate")
-_STORAGE = ("variable", "load", "store", "scatter", "tape", "push", "pop", "empty")
+_STORAGE = ("variable", "load", "store", "scatter", "tape", "push", "pop", "peek", "poke", "empty")
 
 
 @dataclass(frozen=True, eq=False)

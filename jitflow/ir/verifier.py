@@ -29,7 +29,7 @@ from typing import Any, NoReturn, get_args
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, TypeRuleError, Value
 from jitflow.ir.dims import Dim, Expression, symbols
-from jitflow.ir.dtypes import BOOL, DTYPES
+from jitflow.ir.dtypes import BOOL, DTYPES, I64
 from jitflow.ir.printer import LAYER_WORDS, Names, names_of, print_function, print_op
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 
@@ -172,7 +172,7 @@ class _Verifier:
                 self.fail(f"{op.name}: expected a value, got {operand.type}; load it first", op)
 
     def check_types(self, op: Op) -> None:
-        if op.name == "pop":
+        if op.name in ("pop", "peek"):
             self.check_pop(op)
         if op.definition.infer is None:
             return
@@ -195,7 +195,9 @@ class _Verifier:
         tape, types = op.operands[0].type, [result.type for result in op.results]
         kind = types[0] if len(types) == 1 else None
         if not isinstance(tape, Tape) or not isinstance(kind, Tensor | Scalar) or kind.dtype != tape.dtype:
-            self.fail(f"pop: expected a value of the dtype of {tape}, got {', '.join(map(str, types))}", op)
+            self.fail(f"{op.name}: expected a value of the dtype of {tape}, got {', '.join(map(str, types))}", op)
+        if op.name == "peek" and not (isinstance(kind, Scalar) and op.operands[1].type == Scalar(I64)):
+            self.fail(f"peek: expected a number, and a count from the end of a tape, got {kind}", op)
 
     # Control flow
 

@@ -119,7 +119,7 @@ class _Absorbing:
         shown = [self.loads[operand] for operand in product.operands if operand in self.loads]
         if any(self.effects.conflict(op, load) for op in between for load in shown):
             return False
-        if any(inner.name in ("push", "pop") for inner in walk(Region((), tuple(between)))):
+        if any(inner.name in ("push", "pop", "peek", "poke") for inner in walk(Region((), tuple(between)))):
             return False  # what is popped lies on its tape for a while
         accesses = (access for op in between for access in self.effects.of(op))
         return not self.overlap or all(access.kind not in ("writes", "external") for access in accesses)

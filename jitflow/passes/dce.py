@@ -3,7 +3,7 @@
 An op stays if one of its results is needed, if it does something besides computing them (a store, a print), or if it
 may fail: a `check` stays, and so does an index out of range. One backward sweep; an ``if`` loses the results that
 nobody needs before its regions are looked at, and a loop what it only carries round for its own sake. A tape goes,
-with its pushes and pops, if nobody uses what is popped.
+with its pushes and pops, if nobody uses what is popped or looked at.
 
     %0: f32[n] = exp %x                         %1: f32[n] = log %x
     %1: f32[n] = log %x                 ->      yield %1
@@ -37,16 +37,16 @@ def dce(function: Function) -> Function:
 
 
 def _unused_tapes(region: Region) -> set[Value]:
-    """The tapes from which nothing is popped that anybody uses."""
+    """The tapes of which nobody uses what is popped or looked at."""
     ops = list(walk(region))
     tapes = {op.result for op in ops if op.name == "tape"}
     if not tapes:
         return tapes
     used = {operand for op in ops for operand in op.operands}
     for op in ops:
-        if op.name not in ("push", "pop"):
+        if op.name not in ("push", "pop", "peek", "poke"):
             tapes.difference_update(op.operands)  # it flows somewhere
-        elif op.name == "pop" and op.result in used:
+        elif op.name in ("pop", "peek") and op.result in used:
             tapes.discard(op.operands[0])
     return tapes
 

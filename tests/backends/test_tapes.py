@@ -197,3 +197,46 @@ def test_kernels_push_and_pop_numbers() -> None:
         run(executable, [3, 4, out], allocator=allocator)
     assert failure.value.status == NOT_ON_TAPE
     assert not allocator.live
+
+
+def looking_program() -> Function:
+    """Push numbers, double each where it lies, from the last to the first, and read them from the first to the last."""
+
+    def body(kit: Kit, tape: Value, turns: Value, out: Value) -> None:
+        def push(position: Value) -> list[Value]:
+            kit.add("push", tape, kit.make("cast", position, dtype=I64))
+            return []
+
+        def double(position: Value) -> list[Value]:
+            place = kit.make("cast", kit.make("add", position, kit.constant(1)), dtype=I64)
+            found = kit.make("peek", tape, place, types=[NUMBER])
+            kit.add("poke", tape, place, kit.make("add", found, found))
+            return []
+
+        def read(position: Value) -> list[Value]:
+            place = kit.make("cast", kit.make("subtract", turns, position), dtype=I64)
+            at = kit.make("multiply", position, kit.constant(8))
+            kit.add("write", out, at, kit.make("peek", tape, place, types=[NUMBER]))
+            return []
+
+        for turn in (push, double, read):
+            kit.loop(kit.constant(0), turns, 1, turn)
+
+    def build(kit: Kit) -> None:
+        turns = kit.make("argument", slot=0, types=[INDEX])
+        out = kit.make("argument", slot=1, types=[Buffer(I64)])
+        tape = kit.make("tape", dtype=I64)
+        kit.add("launch", tape, turns, out, types=(), kernel="look")
+        kit.add("clear", tape)
+
+    program = host(build, kernel([Tape(I64), INDEX, Buffer(I64)], body, "look", scalar=True))
+    verify(program)
+    return program
+
+
+def test_kernels_look_at_numbers() -> None:
+    executable = compile_program(looking_program())
+    for turns in (0, 1, FIRST, FIRST + 1, FIRST + ROOM, FIRST + ROOM + 1, 20_000):
+        out = np.zeros(turns, np.int64)
+        run(executable, [turns, out], allocator=Allocator())
+        np.testing.assert_array_equal(out, 2 * np.arange(turns))

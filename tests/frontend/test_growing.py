@@ -182,6 +182,86 @@ def reads_until_it_fails(u, k):
     return kept
 
 
+def picks_and_stores(u, k):
+    kept = [1.5]
+    for item in u:
+        if item > 0:
+            kept.append(float(item))
+    kept[-1] = kept[0] + kept[k % len(kept)]
+    kept[len(kept) // 2] -= 0.5
+    return kept, kept[-1], kept[:2], kept[k]
+
+
+def works_through_a_queue(u, k):
+    queue, seen = [k], np.zeros(50, dtype=bool)
+    for n in queue:
+        if n < 40 and not seen[n]:
+            seen[n] = True
+            queue.append(2 * n + 1)
+            queue.append(3 * n + 2)
+    return queue, seen.sum()
+
+
+def leaves_its_queue(u, k):
+    queue, last = [k], -1
+    for n in queue:
+        if n > 30:
+            last = n
+            break
+        queue.append(n + 7)
+    return queue, last
+
+
+def takes_from_the_front(u, k):
+    queue, turns = [k, 1], 0
+    while len(queue) > 0 and turns < 20:
+        n = queue.pop(0)
+        turns += 1
+        if n > 1:
+            queue.append(n // 2)
+            queue.insert(1, n // 3)
+        del queue[k % 5]
+    return turns
+
+
+def changes_all_of_it(u, k):
+    kept, others = [], [0.5]
+    for item in u:
+        if item > k:
+            kept.append(float(item))
+            others += [0.25]
+    kept.extend(others)
+    kept.insert(-1, 7.0)
+    kept.reverse()
+    first = kept[0]
+    kept.sort()
+    others.clear()
+    return kept, first, others, len(others)
+
+
+def decides_on_lists(u, k):
+    stack, found = [], 0
+    for item in u:
+        while stack and stack[-1] > item:
+            stack.pop()
+            found += 1
+        if not (stack or item < 0) or k == 2:
+            found += 10
+        if item > 0 and stack:
+            found += 100
+        stack.append(item)
+    return found, stack
+
+
+def keeps_complex_numbers(u, k):
+    points = [1j]
+    for item in u:
+        if item > 0:
+            points.append(points[-1] * complex(item, k))
+    points[0] = points[-1] + points[0]
+    return points
+
+
 def keeps_small_numbers(u, k):
     kept = []
     for item in (u * k).astype(np.int8):
@@ -194,7 +274,9 @@ PROGRAMS = [
     keeps_what_is_positive, returns_a_list_of_ints, returns_a_list_of_scalars, collatz, works_through_a_stack,
     looks_at_the_last, pops_too_much, has_two_names, has_a_helper, makes_a_list_in_each_turn,
     goes_through_what_it_kept, returns_early, returns_lists_in_a_tuple, keeps_bools_and_complex_numbers,
-    begins_with_a_number, keeps_small_numbers, catches_what_is_raised, reads_until_it_fails,
+    begins_with_a_number, keeps_small_numbers, catches_what_is_raised, reads_until_it_fails, picks_and_stores,
+    works_through_a_queue, leaves_its_queue, takes_from_the_front, changes_all_of_it, decides_on_lists,
+    keeps_complex_numbers,
 ]  # fmt: skip
 
 
@@ -246,10 +328,18 @@ def leaves_its_branch(u):
 
 def changes_while_it_is_gone_through(u):
     kept = [u[0]]
-    for item in kept:
+    for i, item in enumerate(kept):
         if item < 10:
-            kept.append(item * 2)
+            kept.append(item * i)
     return kept
+
+
+def gives_a_list_or_a_number(u):
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append(item)
+    return (kept and kept[-1]) + 1
 
 
 def divides_by_zero_on_a_path(u):
@@ -287,6 +377,7 @@ REFUSED = {
     keeps_text: "of other items than numbers",
     leaves_its_branch: "no common type",
     changes_while_it_is_gone_through: "changes while a loop goes through it",
+    gives_a_list_or_a_number: "the value of `and` or `or`",
 }
 
 

@@ -37,7 +37,24 @@ def works_with_a_stack(x):
     return total
 
 
-@pytest.mark.parametrize("program", [sums_what_it_kept, folds_an_array, works_with_a_stack])
+def changes_items_where_they_lie(x):
+    kept, total = [x[0]], 0.0
+    for item in x:
+        if item > 0:
+            kept.append(item)
+        else:
+            kept[-1] = kept[0] * kept[-1] + item
+            kept[len(kept) // 2] *= 0.5
+    for item in kept:
+        total += item * item
+    kept.reverse()
+    return total + kept[0]
+
+
+PROGRAMS = [sums_what_it_kept, folds_an_array, works_with_a_stack, changes_items_where_they_lie]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
 def test_it_is_the_slope(program):
     steps = np.eye(X.size) * 1e-6
     expected = [(program(X + step) - program(X - step)) / 2e-6 for step in steps]

@@ -99,6 +99,20 @@ _TENSOR_BODIES = {
       %1: f32[n, 3] = pop %0
       %2: f32[n, 3] = negative %1
       yield %2""",
+    "peek": """%0: tape f32 = tape {dtype=f32}
+      %one: i64 = constant {value=1, type=<i64>}
+      %half: f32 = constant {value=0.5, type=<f32>}
+      push %0, %half
+      %1: f32 = peek %0, %one
+      %2: f32 = negative %1
+      yield %2""",
+    "poke": """%0: tape f32 = tape {dtype=f32}
+      %one: i64 = constant {value=1, type=<i64>}
+      %half: f32 = constant {value=0.5, type=<f32>}
+      push %0, %half
+      poke %0, %one, %half
+      %1: f32 = pop %0
+      yield %1""",
     "empty": """%0: f32[n, 3] = empty {dtype=f32, dims=[n, 3]}
       %1: var f32[n, 3] = variable %0
       store %1, %x

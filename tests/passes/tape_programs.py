@@ -12,7 +12,7 @@ from random import Random
 
 from jitflow.ir.core import Function, Region, Value
 from jitflow.ir.dims import Dim, substitute, symbol
-from jitflow.ir.dtypes import BOOL, F64
+from jitflow.ir.dtypes import BOOL, F64, I64
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of, map_dims
 from tests.passes.stateful_programs import N, ProgramMaker
 
@@ -31,7 +31,7 @@ class _TapeMaker(ProgramMaker):
         self.brackets = 0
 
     def kinds(self) -> list[Callable[[], None]]:
-        brackets = [self.bracket] * 4 if self.brackets < 3 else []
+        brackets = [self.bracket] * 4 + [self.look] * 2 if self.brackets < 3 else []
         return super().kinds() + brackets + ([self.loops_there_and_back] * 4 if self.depth < 2 else [])
 
     def tape(self) -> Value:
@@ -56,6 +56,22 @@ class _TapeMaker(ProgramMaker):
         self.builder.add("push", tape, value)
         self.few_ops()
         self.keep(self.builder.make("pop", tape, types=(value.type,)))
+        self.brackets -= 1
+
+    def look(self) -> None:
+        """A number on a tape that is looked at and replaced before it is popped."""
+        numbers = [value for value in self.values if value.type == Scalar(F64)]
+        if not numbers:
+            return
+        tape, last = self.tape(), self.builder.make("constant", value=1, type=Scalar(I64))
+        self.brackets += 1
+        self.builder.add("push", tape, self.random.choice(numbers))
+        self.few_ops()
+        self.keep(self.builder.make("peek", tape, last, types=(Scalar(F64),)))
+        self.few_ops()
+        if self.random.random() < 0.5:
+            self.builder.add("poke", tape, last, self.random.choice(numbers))
+        self.keep(self.builder.make("pop", tape, types=(Scalar(F64),)))
         self.brackets -= 1
 
     def loops_there_and_back(self) -> None:

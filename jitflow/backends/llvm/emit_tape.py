@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, phi, report
 from jitflow.backends.llvm.emit_memory import load_number, store_number
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
-from jitflow.backends.llvm.tapes import call_back, call_clear, call_grow, new_tape
-from jitflow.backends.llvm.types import number_type
+from jitflow.backends.llvm.tapes import call_back, call_clear, call_find, call_grow, new_tape
+from jitflow.backends.llvm.types import Number, number_type
 from jitflow.ir.core import Op
 
 __all__ = ["NOT_ON_TAPE", "TAPE_EMISSION"]
@@ -49,6 +49,42 @@ def _clear(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _peek(out: Emitter, op: Op) -> Sequence[str]:
+    type = number_type(op.result.type)
+    return [load_number(out, type, _place_of(out, op, type))]
+
+
+def _poke(out: Emitter, op: Op) -> Sequence[str]:
+    type = number_type(op.operands[2].type)
+    store_number(out, type, _place_of(out, op, type), out.operand(op.operands[2]))
+    return ()
+
+
+def _place_of(out: Emitter, op: Op, type: Number) -> str:
+    """Where the number is that is so many numbers from the end of the tape."""
+    tape = out.tapes[op.operands[0]]
+    nbytes = out.let(f"mul i64 {out.operand(op.operands[1])}, {type.dtype.itemsize}")
+    top, begin = (out.let(f"load ptr, ptr {word}, align 8") for word in (tape.top, tape.begin))
+
+    def elsewhere() -> str:
+        place = call_find(out, tape, top, nbytes)
+        _require_place(out, op, place)
+        return place
+
+    here = out.at(top, out.let(f"sub i64 0, {nbytes}"))
+    return _within_chunk(out, (begin, top), nbytes, here, elsewhere)
+
+
+def _require_place(out: Emitter, op: Op, place: str) -> None:
+    """Fail where there is no such value."""
+
+    def fail() -> None:
+        report(out, NOT_ON_TAPE, op, ())
+        out.leave(str(NOT_ON_TAPE))
+
+    out.fail_unless(out.let(f"icmp ne ptr {place}, null"), fail)
+
+
 def _advance(out: Emitter, op: Op, nbytes: str) -> str:
     """Room for so many bytes, which is the end of the tape from here on."""
     tape = out.tapes[op.operands[0]]
@@ -76,12 +112,7 @@ def _go_back(out: Emitter, op: Op, nbytes: str) -> str:
 
     def back() -> str:
         place = call_back(out, tape, top, nbytes)
-
-        def fail() -> None:
-            report(out, NOT_ON_TAPE, op, ())
-            out.leave(str(NOT_ON_TAPE))
-
-        out.fail_unless(out.let(f"icmp ne ptr {place}, null"), fail)
+        _require_place(out, op, place)
         return place
 
     distance = f"-{nbytes}" if nbytes.isdigit() else out.let(f"sub i64 0, {nbytes}")
@@ -109,6 +140,8 @@ TAPE_EMISSION: dict[str, Emission] = {
     "tape": _tape,
     "push": _push,
     "pop": _pop,
+    "peek": _peek,
+    "poke": _poke,
     "extend": _extend,
     "retract": _retract,
     "clear": _clear,

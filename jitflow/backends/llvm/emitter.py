@@ -243,7 +243,7 @@ def _type_of(argument: str) -> str:
 
 def can_fail(function: Function) -> bool:
     """Whether running a kernel can give a status that is not zero."""
-    names = ("check", "broadcast_dims", "push", "pop")
+    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke")
     return any(op.name in names or "polls" in op.attributes for op in walk(function.region))
 
 

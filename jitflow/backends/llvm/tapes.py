@@ -17,7 +17,17 @@ from dataclasses import dataclass
 from jitflow.backends.llvm.emitter import Emitter
 from jitflow.ir.types import Tape
 
-__all__ = ["TapeEnd", "call_back", "call_clear", "call_grow", "close_tapes", "new_tape", "open_tapes", "release_tapes"]
+__all__ = [
+    "TapeEnd",
+    "call_back",
+    "call_clear",
+    "call_find",
+    "call_grow",
+    "close_tapes",
+    "new_tape",
+    "open_tapes",
+    "release_tapes",
+]
 
 HEADER = 64
 """Bytes, which keep the data of a chunk as aligned as the pool's blocks are."""
@@ -108,6 +118,12 @@ def call_back(out: Emitter, tape: TapeEnd, top: str, nbytes: str) -> str:
     place = out.let(f"call ptr @jitflow.tape.back(ptr {tape.record}, ptr {top}, i64 {nbytes})")
     _follow(out, tape)
     return place
+
+
+def call_find(out: Emitter, tape: TapeEnd, top: str, nbytes: str) -> str:
+    """Where the value is that begins so many bytes of values before the end, null if there are fewer."""
+    out.module.define("jitflow.tape.find", _FIND)
+    return out.let(f"call ptr @jitflow.tape.find(ptr {tape.record}, ptr {top}, i64 {nbytes})")
 
 
 def call_clear(out: Emitter, tape: TapeEnd) -> None:
@@ -220,6 +236,39 @@ found:
   store ptr %begin, ptr %begin.place, align 8
   store ptr %end, ptr %end.place, align 8
   %back = sub i64 0, %nbytes
+  %value = getelementptr i8, ptr %top, i64 %back
+  ret ptr %value
+missing:
+  ret ptr null
+}""".replace("HEADER", str(HEADER))
+
+_FIND = """define internal ptr @jitflow.tape.find(ptr %tape, ptr %last, i64 %nbytes) noinline #0 {
+start:
+  %begin.place = getelementptr i8, ptr %tape, i64 8
+  %first = load ptr, ptr %begin.place, align 8
+  br label %look
+look:
+  %top = phi ptr [ %last, %start ], [ %previous.top, %before ]
+  %begin = phi ptr [ %first, %start ], [ %previous.begin, %before ]
+  %wanted = phi i64 [ %nbytes, %start ], [ %rest, %before ]
+  %top.address = ptrtoint ptr %top to i64
+  %begin.address = ptrtoint ptr %begin to i64
+  %held = sub i64 %top.address, %begin.address
+  %here = icmp uge i64 %held, %wanted
+  br i1 %here, label %found, label %look.before
+look.before:
+  %rest = sub i64 %wanted, %held
+  %chunk = getelementptr i8, ptr %begin, i64 -HEADER
+  %previous = load ptr, ptr %chunk, align 8
+  %none = icmp eq ptr %previous, null
+  br i1 %none, label %missing, label %before
+before:
+  %top.place = getelementptr i8, ptr %previous, i64 24
+  %previous.top = load ptr, ptr %top.place, align 8
+  %previous.begin = getelementptr i8, ptr %previous, i64 HEADER
+  br label %look
+found:
+  %back = sub i64 0, %wanted
   %value = getelementptr i8, ptr %top, i64 %back
   ret ptr %value
 missing:

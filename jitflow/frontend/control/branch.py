@@ -21,7 +21,7 @@ from jitflow.frontend.control.alternatives import aligned, leaves_the_function
 from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.kinds import kind_of
-from jitflow.frontend.control.logic import as_python_bool, truth
+from jitflow.frontend.control.logic import OnlyTruth, as_bool, as_python_bool, truth
 from jitflow.frontend.control.merge import (
     RETURNED,
     Leaves,
@@ -60,7 +60,7 @@ __all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "is_n
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
 _RAISED_BY_PYTHON = (ArithmeticError, LookupError, ValueError)
-"""What Python raises of values that are known: a handler around the region must not take it for what happens."""
+"""What Python raises of values that are known, on a path that may not be taken."""
 
 
 @dataclass(eq=False)
@@ -89,13 +89,22 @@ def trace_path(run: Callable[[], Any], read: Callable[[], dict[str, Any]], scope
             ended = True
             _raise_later(error)
         except _RAISED_BY_PYTHON as error:
-            if isinstance(error, UserError) or not any(handles(type(error)) for handles in trace.handled):
+            handled = any(handles(type(error)) for handles in trace.handled)
+            if isinstance(error, UserError) or not (handled or _is_of_the_program(error)):
                 raise
             ended = True
             _raise_later(error)
         left = {name: _settled(thing) if name.startswith(RETURNED) else thing for name, thing in read().items()}
         selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items)
     return Path(inside, ended, result, left)
+
+
+def _is_of_the_program(error: Exception) -> bool:
+    """Whether a line of the user's raised it, and no function that it calls."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and not is_internal(at.tb_frame.f_code.co_filename)
 
 
 def _settled(thing: Any) -> Any:
@@ -169,14 +178,13 @@ def _require_unchanged(mutables: Mutables) -> None:
         )
 
 
-def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
-    """``then() if test else orelse()``."""
+def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *calls: Callable[[], Any]) -> Any:
+    """``then() if test else orelse()``, which call ``calls``."""
     answer = truth(test)
     if isinstance(answer, bool):
         return then() if answer else orelse()
-    written = [
-        run for run in (then, orelse) if isinstance(run, FunctionType) and not is_internal(run.__code__.co_filename)
-    ]
+    functions = [run for run in (then, orelse, *calls) if isinstance(run, FunctionType)]
+    written = [run for run in functions if not is_internal(run.__code__.co_filename)]
     mutables, paths = Mutables(Cells(*written).contents()), []
     for run in (then, orelse):
         paths.append(trace_path(run, dict))
@@ -193,12 +201,38 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:
     """``left and right()``."""
-    return choose(left, right, lambda: left)
+    if isinstance(left, Recorded):
+        return OnlyTruth(choose(as_bool(left), lambda: as_bool(right()), lambda: False, right))
+    if not isinstance(left, tracers.Tracer):
+        return choose(left, right, lambda: left)
+    other = _Other(right)
+    return other.of(choose(left, other, lambda: left, right))
 
 
 def or_(left: Any, right: Callable[[], Any]) -> Any:
     """``left or right()``."""
-    return choose(left, lambda: left, right)
+    if isinstance(left, Recorded):
+        return OnlyTruth(choose(as_bool(left), lambda: True, lambda: as_bool(right()), right))
+    if not isinstance(left, tracers.Tracer):
+        return choose(left, lambda: left, right)
+    other = _Other(right)
+    return other.of(choose(left, lambda: left, other, right))
+
+
+class _Other:
+    """The right operand of ``and`` or ``or``; of a list only its truth."""
+
+    def __init__(self, right: Callable[[], Any]) -> None:
+        self._right, self._is_list = right, False
+
+    def __call__(self) -> Any:
+        thing = self._right()
+        self._is_list = isinstance(thing, Recorded) or type(thing) is list
+        return as_bool(thing) if self._is_list else thing
+
+    def of(self, found: Any) -> Any:
+        """What the whole expression gives."""
+        return OnlyTruth(found) if self._is_list else found
 
 
 def bound(read: Callable[[], Any], name: str | None = None) -> Any:

@@ -15,7 +15,7 @@ from jitflow.frontend.trace import active_trace, current_trace
 if TYPE_CHECKING:
     from jitflow.frontend.growing import Growing
 
-__all__ = ["begin_anew_with", "drain_lists", "forget_kinds", "kinds_so_far", "made_list"]
+__all__ = ["begin_anew_with", "drain_lists", "forget_kinds", "kinds_so_far", "list_like", "made_list"]
 
 
 def made_list(items: list[Any], name: str) -> Any:
@@ -31,6 +31,14 @@ def made_list(items: list[Any], name: str) -> Any:
         return Growing(items, name, site, trace.storage.place_sites[site])
     trace.lists[id(items)] = items, site
     return items
+
+
+def list_like(items: list[Any], made: list[Any]) -> list[Any]:
+    """``made``, which takes the place of ``items``."""
+    trace = active_trace()
+    if trace is not None and id(items) in trace.lists:
+        trace.lists[id(made)] = made, trace.lists[id(items)][1]
+    return made
 
 
 def begin_anew_with(changed: Any) -> None:

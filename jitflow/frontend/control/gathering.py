@@ -49,7 +49,8 @@ def gathered(
         made = made_of(item)
         return function(made) if isinstance(made, list | tuple) else made
 
-    found = _array(iterable, element_of, item_of) if _makes_arrays(function) else None
+    source = as_source(iterable) if _makes_arrays(function) and active_trace() is not None else None
+    found = None if source is None else _array(source, element_of, item_of)
     return function([made_of(item) for item in iterable] if found is None else found, *rest, **keywords)
 
 
@@ -59,11 +60,18 @@ def _makes_arrays(function: Callable[..., Any]) -> bool:
     return replaced_by(function) in (np.array, np.asarray)
 
 
-def _array(iterable: Any, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
+def _array(source: Source, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
     """The array of the items; None where a list will do, or has to."""
-    source = None if active_trace() is None else as_source(iterable)
-    if source is None or source.once or not _is_long(source):
+    if source.once or not _is_long(source):
         return None
+    source.begin()
+    try:
+        return _filled(source, element_of, item_of)
+    finally:
+        source.end()
+
+
+def _filled(source: Source, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
     kind = _kind_of_items(_Turns(source), element_of, Mutables(Cells(item_of).contents()))
     if kind is None or not _takes_a_turn(source, kind):
         return None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserError, UserNotImplementedError, UserValueError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.tracers.base import located
@@ -54,6 +54,45 @@ def not_(thing: Any) -> Any:
 def as_python_bool(value: Value) -> Any:
     """A bool of the IR as Python's ``bool``."""
     return tracers.wrap(values.emit("cast", value, dtype=BOOL, weak=True))
+
+
+def as_bool(thing: Any) -> Any:
+    """``bool(thing)``."""
+    answer = truth(thing)
+    return answer if isinstance(answer, bool) else as_python_bool(answer)
+
+
+class OnlyTruth(Recorded):
+    """What ``a and b`` gives where one of the two is a list of the running program: it has a truth, and no more."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+
+    def truth(self) -> Any:
+        return truth(self._answer)
+
+    def settled(self) -> Any:
+        raise _refusal()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name) if name.startswith("__") else _refusal()
+
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise _refusal()
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __add__ = __mul__ = __getitem__ = __iter__ = _refuse
+    __len__ = __bool__ = __str__ = __repr__ = _refuse
+    __hash__ = object.__hash__
+
+
+def _refusal() -> UserError:
+    return located(
+        UserNotImplementedError(
+            "the value of `and` or `or` with a list that the running program changes",
+            expected="a condition, which asks for its truth alone",
+            mend="write `if items:`, or compare len(items) with 0",
+        )
+    )
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.branch import decide
+from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
@@ -19,6 +19,7 @@ from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, Rolling, Test
 from jitflow.frontend.control.sources import Source, as_source
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
@@ -31,8 +32,11 @@ FEW_TURNS = 4
 
 def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """``for target in iterable: ...``; ``test`` says before each turn whether to go on, if a turn may end the loop."""
+    if isinstance(iterable, Recorded) and iterable.may_change:
+        _through_a_list(iterable, body, test, state, temporaries)
+        return
     cells = Cells(body, test)
-    loop = Rolling(cells, state, temporaries, (body.__code__.co_filename, body.__code__.co_firstlineno))
+    loop = Rolling(cells, state, temporaries, _key(body))
     source = as_source(iterable)
     if source is None:
         turns = _unrolled(loop, iter(iterable), body, test)
@@ -43,6 +47,28 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         _over(source, loop, body, test)
     finally:
         source.end()
+
+
+def _key(body: Body) -> tuple[str, int]:
+    return body.__code__.co_filename, body.__code__.co_firstlineno
+
+
+def _through_a_list(
+    items: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]
+) -> None:
+    """A loop over a list that its turns may change: Python asks before each of them whether there is another item."""
+    position__: Any = 0
+
+    def goes_on() -> Any:
+        there_is_one = items.holds_position(position__)
+        return there_is_one if test is None else and_(test(), lambda: there_is_one)
+
+    def turn() -> None:
+        nonlocal position__
+        position__ += 1
+        body(items.item(position__ - 1))
+
+    _while(goes_on, turn, Cells(turn, body, test), ("position__", *state), temporaries, body)
 
 
 def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
@@ -77,8 +103,14 @@ def _too_many_turns(error: UserError, count: int) -> UserError:
 
 def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """``while test(): ...``."""
-    cells = Cells(body, test)
-    loop = Rolling(cells, state, temporaries, (body.__code__.co_filename, body.__code__.co_firstlineno))
+    _while(test, body, Cells(body, test), state, temporaries, body)
+
+
+def _while(
+    test: Test, body: Body, cells: Cells, state: Sequence[str], temporaries: Sequence[str], statement: Body
+) -> None:
+    """``while test(): body()``; ``statement`` is the user's block, which says where the loop stands."""
+    loop = Rolling(cells, state, temporaries, _key(statement))
     mutables = Mutables(cells.contents())
     with current_trace().region():
         never = truth(test()) is False
@@ -96,13 +128,13 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
                 begin_anew_with(problem.changed)
                 raise problem.error from None
             if not answer:
-                note_unrolled(body, "while", turns, problem.reason)
+                note_unrolled(statement, "while", turns, problem.reason)
                 return
             body()
         begin_anew_with(problem.changed)
         raise problem.error from None
     else:
-        note_rolled(body, "while", None, carried)
+        note_rolled(statement, "while", None, carried)
 
 
 def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:

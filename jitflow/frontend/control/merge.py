@@ -22,6 +22,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import Alternatives, returning_function
 from jitflow.frontend.control.cells import NONE, UNBOUND
+from jitflow.frontend.control.changing_lists import list_like
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
 from jitflow.frontend.objects import array_fields
@@ -108,7 +109,9 @@ class Leaves:
 def flatten(thing: Any) -> Leaves:
     """A structure taken apart."""
     kind = type(thing)
-    if kind in (tuple, list) or (isinstance(thing, tuple) and hasattr(kind, "_fields")):
+    if kind is list:
+        return _group([*thing], (kind, len(thing)), partial(list_like, thing))
+    if kind is tuple or (isinstance(thing, tuple) and hasattr(kind, "_fields")):
         make = (lambda items: kind(*items)) if hasattr(kind, "_fields") else kind
         return _group([*thing], (kind, len(thing)), make)
     if kind is dict:

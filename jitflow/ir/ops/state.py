@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 
 __all__ = ["STATE_OPS"]
@@ -70,6 +71,19 @@ def _infer_push(operands: Sequence[Type], attributes: Attributes) -> tuple[Type,
     return ()
 
 
+def _infer_poke(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    tape, number, value = operands
+    if not isinstance(tape, Tape) or not isinstance(value, Scalar) or value.dtype != tape.dtype:
+        raise TypeRuleError(f"poke: expected a tape and a number of its dtype, got {tape} and {value}")
+    _require_count("poke", number)
+    return ()
+
+
+def _require_count(name: str, number: Type) -> None:
+    if not isinstance(number, Scalar) or number.dtype != I64:
+        raise TypeRuleError(f"{name}: expected a count from the end of a tape, got {number}")
+
+
 def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return ()
 
@@ -98,6 +112,12 @@ def _scatter(operands: Sequence[Any], attributes: Attributes, types: Sequence[Ty
 
 def _push(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     operands[0].append(np.array(operands[1]))
+    return ()
+
+
+def _poke(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    tape, count, value = operands
+    tape[-int(count)] = np.array(value)
     return ()
 
 
@@ -134,6 +154,11 @@ STATE_OPS = [
     OpDef("push", "puts a value on a tape", "any", 2, _infer_push, _push, (_WRITES,)),
     OpDef("pop", "takes the last value from a tape, which has the type of the result", "any", 1, None,
           lambda operands, attributes, types: operands[0].pop(), (_READS, _WRITES), frozenset({"sized"})),
+    OpDef("peek", "tape, count: the number that is so many from the end of a tape, 1 for the last, where it stays",
+          "any", 2, None, lambda operands, attributes, types: operands[0][-int(operands[1])], (_READS,),
+          frozenset({"sized"})),
+    OpDef("poke", "tape, count, number: puts another number where `peek` finds one", "any", 3, _infer_poke, _poke,
+          (_READS, _WRITES)),
     OpDef("print", "prints the operands formatted with ``message``", "any", None, _nothing,
           _print, _EXTERNAL, frozenset(), ("message",)),
     OpDef("send", "hands operand 0 to the device that receives ``key``", "any", 1, _nothing, None, _EXTERNAL,

@@ -47,7 +47,7 @@ class Activity:
                 continue
             if op.name == "load":
                 yield from ((root, op.result) for root in self.roots(op.operands[0]))
-            elif op.name in ("store", "scatter", "push"):
+            elif op.name in ("store", "scatter", "push", "poke"):
                 yield from ((op.operands[-1], root) for root in self.roots(op.operands[0]))
             elif op.name == "recompute":
                 yield from zip(op.operands, op.regions[0].parameters, strict=True)

@@ -192,6 +192,17 @@ class Forward:
             (tangent,) = self.m.add("pop", self.twins[tape], types=[plain(op.result.type)])
             self.enter(op.result, tangent, self.doubtful)
 
+    def peek(self, op: Op) -> None:
+        tape, count = op.operands
+        if self.is_active(tape):
+            (tangent,) = self.m.add("peek", self.twins[tape], count, types=[plain(op.result.type)])
+            self.enter(op.result, tangent, self.doubtful)
+
+    def poke(self, op: Op) -> None:
+        tape, count, value = op.operands
+        if self.is_active(tape):
+            self.m.add("poke", self.twins[tape], count, self.stored(value))
+
     def nothing(self, op: Op) -> None:
         """An op that has no results with a tangent."""
 
@@ -284,6 +295,8 @@ _STORAGE: dict[str, Callable[[Forward, Op], None]] = {
     "tape": Forward.tape,
     "push": Forward.push,
     "pop": Forward.pop,
+    "peek": Forward.peek,
+    "poke": Forward.poke,
     "check": Forward.nothing,
     "print": Forward.nothing,
     "mark": Forward.nothing,

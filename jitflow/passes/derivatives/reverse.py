@@ -253,6 +253,23 @@ class Sweep:
             cotangent = zeros_where_none(self.m, self.cotangent(op.result), plain(op.result.type))
             self.m.add("push", self.accumulate(tape), cotangent)
 
+    def peek(self, op: Op) -> None:
+        """The cotangents on a tape are as many as the values on its own were."""
+        tape, count = op.operands
+        cotangent = self.cotangent(op.result)
+        if self.is_active(tape) and cotangent is not None:
+            shadow = self.accumulate(tape)
+            (before,) = self.m.add("peek", shadow, count, types=[plain(op.result.type)])
+            self.m.add("poke", shadow, count, self.m("add", before, cotangent))
+
+    def poke(self, op: Op) -> None:
+        tape, count, value = op.operands
+        if self.is_active(tape):
+            shadow = self.accumulate(tape)
+            (cotangent,) = self.m.add("peek", shadow, count, types=[plain(value.type)])
+            self.m.add("poke", shadow, count, self.m.number(0, dtype_of(value)))
+            self.contribute(value, cotangent, self.reversal.doubtful)
+
     def nothing(self, op: Op) -> None:
         """An op that no cotangent passes."""
 
@@ -265,6 +282,8 @@ _STORAGE: dict[str, Callable[[Sweep, Op], None]] = {
     "tape": Sweep.nothing,
     "push": Sweep.push,
     "pop": Sweep.pop,
+    "peek": Sweep.peek,
+    "poke": Sweep.poke,
     "check": Sweep.nothing,
     "print": Sweep.nothing,
     "mark": Sweep.nothing,

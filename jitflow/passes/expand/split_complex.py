@@ -219,6 +219,25 @@ class _Splitter(Rewriter):
         imaginary, real = (self.machine.emit("pop", self.operands(op), (kind,))[0] for kind in kinds)
         self.define(op, (real, imaginary))
 
+    def peek(self, op: Op) -> None:
+        tape, count = self.operands(op)
+        places = self.places_of_parts(count)
+        parts = (self.machine.emit("peek", (tape, place), (kind,))[0]
+                 for place, kind in zip(places, self.types(op.result.type), strict=True))  # fmt: skip
+        self.define(op, tuple(parts))
+
+    def poke(self, op: Op) -> None:
+        tape, count, *parts = self.operands(op)
+        for place, part in zip(self.places_of_parts(count), parts, strict=True):
+            self.machine.emit("poke", (tape, place, part), ())
+
+    def places_of_parts(self, count: Value) -> tuple[Value, Value]:
+        """Where the real and the imaginary part of a number lie, counted from the end of its tape."""
+        machine = self.machine
+        machine.shape_like(count.type)
+        twice = machine.add(count, count)
+        return twice, machine.subtract(twice, machine.constant(1, "i64"))
+
     # -- host programs
 
     def with_real_dtype(self, op: Op) -> None:
@@ -274,6 +293,8 @@ _HANDLERS: dict[str, Callable[[_Splitter, Op], None]] = {
     "tape": _Splitter.with_real_dtype,
     "push": _Splitter.push,
     "pop": _Splitter.pop,
+    "peek": _Splitter.peek,
+    "poke": _Splitter.poke,
     "argument": _Splitter.argument,
     "result": _Splitter.result,
 }

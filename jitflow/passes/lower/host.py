@@ -36,7 +36,7 @@ from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.settle import settle
 from jitflow.passes.lower.short import short_sizes, with_sizes
 from jitflow.passes.lower.storing import lower_store, lower_variable
-from jitflow.passes.lower.tapes import early_pushes, lower_pop, lower_push, lower_tape
+from jitflow.passes.lower.tapes import TAPE_OPS, early_pushes
 from jitflow.passes.lower.target import CPU, Target
 
 __all__ = ["Lowered", "lower"]
@@ -149,8 +149,8 @@ class HostLowering(OwningProgram):
             lower_variable(self, op)
         elif op.name == "scatter":
             lower_scatter(self, op)
-        elif op.name in ("tape", "push", "pop"):
-            {"tape": lower_tape, "push": lower_push, "pop": lower_pop}[op.name](self, op)
+        elif op.name in TAPE_OPS:
+            TAPE_OPS[op.name](self, op)
         elif op.name == "matmul":
             lower_matmul(self, op)
         elif op.name == "host_call":

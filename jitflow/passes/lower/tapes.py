@@ -12,7 +12,7 @@ difference to anybody: nothing between the two touches the tape, and its memory 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from jitflow.errors import UserNotImplementedError
@@ -26,24 +26,25 @@ from jitflow.passes.lower.program import Storage
 if TYPE_CHECKING:
     from jitflow.passes.lower.host import HostLowering
 
-__all__ = ["early_pushes", "lower_pop", "lower_push", "lower_tape", "room_on_tape"]
+__all__ = ["TAPE_OPS", "early_pushes", "room_on_tape"]
 
 
-def lower_tape(host: HostLowering, op: Op) -> None:
+def _lower_tape(host: HostLowering, op: Op) -> None:
     """An empty tape, known to the whole program."""
     kind = op.result.type
     assert isinstance(kind, Tape)
     if host.target.distributed:
         raise UserNotImplementedError(
-            "a loop on a GPU whose values a gradient needs again, and whose number of turns is not known beforehand",
-            mend="compile it for the CPU, or use a `for` loop over a range",
+            "a list that a program on a GPU changes, or a loop there whose values a gradient needs again, and whose "
+            "number of turns is not known beforehand",
+            mend="compile it for the CPU, or use arrays and `for` loops over a range",
             location=op.loc,
         )
     outermost = host.scopes.open[0].builder
     host.tapes[op.result] = outermost.make("tape", dtype=kind.dtype, names=(op.result.name,))
 
 
-def lower_push(host: HostLowering, op: Op) -> None:
+def _lower_push(host: HostLowering, op: Op) -> None:
     """Put a number or a copy of an array onto a tape."""
     if op in host.stored:
         return
@@ -55,7 +56,7 @@ def lower_push(host: HostLowering, op: Op) -> None:
     host.copy_into(value, room, room.layout)
 
 
-def lower_pop(host: HostLowering, op: Op) -> None:
+def _lower_pop(host: HostLowering, op: Op) -> None:
     """Take a number off a tape, or let an array be what lies there; it is copied if it cannot stay."""
     (tape,), kind = op.operands, op.result.type
     assert isinstance(kind, Tensor | Scalar)
@@ -66,6 +67,29 @@ def lower_pop(host: HostLowering, op: Op) -> None:
     host.give(op.result, _bytes_of_tape(host, "retract", tape, op.result))
     if op.result not in host.lifetimes.lender:
         host.give(op.result, host.contiguous_copy(op.result))
+
+
+def _lower_peek(host: HostLowering, op: Op) -> None:
+    """Read a number that stays on a tape."""
+    tape, count = op.operands
+    kind = op.result.type
+    assert isinstance(kind, Scalar)
+    host.set_number(op.result, host.builder.make("peek", host.tapes[tape], host.number(count), types=(kind,)))
+
+
+def _lower_poke(host: HostLowering, op: Op) -> None:
+    """Put another number in the place of one."""
+    tape, count, value = op.operands
+    host.builder.add("poke", host.tapes[tape], host.number(count), host.number(value))
+
+
+TAPE_OPS: Mapping[str, Callable[[HostLowering, Op], None]] = {
+    "tape": _lower_tape,
+    "push": _lower_push,
+    "pop": _lower_pop,
+    "peek": _lower_peek,
+    "poke": _lower_poke,
+}
 
 
 def room_on_tape(host: HostLowering, tape: Value, value: Value) -> Storage:
