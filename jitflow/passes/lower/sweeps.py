@@ -35,6 +35,8 @@ class Sweeps(Elements):
 
     span: Span | None = None
     """How threads share the kernel, if they do."""
+    writes_over_saved = False
+    """Whether results of this sweep take the place of values that it reads: written when it reads them last."""
 
     # The vector loop
 
@@ -97,6 +99,7 @@ class Sweeps(Elements):
         for reduction in reductions:
             emitter.loc = reduction.op.loc
             reduction.begin()
+        self.writes_over_saved = any(value in self.hosts for value in stores)
 
         def visit() -> None:
             for value in saves:
@@ -207,10 +210,12 @@ class Sweeps(Elements):
             for reduction in plain:
                 rest = reduction.take(rest)
                 reduction.step()
-            visit()
+            if not late:
+                visit()
             return [*following, *(state for reduction in plain for state in reduction.state)]
 
         centred = [reduction for reduction in reductions if reduction.second_phase]
+        late = bool(centred) and self.writes_over_saved
         with self._reading_ahead(0 if centred else AHEAD):
             results = self._steps(
                 loop, first, last, [*partials.values(), *(state for r in plain for state in r.state)], body
@@ -222,7 +227,10 @@ class Sweeps(Elements):
         count = self._count(first, last)
 
         def deviate(values: Sequence[Value]) -> Sequence[Value]:
-            return [s for r, pair in zip(centred, _pairs(values), strict=True) for s in r.deviate(pair)]
+            following = [s for r, pair in zip(centred, _pairs(values), strict=True) for s in r.deviate(pair)]
+            if late:
+                visit()
+            return following
 
         for reduction in centred:
             reduction.centre(totals[reduction.operand], count)
