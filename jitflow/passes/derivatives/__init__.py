@@ -10,7 +10,8 @@ activity    which values and which storage matter
 reverse     the reverse sweep over straight code and storage, and `reverse_regions` over branches and loops
 shadows     the places that it hands on
 rows        the rows of tables that are gathered (`row_stacking`: those of a loop)
-cleared     what it stores instead of adding it to zeros
+cleared     what it stores instead of adding it to zeros, and `overlapping` what it adds to several slices at once (both
+            move `sums`)
 remember    what the forward sweep keeps for it, and what it computes again (`mincut`)
 forward     forward mode
 """

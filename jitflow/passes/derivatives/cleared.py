@@ -14,71 +14,34 @@ cleared, too: what is added to it first as a whole is its value. Nothing but suc
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.types import Place, Tape, Variable
-from jitflow.passes.order import reads_of
+from jitflow.ir.types import Variable
+from jitflow.passes.derivatives.sums import Memory, Sum
 
 __all__ = ["put_where_cleared"]
-
-_VIEWS = frozenset(("slice", "reshape", "transpose", "diagonal", "broadcast"))
 
 
 def put_where_cleared(ops: list[Op], cleared: Set[Op]) -> list[Op]:
     """The ops of a reverse sweep, in which those of ``cleared`` are the stores of zeros and the variables of zeros."""
     while any(op in cleared for op in ops):
-        changed = _Memory(ops).changed(cleared)
+        changed = _Clearing(ops).changed(cleared)
         if changed is None:
             break
         ops = changed
     return ops
 
 
-@dataclass(frozen=True, eq=False)
-class _Sum:
-    """Three ops that add a value to what a place shows."""
-
-    load: Op
-    add: Op
-    store: Op
-
-    @property
-    def ops(self) -> tuple[Op, Op, Op]:
-        return self.load, self.add, self.store
-
-    @property
-    def value(self) -> Value:
-        first, second = self.add.operands
-        return second if first is self.load.result else first
-
-
-class _Memory:
-    """What straight code does to memory."""
+class _Clearing(Memory):
+    """Code in which stores of zeros go."""
 
     def __init__(self, ops: list[Op]) -> None:
-        self.ops = ops
-        self.positions = {op: position for position, op in enumerate(ops)}
-        self.producers = {result: op for op in ops for result in op.results}
-        uses = Counter(operand for op in ops for operand in reads_of(op))
-        self.sums = {store: found for store in ops if (found := self._sum(store, uses)) is not None}
-        self.loads = {found.load for found in self.sums.values()}
-        self._touched: dict[Op, frozenset[Value] | None] = {}
+        super().__init__(ops)
         self.gone: set[Op] = set()
         self.instead: dict[Op, list[Op]] = {}
         """What comes instead of a store."""
-
-    def _sum(self, store: Op, uses: Counter[Value]) -> _Sum | None:
-        add = self.producers.get(store.operands[1]) if store.name == "store" else None
-        if add is None or add.name != "add" or uses[add.result] != 1:
-            return None
-        for operand in add.operands:
-            load = self.producers.get(operand)
-            if load is not None and load.name == "load" and load.operands[0] is store.operands[0]:
-                return _Sum(load, add, store) if uses[operand] == 1 else None
-        return None
 
     def changed(self, cleared: Set[Op]) -> list[Op] | None:
         """The ops without zeros that are not needed, None if there are none such."""
@@ -95,7 +58,7 @@ class _Memory:
         root = self.root(place)
         if not isinstance(root.type, Variable):
             return
-        between = list[_Sum]()
+        between = list[Sum]()
         for op in self.ops[self.positions[clearing] + 1 :]:
             if op in self.loads or not self.touches(op, root):
                 continue
@@ -107,7 +70,7 @@ class _Memory:
                 return
             between.append(found)
 
-    def _store(self, clearing: Op, last: _Sum, between: list[_Sum]) -> None:
+    def _store(self, clearing: Op, last: Sum, between: list[Sum]) -> None:
         stays = clearing.name == "store" and self.is_there(last.value, clearing)
         stored = [] if stays else [replace(last.store, operands=(last.store.operands[0], last.value))]
         self.instead[last.store] = [*stored, *(op for one in between for op in one.ops)]
@@ -123,36 +86,3 @@ class _Memory:
         first, last = self.positions[load], self.positions[clearing]
         root = self.root(place)
         return first < last and not any(self.touches(op, root) for op in self.ops[first + 1 : last])
-
-    def touches(self, op: Op, root: Value) -> bool:
-        """Whether an op may read or write the memory of a variable."""
-        if op not in self._touched:
-            self._touched[op] = self._memory_of(op)
-        touched = self._touched[op]
-        return touched is None or root in touched
-
-    def _memory_of(self, op: Op) -> frozenset[Value] | None:
-        """What an op may read or write, None if that is unknown: what a place shows that is handed on."""
-        if op.name in _VIEWS and isinstance(op.result.type, Place):
-            return frozenset()
-        kinds = (Variable, Place, Tape)
-        found = frozenset(self.root(operand) for operand in reads_of(op) if isinstance(operand.type, kinds))
-        return found if all(isinstance(one.type, Variable | Tape) for one in found) else None
-
-    def root(self, place: Value) -> Value:
-        """The memory that a place shows a part of, as far as these ops say."""
-        while (op := self.producers.get(place)) is not None and op.name in _VIEWS:
-            place = op.operands[0]
-        return place
-
-    def same(self, one: Value, other: Value) -> bool:
-        """Whether two places are certainly the same part of the same memory."""
-        if one is other:
-            return True
-        first, second = self.producers.get(one), self.producers.get(other)
-        if first is None or second is None or first.name != second.name or first.name not in _VIEWS:
-            return False
-        if dict(first.attributes) != dict(second.attributes) or len(first.operands) != len(second.operands):
-            return False
-        same_memory = self.same(first.operands[0], second.operands[0])
-        return same_memory and first.operands[1:] == second.operands[1:]

@@ -28,6 +28,7 @@ from jitflow.passes.derivatives.cleared import put_where_cleared
 from jitflow.passes.derivatives.factors import scaled
 from jitflow.passes.derivatives.indexing import scattered
 from jitflow.passes.derivatives.notation import Notation, dtype_of, is_differentiable, plain
+from jitflow.passes.derivatives.overlapping import add_in_one_sweep
 from jitflow.passes.derivatives.partials import PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS, spread
 from jitflow.passes.derivatives.remember import Keeping, Level
@@ -87,7 +88,12 @@ class Sweep:
         for op in reversed(region.body):
             self.m.builder.loc = op.loc
             self.op(op)
-        self.m.builder.ops[:] = put_where_cleared(self.m.builder.ops, self.reversal.cleared)
+        ops = put_where_cleared(self.m.builder.ops, self.reversal.cleared)
+        if self.outer is not None and self.level.turns is not None:
+            ops = add_in_one_sweep(ops, self.outer.m, self.outer.level.known)
+        else:
+            ops = add_in_one_sweep(ops, None, ())
+        self.m.builder.ops[:] = ops
 
     def op(self, op: Op) -> None:
         """Hand on what one op has got."""
