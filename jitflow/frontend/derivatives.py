@@ -150,9 +150,8 @@ def trace_function(
 def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] = MappingProxyType({})) -> Any:
     """``fn(*args, **kwargs)``. Raises TypeError, at the user's line, for what cannot be called so."""
     if not callable(fn) or isinstance(fn, tracers.Tracer):
-        raise located(
-            UserTypeError("expected a function", found=type(fn).__name__, mend="pass the function, not what it returns")
-        )
+        found = fn._describe() if isinstance(fn, tracers.Tracer) else type(fn).__name__
+        raise located(UserTypeError("expected a function", found=found, mend="pass the function, not what it returns"))
     try:
         signature = inspect.signature(fn)
     except (TypeError, ValueError):

@@ -31,7 +31,7 @@ from jitflow.frontend.storage import Overlap, Restart, Site
 from jitflow.frontend.syntax import is_block, rewritten
 from jitflow.frontend.trace import Decision, LoopDecision, Trace, active_trace, recording
 from jitflow.ir.core import Function
-from jitflow.ir.location import Loc
+from jitflow.ir.location import NOWHERE, Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
 
 __all__ = ["TracedFunction", "trace"]
@@ -240,7 +240,7 @@ def _places(traceback: TracebackType | None, root: FunctionType) -> tuple[Loc, t
                 places.pop()  # the place in the same function that led into the block
             places.append(place)
         traceback = traceback.tb_next
-    if not places:
-        return definition(root.__code__), ()
+    if not places:  # what jitflow itself compiles is no line of the user's
+        return NOWHERE if is_internal(root.__code__.co_filename) else definition(root.__code__), ()
     # Recursion shows each of its lines once.
     return places[-1], tuple(dict.fromkeys(places[-2::-1]))

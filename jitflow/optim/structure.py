@@ -10,7 +10,7 @@ import numpy as np
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.runtime.variable import Variable
 
-__all__ = ["mapped", "pairs"]
+__all__ = ["mapped", "pairs", "require_some"]
 
 
 def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
@@ -41,6 +41,12 @@ def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
             f"expected variables, or lists, tuples and dicts of them, got {type(variables).__name__}",
             mend="collect those of a model with jitflow.variables(model)",
         )
+
+
+def require_some(variables: Any) -> None:
+    """Raise ValueError for a structure in which there is nothing: a step would change nothing, and nobody would see."""
+    if next(pairs(variables, variables), None) is None:
+        raise UserValueError("there are no variables to update", mend="pass those of a model: jitflow.variables(model)")
 
 
 def mapped(function: Any, thing: Any) -> Any:

@@ -133,3 +133,15 @@ def test_python_numbers_as_gradients() -> None:
     variables = {"a": jitflow.Variable(1.0), "b": jitflow.Variable(2.0)}
     jitflow.optim.SGD(1.0).apply({"b": 0.5, "a": 0.0}, variables)
     assert [float(variable) for variable in variables.values()] == [1.0, 1.5]
+
+
+@pytest.mark.parametrize("optimiser", [jitflow.optim.SGD(0.1), jitflow.optim.LBFGS()])
+def test_a_step_of_no_variables_is_a_mistake(optimiser: Any) -> None:
+    with pytest.raises(ValueError, match="there are no variables to update"):
+        optimiser.minimize(lambda: 1.0, [])
+
+
+def test_mistakes_outside_of_compiled_functions_show_no_line_of_jitflow() -> None:
+    with pytest.raises(jitflow.UserError) as raised:
+        jitflow.grad(lambda x: (x, x))(X)
+    assert raised.value.location is None
