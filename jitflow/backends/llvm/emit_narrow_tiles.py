@@ -20,14 +20,22 @@ from collections.abc import Sequence
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.dtypes import DType
 
-__all__ = ["LONGEST", "VECTOR_BYTES", "NarrowTile"]
+__all__ = ["AHEAD", "LONGEST", "VECTOR_BYTES", "NarrowTile", "bring_near"]
 
 LONGEST = 2048
 """Steps for which there is scratch memory."""
 _BLOCK_BYTES = 16
 VECTOR_BYTES = 64
+AHEAD = 8
+"""Steps by which numbers of the left matrix are brought near in advance: from the next line of a wide matrix, which
+processors do not foresee."""
 _ROWS = 4
 """Rows whose partial sums stay in registers at a time."""
+
+
+def bring_near(place: str) -> str:
+    """The instruction that has a line of memory read before it is needed."""
+    return f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)"
 
 
 class NarrowTile:
@@ -84,6 +92,9 @@ def _down(out: _Text, tile: NarrowTile) -> None:
         offsets.append(out.let(f"mul i64 {number}, {tile.itemsize}"))
 
     def step(left: str, right: str, sums: str) -> None:
+        far = out.let(f"getelementptr i8, ptr {left}, i64 %ahead")
+        for vector in vectors:
+            out.do(bring_near(out.let(f"getelementptr i8, ptr {far}, i64 {vector * VECTOR_BYTES}")))
         rows = [out.load(tile.vector, left, vector * VECTOR_BYTES, tile.itemsize) for vector in vectors]
         for column in columns:
             factor = out.everywhere(out.load(tile.element, right, offsets[column], tile.itemsize))

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import phi
-from jitflow.backends.llvm.emit_narrow_tiles import VECTOR_BYTES
+from jitflow.backends.llvm.emit_narrow_tiles import AHEAD, VECTOR_BYTES, bring_near
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
@@ -105,6 +105,8 @@ class _Tile:
         self.lines = self._lines(out.at(tile, tile_at), pitch)
         self.factors = self._lines(out.at(left, left_at), row_stride)
         self.right, self.steps, self.left_step, self.right_step = out.at(right, right_at), steps, left_step, right_step
+        self.ahead = out.let(f"mul i64 {left_step}, {AHEAD}")
+        out.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
 
     def _lines(self, first: str, stride: str) -> list[str]:
         """Where the rows of a matrix begin."""
@@ -126,6 +128,7 @@ class _Tile:
         out, (rest, at, right, *sums) = self.out, state
         places = [out.at(right, str(column * VECTOR_BYTES)) for column in self.columns]
         vectors = [out.let(f"load {self.vector}, ptr {place}, align {self.itemsize}") for place in places]
+        out.do(bring_near(out.at(out.at(self.factors[-1], at), self.ahead)))
         following: list[str] = []
         for row in self.rows:
             number = out.let(f"load {self.element}, ptr {out.at(self.factors[row], at)}, align {self.itemsize}")

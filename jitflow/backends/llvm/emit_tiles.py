@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from jitflow.backends.llvm.emit_narrow_tiles import VECTOR_BYTES, NarrowTile
+from jitflow.backends.llvm.emit_narrow_tiles import AHEAD, VECTOR_BYTES, NarrowTile, bring_near
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
@@ -55,6 +55,7 @@ def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
     narrow = NarrowTile(dtype, rows)
     lines = [
         "start:",
+        f"  %ahead = mul i64 %left.step, {AHEAD}",
         f"  {narrow.scratch}",
         f"  %is.narrow = icmp sle i64 %columns, {narrow.columns}",
         "  br i1 %is.narrow, label %narrow, label %not.narrow",
@@ -73,6 +74,7 @@ def _function(name: str, dtype: DType, rows: int, columns: int) -> str:
         f"declare {vector} @llvm.masked.load.{suffix}.p0(ptr, <{lanes} x i1>, {vector})",
         f"declare void @llvm.masked.store.{suffix}.p0({vector}, ptr, <{lanes} x i1>)",
         "declare i64 @llvm.smin.i64(i64, i64)",
+        "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)",
         *narrow.declarations(),
         "",
         f"define hidden void @{name}({_PARAMETERS}) #0 {{",
@@ -137,6 +139,9 @@ class _Way:
             yield f"  %sum.{place} = phi {self.type} [ zeroinitializer, %rows.{v} ], [ %next.{place}, %turn.{v} ]"
         for column in range(v):
             yield from self._vector(column)
+        yield f"  %far.row.{v} = getelementptr i8, ptr %row.{v}.{self.rows - 1}, i64 %left.at.{v}"
+        yield f"  %far.{v} = getelementptr i8, ptr %far.row.{v}, i64 %ahead"
+        yield f"  {bring_near(f'%far.{v}')}"
         for row in range(self.rows):
             yield from self._row(row)
         yield f"  %left.next.{v} = add i64 %left.at.{v}, %left.step"
