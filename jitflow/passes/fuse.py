@@ -3,7 +3,8 @@
 The idea: start with every elementwise, reducing and gathering op as a group of its own, and join groups along the
 edges of the program wherever the joined group is still one nest (`_Group`): its axes form loops (`axes.py`), all its
 reductions run over the same loops, one of its values spans all loops, and every other value spans an outer part of
-them. So chains go into reductions, reductions join what consumes them along the same rows, broadcast operands are
+them. What a reduction alone reads joins it first, for it is the largest thing that might have to be written. So chains
+go into reductions, reductions join what consumes them along the same rows, broadcast operands are
 never materialised, and several results come from one sweep. Then groups that read the same array over the same loops
 are joined too. Joining must not make a cycle.
 
@@ -89,6 +90,9 @@ class _Fusion:
             if not is_free(op):
                 self.group_of[op] = Group(op)
         for op in needs_kernel:
+            if "reduction" in op.definition.traits:
+                self._join_own(op, needs_kernel)
+        for op in needs_kernel:
             for operand in op.operands:
                 self._try_join(operand, op, needs_kernel)
         self._join_siblings(needs_kernel)
@@ -114,6 +118,24 @@ class _Fusion:
         return op
 
     # Joining
+
+    def _join_own(self, reduction: Op, fusable: dict[Op, None]) -> None:
+        """Join what a reduction alone reads, and what that alone is computed of, with as many axes."""
+        rank = len(dims_of(reduction.operands[0].type))
+        frontier = [reduction]
+        while frontier:
+            op = frontier.pop()
+            for operand in op.operands:
+                own = self._origin(operand)
+                if own is not None and self._is_read_once(own) and len(dims_of(own.result.type)) == rank:
+                    self._try_join(operand, op, fusable)
+                    frontier.append(own)
+
+    def _is_read_once(self, op: Op) -> bool:
+        """Whether an elementwise op is there for one other op alone."""
+        if "elementwise" not in op.definition.traits or op.result in self.returned:
+            return False
+        return len({*self.readers.get(op.result, ())}) == 1
 
     def _try_join(self, value: Value, consumer: Op, fusable: dict[Op, None]) -> None:
         producer = self._origin(value)
@@ -150,9 +172,30 @@ class _Fusion:
             return "it reads elements at other positions, which must be in memory first"
         if not self._is_nest(upper.ops + lower.ops):
             return "they do not share one loop nest"
+        if self._is_written_anyway(upper, lower):
+            return "it has fewer axes, and other kernels read it from memory too"
         if self._makes_cycle(upper, lower):
             return "what lies between them cannot be part of the kernel"
         return ""
+
+    def _is_written_anyway(self, upper: Group, lower: Group) -> bool:
+        """Whether what is computed of small arrays must be written for a kernel that cannot be part of this one.
+
+        Read from memory, it leaves the loops in the order in which the larger arrays lie.
+        """
+        rank = max(_rank(op) for op in upper.ops)
+        if rank == 0 or rank >= max(_rank(op) for op in lower.ops):
+            return False
+        if any("elementwise" not in op.definition.traits for op in upper.ops):
+            return False
+        others = {
+            self.group_of[reader]
+            for op in upper.ops
+            for result in op.results
+            for reader in self.readers.get(result, ())
+            if _is_fusable(reader) and self.group_of[reader] not in (upper, lower)
+        }
+        return any(not self._is_nest(upper.ops + lower.ops + other.ops) for other in others)
 
     def _stored_sources(self, op: Op) -> Iterator[Op]:
         """The ops of this region whose results ``op`` must find in memory: behind slices and gathers."""
@@ -339,6 +382,11 @@ def _folded(op: Op, axes: Axes) -> frozenset[Axis]:
     """The loops that a reduction folds."""
     dims = dims_of(op.operands[0].type)
     return frozenset(axes.find((op.operands[0], axis)) for axis in op.attributes["axes"] if dims[axis] != 1)
+
+
+def _rank(op: Op) -> int:
+    """The most axes that an op deals with."""
+    return max(len(dims_of(value.type)) for value in (*op.results, *op.operands))
 
 
 def _is_fusable(op: Op) -> bool:

@@ -97,6 +97,17 @@ def _scalars_first(op: Op, rewriter: Rewriter) -> Replacement:
     return rewriter.make("broadcast", result, dims=kind.dims, axes=())
 
 
+def _compared_first(op: Op, rewriter: Rewriter) -> Replacement:
+    """What is compared with a number is compared before it is repeated along further axes."""
+    spread = next((found for operand in op.operands if (found := rewriter.producer(operand, "broadcast"))), None)
+    if spread is None or not 0 < len(dims_of(spread.operands[0].type)) < len(dims_of(op.result.type)):
+        return None
+    if not all(operand is spread.result or isinstance(operand.type, Scalar) for operand in op.operands):
+        return None
+    bare = [spread.operands[0] if operand is spread.result else operand for operand in op.operands]
+    return rewriter.make("broadcast", rewriter.make(op.name, *bare, **op.attributes), **spread.attributes)
+
+
 def _scalar_beside(op: Op, rewriter: Rewriter) -> Replacement:
     """A number that was spread over the shape of the other operands goes in as it is."""
     if len(op.operands) < 2 or op.name == "power" or not op.results:
@@ -249,6 +260,7 @@ NUMBER_RULES = (
     Rule("cast_cast", ("cast",), "cast(cast(x)) -> cast(x) if the inner one is exact", _cast_cast),
     Rule("bitcast_bitcast", ("bitcast",), "bitcast(bitcast(x)) -> bitcast(x)", _bitcast_bitcast),
     Rule("scalars_first", ELEMENTWISE, "op(broadcast(a), broadcast(b)) -> broadcast(op(a, b))", _scalars_first),
+    Rule("compared_first", COMPARISONS, "broadcast(x) != a -> broadcast(x != a)", _compared_first),
     Rule("scalar_beside", ELEMENTWISE, "op(x, broadcast(a)) -> op(x, a)", _scalar_beside),
     Rule("power_half", ("power",), "power(array, 0.5) -> sqrt(array)", _power_half),
     divide_by_constant("divide_by_power_of_two", exact=True),

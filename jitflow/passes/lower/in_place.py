@@ -166,7 +166,8 @@ def _is_written_last(nest: Nest, result: Value) -> bool:
     reductions = [op for op in nest.computed if "reduction" in op.definition.traits]
     yielded = nest.region.yielded
     if not reductions:
-        return all(nest.axes.classes(value) == nest.axes.classes(result) for value in yielded)
+        shape = nest.axes.classes(result)
+        return len(shape) == len(nest.order) or all(nest.axes.classes(value) == shape for value in yielded)
     inner = [value for value in yielded if any(loop.reduced for loop in nest.loops_of(value))]
     if result not in inner:
         outer = {loop for loop in nest.order if not loop.reduced}

@@ -149,15 +149,25 @@ class Schedule:
     # Order and vector loop
 
     def _choose_order(self) -> list[Loop]:
-        """The loops as the widest value has its axes; reversed if all that spans them lies in Fortran order."""
+        """The loops as the widest value has its axes; reversed if all that spans them lies in Fortran order.
+
+        Results lie as the loops run, unless they have to be in C order, or go where there is memory.
+        """
         order = self.nest.order
-        if len(order) < 2 or self.keep_order or self.into or any(loop.reduced for loop in order):
+        placed = [value for value in self.yielded if value in self.into]
+        fixed = bool(placed or self.keep_order) and len(placed) < len(self.yielded)
+        if len(order) < 2 or fixed or any(loop.reduced for loop in order):
             return order
         if any(len(self.nest.loops_of(value)) < len(order) for value in self.yielded):
             return order  # narrower results are stored outside of the inner loops
-        spanning = [load for load in self._loads if all(load.strides.get(loop, 0) != 0 for loop in order)]
-        first, last = order[0], order[-1]
-        if spanning and all(_unit(load, first) and not _unit(load, last) for load in spanning):
+        strides = [*(load.strides for load in self._loads), *map(self._natural_strides, placed)]
+        sizes = [*(load.dtype.itemsize for load in self._loads), *map(_itemsize, placed)]
+        spanning = [
+            (along[order[0]] == size, along[order[-1]] == size)
+            for along, size in zip(strides, sizes, strict=True)
+            if all(along.get(loop, 0) != 0 for loop in order)
+        ]
+        if spanning and all(first and not last for first, last in spanning):
             self.reordered = True
             return order[::-1]
         return order
