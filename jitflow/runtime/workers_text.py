@@ -9,6 +9,9 @@ pieces until none is left, and waits for those who are still at work on one. Wha
       open = 0                                    if open, and wanted: take pieces
       until inside is 0: wait                     inside -= 1
 
+The pieces are in as many parts as there are threads. Each thread takes those of its own part first, then those that
+others have left: what it worked on the last time is still in its processor's cache.
+
 ``open`` and ``inside`` are in one order for all threads: either a worker finds the job closed and touches nothing, or
 the owner finds the worker inside and waits. There is one job at a time; whoever comes while there is one does his work
 alone, so nobody waits for a thread that waits. Workers never touch Python.
@@ -23,7 +26,7 @@ from jitflow.runtime.llvm_text import FunctionText
 __all__ = ["JOB_FIELDS", "SYSTEM_FUNCTIONS", "workers_text"]
 
 JOB_FIELDS = (
-    "limit", "busy", "open", "inside", "generation", "sleepers", "most", "next", "pieces", "piece", "last", "function",
+    "limit", "busy", "open", "inside", "generation", "sleepers", "most", "parts", "pieces", "piece", "last", "function",
     "arguments",
 )  # fmt: skip
 """The words of `@job`. At most ``limit`` threads work on any job, at most ``most`` on this one, the caller included."""
@@ -35,6 +38,9 @@ SYSTEM_FUNCTIONS = (
 
 PIECES = 4
 """Pieces for each thread: who is late takes fewer."""
+MOST_PARTS = 256
+"""With more threads than this, some have a part together."""
+CACHE_LINE = 64
 SPINS = 2000
 """How often a worker looks for the next job before it sleeps, some 100 us: waking it up takes about as long."""
 PATIENCE = 1000
@@ -57,6 +63,7 @@ def workers_text() -> str:
     return "\n".join(
         [
             f"@job = global [{len(JOB_FIELDS)} x i64] zeroinitializer, align 64",
+            f"@taken = global [{MOST_PARTS * CACHE_LINE} x i8] zeroinitializer, align {CACHE_LINE}",
             f"@threads_system = global [{len(SYSTEM_FUNCTIONS)} x ptr] zeroinitializer",
             "@mutex = global [16 x i64] zeroinitializer, align 64",
             "@condition = global [16 x i64] zeroinitializer, align 64",
@@ -100,23 +107,38 @@ def _pause(function: FunctionText) -> None:
 def _take() -> str:
     """Do pieces of the job until none is left."""
     function = FunctionText("internal void @take(i64 %worker)")
-    turn, work, done = function.label("turn"), function.label("work"), function.label("done")
     piece, last = _get(function, "piece"), _get(function, "last")
     code, arguments = _get(function, "function", "ptr"), _get(function, "arguments", "ptr")
-    pieces = _get(function, "pieces")
-    function.jump(turn)
-    function.begin(turn)
-    number = _add(function, "next", 1)
-    function.branch(function.compare("ult", number, pieces), work, done)
-    function.begin(work)
-    first = function.let(f"mul i64 {number}, {piece}")
-    behind = function.let(f"add i64 {first}, {piece}")
-    end = function.call("i64", "@llvm.umin.i64", f"i64 {behind}", f"i64 {last}")
-    function.run(code, f"ptr {arguments}", f"i64 {first}", f"i64 {end}", "i64 %worker")
-    function.jump(turn)
-    function.begin(done)
+    pieces, parts = _get(function, "pieces"), _get(function, "parts")
+    with function.each_below(parts) as other:
+        part = function.let(f"urem i64 {function.let(f'add i64 %worker, {other}')}, {parts}")
+        low, high = (_first_of(function, number, pieces, parts)
+                     for number in (part, function.let(f"add i64 {part}, 1")))  # fmt: skip
+        turn, work, done = function.label("turn"), function.label("work"), function.label("done")
+        function.jump(turn)
+        function.begin(turn)
+        taken = function.let(f"atomicrmw add ptr {_taken(function, part)}, i64 1 seq_cst")
+        number = function.let(f"add i64 {low}, {taken}")
+        function.branch(function.compare("ult", number, high), work, done)
+        function.begin(work)
+        first = function.let(f"mul i64 {number}, {piece}")
+        behind = function.let(f"add i64 {first}, {piece}")
+        end = function.call("i64", "@llvm.umin.i64", f"i64 {behind}", f"i64 {last}")
+        function.run(code, f"ptr {arguments}", f"i64 {first}", f"i64 {end}", "i64 %worker")
+        function.jump(turn)
+        function.begin(done)
     function.give("void")
     return function.text()
+
+
+def _first_of(function: FunctionText, part: str, pieces: str, parts: str) -> str:
+    """The first piece of a part."""
+    return function.let(f"udiv i64 {function.let(f'mul i64 {part}, {pieces}')}, {parts}")
+
+
+def _taken(function: FunctionText, part: str) -> str:
+    """Where it is counted how many pieces of a part have been taken."""
+    return function.let(f"getelementptr [{CACHE_LINE} x i8], ptr @taken, i64 {part}")
 
 
 def _share() -> str:
@@ -140,6 +162,7 @@ def _share() -> str:
     wanted = function.let(f"mul i64 {limit}, {PIECES}")
     most = function.call("i64", "@llvm.umin.i64", f"i64 {worth}", f"i64 {wanted}")
     piece = _round_up(function, _up(function, "%last", most), "%step")
+    parts = function.call("i64", "@llvm.umin.i64", f"i64 {limit}", f"i64 {MOST_PARTS}")
     for name, value, kind in (
         ("most", "%most", "i64"),
         ("piece", piece, "i64"),
@@ -147,10 +170,12 @@ def _share() -> str:
         ("last", "%last", "i64"),
         ("function", "%function", "ptr"),
         ("arguments", "%arguments", "ptr"),
-        ("next", "0", "i64"),
-        ("open", "1", "i64"),
+        ("parts", parts, "i64"),
     ):
         _set(function, name, value, kind)
+    with function.each_below(parts) as part:
+        function.do(f"store atomic i64 0, ptr {_taken(function, part)} seq_cst, align 8")
+    _set(function, "open", "1")
     _add(function, "generation", 1)
     with function.when(function.compare("ne", _get(function, "sleepers"), "0")):
         function.call("i32", _system(function, "pthread_mutex_lock"), "ptr @mutex")
