@@ -2,57 +2,57 @@
 
 A list lives in Python while the program is traced, which is enough as long as the trace knows what it holds. Where a
 branch or loop changes it otherwise, the trace starts anew (`Restart`), and the statement that makes the list makes a
-`Growing` in its place: a tape of the running program with its items, and a variable with their number. It is one object
-by however many names the program knows it, so aliases are right, and what changes it are ops, which regions record.
+`Growing` in its place: tapes of the running program with its items (`columns`), and a variable with their number. It is
+one object by however many names the program knows it, so aliases are right, and what changes it are ops, which regions
+record.
 
-All items are numbers of one kind, Python's or NumPy's, so that each is given back as what it was. The first item tells
-which.
-
-What looks at all items takes them off the tape into an array, and puts them there again.
+All items are of one form: numbers of one kind, Python's or NumPy's, so that each is given back as what it was, tuples
+of such, or arrays of one shape. The first item tells which. Of an array the list has a copy, which is as good as the
+array as long as nothing writes to either of the two; what would is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
-from jitflow.frontend.control.kinds import converted, kind_of
-from jitflow.frontend.control.sources import Source, traced_range
-from jitflow.frontend.lists import Listed, ListedScalars
+from jitflow.frontend.columns import Column, Form, form_of, number_less, repeat
+from jitflow.frontend.control.raising import fail
+from jitflow.frontend.control.sources import Source
+from jitflow.frontend.lists import Listed, ListedArrays, ListedScalars, tuples_of
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located, numpy_functions
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import F64, I64
-from jitflow.ir.types import Scalar, Tape
+from jitflow.ir.types import Scalar, Tape, Tensor
 
 __all__ = ["Growing"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What is known of the items of a list: the type of all, and the tape that holds them."""
+    """What is known of the items of a list: the form of all, and the columns that hold them."""
 
-    kind: Scalar | None = None
-    tape: Value | None = None
+    form: Form | None = None
+    columns: tuple[Column, ...] = ()
 
 
 class Growing(Listed):
-    """A list of numbers of which only the running program knows how many there are.
-
-    ``kind`` is the type of its items if that is known already.
-    """
+    """A list of which only the running program knows how many items it has. ``form`` is theirs if that is known."""
 
     may_change = True
 
-    def __init__(self, items: Sequence[Any], name: str, site: Site, kind: Scalar | None) -> None:
+    def __init__(self, items: Sequence[Any], name: str, site: Site, form: Form | None) -> None:
         trace = current_trace()
         if not trace.scope.is_differentiated and any(scope.is_differentiated for scope in trace.scope.around()):
             raise _refusal(
@@ -68,21 +68,22 @@ class Growing(Listed):
         """Whether the program has looked at the items before one of them told the kind."""
         self._loops = 0
         """How many loops go through it."""
-        if kind is not None:
-            self._become(kind)
+        if form is not None:
+            self._become(form)
         for item in items:
             self.append(item)
 
     # -- what it holds ------------------------------------------------------------------------------
 
     @property
-    def kind(self) -> Scalar | None:
-        """The type of its items, if that is known."""
-        return self.known.kind
+    def form(self) -> Form | None:
+        """The form of its items, if that is known."""
+        return self.known.form
 
     @property
     def weak(self) -> bool:
-        return self._kind_or_float().weak
+        kind = self._form_or_float().kinds[0]
+        return isinstance(kind, Scalar) and kind.weak
 
     @property
     def number(self) -> Value:
@@ -102,30 +103,25 @@ class Growing(Listed):
     @property
     def array(self) -> Any:
         """The items in an array that nobody else shows."""
-        size = _size(self.number)
-        kind = self._kind_or_float()
-        found = numpy_functions().apply_function(np.empty, (size,), {"dtype": kind.dtype.numpy})
-        if not self._is_without_kind():
-            length = integer(size)
-
-            def take(position: Any) -> None:
-                found[position] = self.item(position, length)
-
-            self._repeat(size, take)
-        return found
+        return self.settled().array
 
     def as_array(self) -> Any:
         """``np.array(self)``: an empty list makes an array of floats."""
-        kind = self._kind_or_float()
-        if kind.dtype != F64:
+        form = self._form_or_float()
+        if not form.is_number or form.kinds[0].dtype != F64:
             message = f"an array of the list {self._name}, which is empty: NumPy's would be one of floats"
             values.check(self.truth(), NotImplementedError, message)
         return self.array
 
     def settled(self) -> Listed:
         """The items that there are now, as a list that does not change."""
-        array = self.array
-        return Listed(array) if self.weak else ListedScalars(array)
+        form, size = self._form_or_float(), _size(self.number)
+        if self._is_without_form():
+            return Listed(numpy_functions().apply_function(np.empty, ((size,),), {}))
+        columns = [column.array(size) for column in self.known.columns]
+        if form.is_tuple:
+            return tuples_of(tuple(column.number.weak for column in self.known.columns))(*columns)
+        return (Listed if self.weak else ListedScalars if form.is_number else ListedArrays)(*columns)
 
     def gone_through(self) -> Source:
         return _Turns(self)
@@ -136,25 +132,27 @@ class Growing(Listed):
         """``list.append``."""
         self._require_rest()
         number = self.number
-        self._push(self._admitted(item))
+        for column, part in self._admitted(item):
+            column.push(part)
         self._set(values.emit("add", number, values.constant(1, I64)))
 
     def pop(self, position: Any = -1) -> Any:
         """``list.pop``."""
         self._require_rest()
         number = self.number
+        if self._is_without_form():
+            fail(IndexError, "pop from empty list")
         values.check(self.truth(), IndexError, "pop from empty list")
-        if self._is_without_kind():
-            return tracers.wrap(converted(0.0, self._kind_or_float()))
         if type(position) is int and position == -1:
-            item = self._popped()
+            item = self._given([column.pop() for column in self.known.columns])
         else:
             place = self._place(position, "pop index out of range")
             item = self._peeked(place)
             self._close_gap(place)
-            self._popped()
-        self._set(values.emit("subtract", number, values.constant(1, I64)))
-        return tracers.wrap(item)
+            for column in self.known.columns:
+                column.pop()
+        self._set(number_less(number))
+        return item
 
     def insert(self, position: Any, item: Any) -> None:  # type: ignore[override]
         """``list.insert``."""
@@ -184,39 +182,41 @@ class Growing(Listed):
 
     def reverse(self) -> None:  # type: ignore[override]
         """``list.reverse``."""
-        self._replace_all(self.array[::-1].copy())
+        self._replace_all(lambda array: array[::-1].copy())
 
     def sort(self, **keywords: Any) -> None:  # type: ignore[override]
         """``list.sort``."""
         if keywords:
             raise _refusal(f"list.sort({', '.join(keywords)}=...) of a list that the running program changes",
                            "sort, and reverse")  # fmt: skip
-        self._replace_all(numpy_functions().apply_function(np.sort, (self.array,), {}))
+        self._replace_all(lambda array: numpy_functions().apply_function(np.sort, (array,), {}))
 
     def drain(self) -> None:
         """Take off all items: a reverse sweep puts back what was taken, and takes what was put."""
 
         def take(position: Any) -> None:
-            self._popped()
+            for column in self.known.columns:
+                column.pop()
 
-        if not self._is_without_kind():
-            self._for_all(take)
+        repeat(_size(self.number), take)
 
     # -- single items -------------------------------------------------------------------------------
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             return self.settled()[position]
-        place = self._place(position, "list index out of range")
-        if self._is_without_kind():  # nothing was ever put there: the check has failed
-            return tracers.wrap(converted(0.0, self._kind_or_float()))
-        return tracers.wrap(self._peeked(place))
+        if self._is_without_form():
+            fail(IndexError, "list index out of range")
+        return self._peeked(self._place(position, "list index out of range"))
 
     def __setitem__(self, position: Any, item: Any) -> None:  # type: ignore[override]
         if isinstance(position, slice):
             raise _refusal("a store to a slice of a list that the running program changes", "store item by item")
+        self._require_rest()
         admitted = self._admitted(item)
-        self._poke(self._place(position, "list assignment index out of range"), admitted)
+        place = self._place(position, "list assignment index out of range")
+        for column, part in admitted:
+            column.poke(place, part)
 
     def __delitem__(self, position: Any) -> None:  # type: ignore[override]
         if isinstance(position, slice):
@@ -226,10 +226,10 @@ class Growing(Listed):
 
     def item(self, position: Any, length: Value | None = None) -> Any:
         """The item at a position from the front that is known to be there, in a list of this length."""
+        if self._is_without_form():  # there is none
+            fail(IndexError, "list index out of range")
         length = self.number if length is None else length
-        if self._is_without_kind():
-            return tracers.wrap(converted(0.0, self._kind_or_float()))
-        return tracers.wrap(self._peeked(values.emit("subtract", length, integer(position))))
+        return self._peeked(values.emit("subtract", length, integer(position)))
 
     def holds_position(self, position: Any) -> Any:
         """Whether there is an item at a position from the front."""
@@ -248,98 +248,104 @@ class Growing(Listed):
 
         def move(turn: Any) -> None:
             behind = values.emit("subtract", place, integer(turn))
-            self._poke(behind, self._peeked(values.emit("subtract", behind, values.constant(1, I64))))
+            self._move(number_less(behind), behind)
 
-        self._repeat(_size(values.emit("subtract", place, values.constant(1, I64))), move)
+        repeat(_size(number_less(place)), move)
 
     def _open_gap(self, place: Value) -> None:
         """Move all items but the last from a place on one backward, over the last."""
 
         def move(turn: Any) -> None:
             here = values.emit("add", integer(turn), values.constant(1, I64))
-            self._poke(here, self._peeked(values.emit("add", here, values.constant(1, I64))))
+            self._move(values.emit("add", here, values.constant(1, I64)), here)
 
-        self._repeat(_size(values.emit("subtract", place, values.constant(1, I64))), move)
+        repeat(_size(number_less(place)), move)
 
-    def _replace_all(self, array: Any) -> None:
-        """Hold the items of an array of the same length."""
+    def _move(self, source: Value, target: Value) -> None:
+        for column in self.known.columns:
+            column.poke(target, column.peek(source))
+
+    def _replace_all(self, items: Callable[[Any], Any]) -> None:
+        """Hold what a function makes of the array of numbers that the list holds."""
         self._require_rest()
-        if self._is_without_kind():
+        if self._is_without_form():
             return
-        length = self.number
+        form = self._form_or_float()
+        if not form.is_number:
+            raise _refusal("reverse() and sort() of a list of tuples or arrays that the running program changes",
+                           "reverse or sort np.array of it")  # fmt: skip
+        length, array = self.number, items(self.array)
 
         def put(position: Any) -> None:
-            item = converted(array[position], self._kind_or_float())
-            self._poke(values.emit("subtract", length, integer(position)), item)
+            self.known.columns[0].poke(values.emit("subtract", length, integer(position)), array[position])
 
-        self._for_all(put)
+        repeat(_size(length), put)
 
-    def _for_all(self, turn: Callable[[Any], None]) -> None:
-        self._repeat(_size(self.number), turn)
+    # -- its columns --------------------------------------------------------------------------------
 
-    def _repeat(self, size: Any, turn: Callable[[Any], None]) -> None:
-        from jitflow.frontend.control.loop import for_  # which stands on the package that this is used by
+    def _peeked(self, place: Value) -> Any:
+        return self._given([column.peek(place) for column in self.known.columns])
 
-        for_(traced_range(0, size), turn, None, (), ())
+    def _given(self, parts: list[Any]) -> Any:
+        """An item that the program gets: to write to an array of it would be to write to the list's."""
+        form = self._form_or_float()
+        if isinstance(form.kinds[0], Tensor):
+            self._keep(parts[0])
+        return form.whole(parts)
 
-    # -- the tape -----------------------------------------------------------------------------------
-
-    def _push(self, item: Value) -> None:
-        assert self.known.tape is not None
-        self._trace.add("push", self.known.tape, item)
-
-    def _popped(self) -> Value:
-        assert self.known.tape is not None
-        return self._trace.make("pop", self.known.tape, types=(self.known.kind,))
-
-    def _peeked(self, place: Value) -> Value:
-        assert self.known.tape is not None
-        return self._trace.make("peek", self.known.tape, place, types=(self.known.kind,))
-
-    def _poke(self, place: Value, item: Value) -> None:
-        assert self.known.tape is not None
-        self._trace.add("poke", self.known.tape, place, item)
+    def _keep(self, array: Any) -> None:
+        self._trace.storage.keep(array._value, partial(_refuse_to_write, self._name))
 
     def _set(self, number: Value) -> None:
         self._trace.add("store", self._count, number)
 
-    def _become(self, kind: Scalar) -> None:
-        """Hold numbers of a kind."""
+    def _become(self, form: Form) -> None:
+        """Hold items of a form."""
         if self._is_asked:
-            raise self._trace.begin_anew(Restart(self._site, kind))
-        tape = Value(Tape(kind.dtype), self._name)
-        self.home.insert(self._count, "tape", results=(tape,), dtype=kind.dtype)
-        self.known = _Known(kind, tape)
+            raise self._trace.begin_anew(Restart(self._site, form))
+        columns = []
+        for kind in form.kinds:
+            tape = Value(Tape(kind.dtype), self._name)
+            self.home.insert(self._count, "tape", results=(tape,), dtype=kind.dtype)
+            columns.append(Column(kind, tape))
+        self.known = _Known(form, tuple(columns))
 
-    def _is_without_kind(self) -> bool:
+    def _is_without_form(self) -> bool:
         """Whether nothing was put there so far; if something is later, the trace starts anew."""
-        self._is_asked |= self.kind is None
-        return self.kind is None
+        self._is_asked |= self.form is None
+        return self.form is None
 
-    def _kind_or_float(self) -> Scalar:
-        """The kind of the items; if nothing has told it, there have been none so far."""
-        if self.kind is None:
-            self._is_asked = True
-        return self.kind or Scalar(F64, True)
+    def _form_or_float(self) -> Form:
+        """The form of the items; if nothing has told it, there have been none so far."""
+        return _FLOATS if self._is_without_form() or self.form is None else self.form
 
-    def _admitted(self, item: Any) -> Value:
-        """What is put on the tape for an item."""
-        kind = kind_of(item)
-        if not isinstance(kind, Scalar):
+    def _admitted(self, item: Any) -> list[tuple[Column, Any]]:
+        """What each column gets of an item."""
+        form = form_of(item)
+        if form is None:
             raise _refusal(
-                f"a list that the running program changes, {self._name}, of other items than numbers",
-                "write to an array that is made before, and count in a variable",
-                found="an array" if kind is not None else f"an item of class {type(item).__name__}",
+                f"a list that the running program changes, {self._name}, of other items than numbers, tuples of "
+                "numbers, and arrays",
+                "write to arrays that are made before, and count in a variable",
+                found=f"an item of class {type(item).__name__}",
             )
-        if self.kind is None:
-            self._become(kind)
-        elif kind != self.kind:
+        visible = self._trace.is_visible_in(self.home)
+        if not all(visible(dim) for kind in form.kinds if isinstance(kind, Tensor) for dim in kind.dims):
             raise _refusal(
-                f"a list that the running program changes, {self._name}, of numbers of several types",
-                "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0)",
-                found=f"{self.kind} and {kind}",
+                f"a list that the running program changes, {self._name}, of arrays whose size it finds later",
+                "make arrays of a size that is known before the list is made",
             )
-        return converted(item, kind)
+        if self.form is None:
+            self._become(form)
+        elif not _are_one(form, self.form):
+            raise _refusal(
+                f"a list that the running program changes, {self._name}, of items of several types",
+                "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",
+                found=f"{self.form} and {form}",
+            )
+        if isinstance(form.kinds[0], Tensor):
+            self._keep(item)
+        return [*zip(self.known.columns, form.parts(item), strict=True)]
 
     # -- what is no list's business -----------------------------------------------------------------
 
@@ -388,6 +394,40 @@ class _Turns(Source):
 
     def item(self, position: Any) -> Any:
         return self._growing.item(position, self._length)
+
+
+_FLOATS = Form((Scalar(F64, True),))
+"""What NumPy takes the items of an empty list for."""
+
+
+def _are_one(form: Form, other: Form) -> bool:
+    """Whether items of two forms can be in one list: sizes are equal, or are in this call, which a guard tests."""
+    if form.is_tuple != other.is_tuple or len(form.kinds) != len(other.kinds):
+        return False
+    for kind, wanted in zip(form.kinds, other.kinds, strict=True):
+        if kind == wanted:
+            continue
+        if not (isinstance(kind, Tensor) and isinstance(wanted, Tensor)) or kind.dtype != wanted.dtype:
+            return False
+        if kind.rank != wanted.rank or not all(map(_is_one_size, kind.dims, wanted.dims)):
+            return False
+    return True
+
+
+def _is_one_size(size: Dim, other: Dim) -> bool:
+    trace = current_trace()
+    known = trace.known(size, "==", other)
+    if known is not None or trace.is_open(size) or trace.is_open(other):
+        return known is True
+    same = trace.number_of(size, "") == trace.number_of(other, "")
+    return same and trace.decide(size, "==", other, "arrays in one list")
+
+
+def _refuse_to_write(name: str) -> NoReturn:
+    raise _refusal(
+        f"a write to an array that is an item of a list which the running program changes: {name}",
+        "append a copy of the array, x.copy(), and copy what the list gives before writing to it",
+    )
 
 
 def _refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:

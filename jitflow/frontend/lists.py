@@ -8,6 +8,7 @@ is returned. It does not change; lists that do are `jitflow.frontend.growing`'s.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -25,7 +26,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Listed", "ListedScalars", "folded", "size_of_list", "to_list"]
+__all__ = ["Listed", "ListedArrays", "ListedScalars", "folded", "size_of_list", "to_list", "tuples_of"]
 
 _LONGEST = 16
 """A list of so many items, whose number is known, is a list of Python's."""
@@ -68,6 +69,11 @@ class Listed(Recorded, Source):
         """The items."""
         return self._array
 
+    @staticmethod
+    def made_of(array: Any) -> Any:
+        """Python's list, of what the program has returned."""
+        return array.tolist()
+
     @property
     def weak(self) -> bool:
         """Whether they are Python's numbers."""
@@ -106,7 +112,7 @@ class Listed(Recorded, Source):
         front = from_front(place, length)
         inside = values.emit("less", front, length), values.emit("greater_equal", front, values.constant(0, I64))
         values.check(values.emit("logical_and", *inside), IndexError, "list index out of range")
-        return self._as_list(self.array[position])
+        return self.item(position)
 
     def __contains__(self, item: Any) -> Any:
         raise _refusal("`in` of a list that only the running program knows", "write (x == item).any() of the array")
@@ -134,6 +140,82 @@ class ListedScalars(Listed):
     @property
     def weak(self) -> bool:
         return False
+
+    @staticmethod
+    def made_of(array: Any) -> list[Any]:
+        return [*array]
+
+
+class ListedArrays(Listed):
+    """A list of arrays, of which ``array`` has one behind the other."""
+
+    __jitflow_arrays__ = ("array",)
+
+    @property
+    def weak(self) -> bool:
+        return False
+
+    def _as_list(self, part: Any) -> Any:
+        found = part.copy()
+        current_trace().storage.keep(found._value, _refuse_to_write)
+        return found
+
+    @staticmethod
+    def made_of(array: Any) -> list[Any]:
+        return [row.copy() for row in array]
+
+
+def tuples_of(weak: tuple[bool, ...]) -> type[Listed]:
+    """The class of lists of tuples that have a number of each of several arrays."""
+    return _tuples_of(weak)
+
+
+@cache
+def _tuples_of(weak: tuple[bool, ...]) -> type[Listed]:
+    names = tuple(f"column{number}" for number in range(len(weak)))
+    return type(f"ListedTuples{len(weak)}", (ListedTuples,), {"__jitflow_arrays__": names, "are_weak": weak})
+
+
+class ListedTuples(Listed):
+    """A list of tuples; each place of theirs has an array of its own."""
+
+    are_weak: tuple[bool, ...] = ()
+
+    def __init__(self, *columns: Any, **named: Any) -> None:
+        self.columns = (*columns, *named.values())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("column") and name != "columns":
+            return self.columns[int(name.removeprefix("column"))]
+        raise AttributeError(name)
+
+    @property
+    def array(self) -> Any:
+        return np.stack(self.columns, axis=1)
+
+    @property
+    def count(self) -> Dim:  # type: ignore[override]
+        return current_trace().resolve(self.columns[0].type.dims[0])
+
+    span = count
+
+    def item(self, position: Any) -> Any:
+        parts = zip(self.columns, self.are_weak, strict=True)
+        return tuple(conversions.item(part[position]) if weak else part[position] for part, weak in parts)
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return type(self)(*(column[position] for column in self.columns))
+        return super().__getitem__(position)
+
+    @classmethod
+    def made_of(cls, *columns: Any) -> list[Any]:
+        found = (column.tolist() if weak else column for column, weak in zip(columns, cls.are_weak, strict=True))
+        return [*zip(*found, strict=True)]
+
+
+def _refuse_to_write() -> NoReturn:
+    raise _refusal("a write to an array that is an item of a list", "copy what the list gives before writing to it")
 
 
 def _refusal(what: str, mend: str) -> UserNotImplementedError:

@@ -74,9 +74,6 @@ def rebuild(tree: ResultTree, leaf: Callable[[Computed | Chosen], Result]) -> Re
     return leaf(tree) if isinstance(tree, Computed | Chosen) else tree
 
 
-_AS_LIST: Any = np.ndarray.tolist
-
-
 class Results:
     """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register."""
 
@@ -99,9 +96,9 @@ class Results:
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
         if isinstance(result, Recorded):
-            result = result.settled()
-            make: Any = _AS_LIST if result.weak else list  # of an array: NumPy's scalars
-            return Group(partial(StructOf, make), (self._computed(result.array),))
+            listed = result.settled()
+            columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
+            return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):
             return self._around_arrays(result, path)
         if kind is RecordProxy:

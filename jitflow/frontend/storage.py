@@ -113,6 +113,8 @@ class Storage:
         """The arrays of several paths that a merged array may be."""
         self._copied: dict[Value, Site] = {}
         """Roots of arrays that were merged as values although other names may show them, and where."""
+        self._kept: dict[Value, Callable[[], None]] = {}
+        """Arrays of which a list has a copy, and what to call where one is written to."""
         self._returned: dict[Value, tuple[Site, FrameType]] = {}
         """The arrays that a call returns as copies, which nothing may write to when that is over."""
         self.classes: dict[Value, tuple[int, str]] = {}
@@ -132,6 +134,12 @@ class Storage:
     def protect(self, value: Value, noticed: Callable[[], None] = lambda: None) -> None:
         """The array behind ``value`` cannot be written to; ``noticed`` is called when the program would."""
         self._protected[value] = noticed
+
+    def keep(self, value: Value, noticed: Callable[[], None]) -> None:
+        """A list has a copy of the array: ``noticed`` is called where the program would write to it from now on."""
+        self._shared |= {value, self.root(value)}
+        for shown in self.behind(value):
+            self._kept.setdefault(shown, noticed)
 
     def outlive(self, value: Value) -> None:
         """The memory of parameter ``value`` is a variable's, which nobody outside gets hold of."""
@@ -266,6 +274,7 @@ class Storage:
         """The place that ``value`` shows, for the program to write to."""
         root = self.root(value)
         self._require_no_copy(root)
+        self._require_not_kept(root)
         self.imitations.write(value)
         self.written.append(root)
         return self.place(value)
@@ -277,12 +286,18 @@ class Storage:
             if shown in self._returned and not _is_running(self._returned[shown][1]):
                 raise self._trace.begin_anew(Restart(self._returned[shown][0]))
 
+    def _require_not_kept(self, *written: Value) -> None:
+        for shown in self.behind(*written):
+            if shown in self._kept:
+                self._kept[shown]()
+
     def end_turn(self, turn: Scope, since: tuple[int, int]) -> None:
         """A loop's turn is over, and what its parameters may be has arrived: look again at what it wrote to."""
         written = self.written[since[0] :]
         self._require_no_copy(
             *(root for root in written if root not in self._returned or not self.is_made_in(turn, root))
         )
+        self._require_not_kept(*(root for root in written if not self.is_made_in(turn, root)))
         self.imitations.end_turn(turn, since[1], written)
 
     def place(self, value: Value) -> Value:

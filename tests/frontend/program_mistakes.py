@@ -191,7 +191,7 @@ def appends_in_a_loop_of_any_length(x):
     found = []
     i = 0
     while x[i] < 2:
-        found.append((i, x[i]))
+        found.append([i, x[i]])
         i += 1
     return found
 
@@ -199,7 +199,7 @@ def appends_in_a_loop_of_any_length(x):
 def appends_on_a_decision(x):
     found = [x]
     if x.sum() > 0:
-        found.append(x * 2)
+        found.append({"twice": x * 2})
     return found
 
 
@@ -260,7 +260,7 @@ def uses_a_value_as_a_key(x):
 def unrolls_too_far(x):
     found = []
     for i in range(100_000):
-        found.append(x * i)
+        found.append([x * i])
     return found
 
 

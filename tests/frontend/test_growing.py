@@ -262,6 +262,82 @@ def keeps_complex_numbers(u, k):
     return points
 
 
+def keeps_states(u, k):
+    states, state, t = [u], u.copy(), 0.0
+    while t < k:
+        state = state * 1.5 + t
+        t += 0.5
+        states.append(state)
+    return np.array(states), len(states), states[-1], states[0][1]
+
+
+def keeps_rows_that_it_fills(u, k):
+    rows = []
+    for i in range(k + 2):
+        row = np.zeros((2, 3))
+        for j in range(6):
+            row[j // 3, j % 3] = u[j % len(u)] * i
+        if row[0, 0] >= -6:
+            rows.append(row)
+    total = rows[0] * 2
+    for row in rows:
+        total = total + row
+    last = rows.pop()
+    return rows, total, last, len(rows)
+
+
+def keeps_copies(u, k):
+    rows, state = [], u.copy()
+    for _ in range(k):
+        state[1:] += state[:-1]
+        if state[-1] > 1:
+            rows.append(state.copy())
+    return rows
+
+
+def halves_intervals(u, k):
+    stack, turns, total = [(0, len(u))], 0, 0.0
+    while stack:
+        low, high = stack.pop()
+        turns += 1
+        if high - low <= 1:
+            total += u[low] * turns
+            continue
+        middle = (low + high) // 2
+        stack.append((low, middle))
+        stack.append((middle, high))
+    return turns, total
+
+
+def keeps_tuples(u, k):
+    found = [(0, u[0], 0.5)]
+    for i, item in enumerate(u):
+        if item > 0:
+            found.append((i, item, float(item) * k))
+    total = 0.0
+    for i, item, _ in found:
+        total += i * item
+    for n, (i, item, _) in enumerate(found):
+        total += n * i * item
+    found[0] = found[-1]
+    return found, np.array(found), total
+
+
+def spreads_on_a_grid(u, k):
+    queue, order = [(0, 0)], []
+    seen = np.zeros((k + 2, 4), dtype=bool)
+    seen[0, 0] = True
+    while queue:
+        i, j = queue.pop(0)
+        order.append(i * 10 + j)
+        for di, dj in ((0, 1), (1, 0), (0, -1), (-1, 0)):
+            a, b = i + di, j + dj
+            if 0 <= a < k + 2 and 0 <= b < 4 and not seen[a, b]:
+                seen[a, b] = True
+                queue.append((a, b))
+    return order
+
+
 def keeps_small_numbers(u, k):
     kept = []
     for item in (u * k).astype(np.int8):
@@ -276,7 +352,8 @@ PROGRAMS = [
     goes_through_what_it_kept, returns_early, returns_lists_in_a_tuple, keeps_bools_and_complex_numbers,
     begins_with_a_number, keeps_small_numbers, catches_what_is_raised, reads_until_it_fails, picks_and_stores,
     works_through_a_queue, leaves_its_queue, takes_from_the_front, changes_all_of_it, decides_on_lists,
-    keeps_complex_numbers,
+    keeps_complex_numbers, keeps_states, keeps_rows_that_it_fills, keeps_copies, halves_intervals, keeps_tuples,
+    spreads_on_a_grid,
 ]  # fmt: skip
 
 
@@ -368,13 +445,85 @@ def finds_the_largest_by_a_key(u):
     return max(kept, key=abs)
 
 
+def keeps_what_it_writes_to_later(u):
+    rows, state = [], u.copy()
+    for _ in range(u.size):
+        state[1:] += 1
+        if state[0] > 0:
+            rows.append(state)
+    return np.array(rows)
+
+
+def adds_to_what_it_has_kept(u):
+    rows = []
+    for i in range(u.size):
+        row = u * i
+        if row[0] >= 0:
+            rows.append(row)
+        row += 1
+    return np.array(rows)
+
+
+def writes_to_an_item(u):
+    rows = []
+    for i in range(u.size):
+        row = u * i
+        if row[0] >= 0:
+            rows.append(row)
+    rows[0][1] = 5.0
+    return np.array(rows)
+
+
+def doubles_the_last(u):
+    rows = []
+    for i in range(u.size):
+        row = u * i
+        if row[0] >= 0:
+            rows.append(row)
+    last = rows[-1]
+    last *= 2
+    return np.array(rows)
+
+
+def keeps_a_view(u):
+    rows = []
+    for i in range(u.size):
+        if u[i] >= 0:
+            rows.append(u[1:])
+    u[2] = 7.0
+    return np.array(rows)
+
+
+def keeps_rows_of_several_sizes(u):
+    rows = []
+    for i in range(u.size):
+        if u[i] > 0:
+            rows.append(u[:i])
+    return len(rows)
+
+
+def keeps_lists(u):
+    rows = []
+    for item in u:
+        if item > 0:
+            rows.append([item, 1.0])
+    return rows
+
+
 REFUSED = {
     divides_by_zero_on_a_path: "try around something that may raise ZeroDivisionError",
     prints: "the text of a list",
     finds_the_largest_by_a_key: "with key=",
-    mixes_types: "of numbers of several types",
-    mixes_types_later: "of numbers of several types",
+    mixes_types: "of items of several types",
+    mixes_types_later: "of items of several types",
     keeps_text: "of other items than numbers",
+    keeps_lists: "of other items than numbers",
+    keeps_what_it_writes_to_later: "a write to an array that is an item",
+    adds_to_what_it_has_kept: "a write to an array that is an item",
+    writes_to_an_item: "a write to an array that is an item",
+    doubles_the_last: "a write to an array that is an item",
+    keeps_a_view: "a write to an array that is an item",
+    keeps_rows_of_several_sizes: "of arrays whose size it finds later",
     leaves_its_branch: "no common type",
     changes_while_it_is_gone_through: "changes while a loop goes through it",
     gives_a_list_or_a_number: "the value of `and` or `or`",

@@ -51,7 +51,26 @@ def changes_items_where_they_lie(x):
     return total + kept[0]
 
 
-PROGRAMS = [sums_what_it_kept, folds_an_array, works_with_a_stack, changes_items_where_they_lie]
+def keeps_states_and_pairs(x):
+    states, pairs, state = [x], [(0, x[0])], x
+    for i in range(x.size):
+        if x[i] > 0:
+            state = state * 0.5 + x[i]
+            states.append(state)
+            pairs.append((i, x[i] * x[0]))
+    total = (np.array(states) ** 2).sum() + (states[-1] * states[0]).sum()
+    for i, item in pairs:
+        total += i * item
+    return total
+
+
+PROGRAMS = [
+    sums_what_it_kept,
+    folds_an_array,
+    works_with_a_stack,
+    changes_items_where_they_lie,
+    keeps_states_and_pairs,
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
