@@ -265,7 +265,7 @@ def _pseudoinverse(a: Matrices, matrix: Value) -> Value:
 
 def _lstsq(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
     """The solution of least squares is the pseudoinverse times the right side."""
-    a, (left, right, *more) = Matrices(m), op.operands
+    a, (left, right), more = Matrices(m), _of_one_dtype(m, op), op.operands[2:]
     cotangent, *others = cotangents
     if any(other is not None for other in others):
         raise no_rule(op, _SOLUTION)
@@ -274,7 +274,15 @@ def _lstsq(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arrivi
     inverse = _pseudoinverse(a, left)
     at_right = a.product(a.adjoint(inverse), wide)
     at_left = _pinv_arriving(a, left, inverse, a.product(wide, a.adjoint(columns)))
-    return at_left, m("reshape", at_right, dims=dims_of(right.type), assumed=True), *(None for _ in more)
+    at_right = m("reshape", at_right, dims=dims_of(right.type), assumed=True)
+    arriving = zip((at_left, at_right), op.operands, strict=False)
+    return *(m.cast(found, dtype_of(operand)) for found, operand in arriving), *(None for _ in more)
+
+
+def _of_one_dtype(m: Notation, op: Op) -> tuple[Value, Value]:
+    """The matrix and the right side of a call as NumPy calculates with them."""
+    left, right = (m.cast(operand, dtype_of(op.results[0])) for operand in op.operands[:2])
+    return left, right
 
 
 _SOLUTION = (
@@ -283,8 +291,8 @@ _SOLUTION = (
 
 
 def _lstsq_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change | Refused]:
-    a, (left, right, *_) = Matrices(m), op.operands
-    first, second, *_ = tangents
+    a, (left, right) = Matrices(m), _of_one_dtype(m, op)
+    first, second = (None if change is None else m.cast(change, dtype_of(left)) for change in tangents[:2])
     inverse = _pseudoinverse(a, left)
     parts = (
         None if first is None else a.product(_pinv_change(a, left, inverse, first), _one_column(m, right)),

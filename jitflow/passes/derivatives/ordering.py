@@ -120,6 +120,8 @@ class _Quantile:
         self.size: Dim = product([self.dims[place] for place in self.folded])
         self.scale = _PARTS[name.removeprefix("nan")]
         self.skips = name.startswith("nan")
+        self.dtype = dtype_of(op.results[0])
+        """Rows of f32 have quantiles of f64 where the fractions are an array."""
 
     def flat(self, value: Value) -> Value:
         """Something of the operand's shape, as rows."""
@@ -163,12 +165,12 @@ class _Quantile:
         lower, upper = (
             (row, m("gather", order, row, m("cast", end, dtype=I64), axis=0, mode="clip")) for end in (low, high)
         )
-        self.steps = m.cast(m("subtract", count, 1), dtype_of(self.op.operands[0]))
-        return lower, upper, m.cast(m("subtract", place, low), dtype_of(self.op.operands[0]))
+        self.steps = m.cast(m("subtract", count, 1), self.dtype)
+        return lower, upper, m.cast(m("subtract", place, low), self.dtype)
 
     def slope(self, lower: tuple[Value, Value], upper: tuple[Value, Value]) -> Value:
         """By how much the result grows with the fraction."""
-        m, rows = self.m, self.flat(self.op.operands[0])
+        m, rows = self.m, self.m.cast(self.flat(self.op.operands[0]), self.dtype)
         rise = m("subtract", *(m("gather", rows, *end, axis=0) for end in (upper, lower)))
         return m("divide", m("multiply", rise, self.steps), float(self.scale))
 
@@ -194,10 +196,11 @@ def _quantile(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arr
     above = m("multiply", cotangent, weight)
     m.add("scatter", memory, *upper, above, axis=0, combine="add")
     m.add("scatter", memory, *lower, m("subtract", cotangent, above), axis=0, combine="add")
-    found = quantile.unflat(m("load", memory))
+    found = m.cast(quantile.unflat(m("load", memory)), dtype_of(op.operands[0]))
     if not quantile.scale:
         return (found,)
     growth = m("reduce_add", m("multiply", cotangent, quantile.slope(lower, upper)), axes=(0,))
+    growth = m.cast(growth, dtype_of(op.operands[1]))
     return found, m("reshape", growth, dims=dims_of(op.operands[1].type), assumed=True)
 
 
@@ -207,7 +210,7 @@ def _quantile_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequen
     of_array, of_fraction = (*tangents, None)[:2]
     parts = []
     if of_array is not None:
-        rows = quantile.flat(of_array)
+        rows = m.cast(quantile.flat(of_array), quantile.dtype)
         low, high = (m("gather", rows, *end, axis=0) for end in (lower, upper))
         parts.append(m("add", low, m("multiply", weight, m("subtract", high, low))))
     if of_fraction is not None:

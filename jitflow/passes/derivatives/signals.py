@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, maximum, minimum
-from jitflow.ir.dtypes import I64, DType
+from jitflow.ir.dtypes import F64, I64, DType
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
@@ -212,10 +212,11 @@ def _correlated(m: Notation, wide: Value, other: Value, size: Dim) -> Value:
 
 
 class _Interpolation:
-    """Where each point lies between two knots."""
+    """Where each point lies between two knots, in f64, as NumPy interpolates whatever the dtypes of the arguments."""
 
     def __init__(self, m: Notation, op: Op) -> None:
-        points, knots, heights = op.operands[:3]
+        points, knots = (m.cast(operand, F64) for operand in op.operands[:2])
+        heights = m.cast(op.operands[2], dtype_of(op.results[0]))
         if len(op.operands) > 3 or options_of(op).get("period") is not None:
             raise no_rule(op)
         count = m("cast", m.size(dims_of(knots.type)[0]), dtype=I64)
@@ -256,19 +257,23 @@ def _interp(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriv
     found, cotangent = _Interpolation(m, op), given(cotangents)
     points, knots, heights = op.operands[:3]
     slope = m("conjugate", found.slope) if dtype_of(found.slope).is_complex else found.slope
-    at_points = m.cast(m("multiply", cotangent, slope), dtype_of(points))
+    moved = m.cast(m("multiply", cotangent, slope), F64)
     at = []
-    for target, arriving in ((knots, m("negative", at_points)), (heights, cotangent)):
+    for target, arriving in ((knots, m("negative", moved)), (heights, cotangent)):
         memory = m("variable", m.zeros(target.type))
         for place, weight in zip((found.low, found.high), found.weights(), strict=True):
             part = m("multiply", arriving, m.cast(weight, dtype_of(arriving)))
-            m.add("scatter", memory, place, part, axis=0, combine="add")
+            m.add("scatter", memory, place, m.cast(part, dtype_of(target)), axis=0, combine="add")
         at.append(m("load", memory))
-    return at_points, *at
+    return m.cast(moved, dtype_of(points)), *at
 
 
 def _interp_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
-    found, (of_points, of_knots, of_heights) = _Interpolation(m, op), tangents[:3]
+    found, dtype = _Interpolation(m, op), dtype_of(op.results[0])
+    of_points, of_knots, of_heights = (
+        None if tangent is None else m.cast(tangent, kind)
+        for tangent, kind in zip(tangents[:3], (F64, F64, dtype), strict=True)
+    )
 
     def between(line: Value) -> Value:
         parts = [

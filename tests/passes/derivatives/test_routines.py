@@ -388,3 +388,29 @@ def test_all_singular_vectors_of_a_square_matrix() -> None:
         return (left * sizes**2) @ right
 
     check(parts, numbers(3, 4))
+
+
+SINGLE = RANDOM.normal(size=(3, 4)).astype(np.float32)
+WITH_DOUBLE: dict[str, Any] = {
+    "solve": lambda x: (np.linalg.solve(np.eye(3) * 2.0, x) ** 2).sum(),
+    "lstsq": lambda x: (np.linalg.lstsq(np.vander(np.arange(4.0), 3), x[0], rcond=None)[0] ** 2).sum(),
+    "polyfit": lambda x: (np.polyfit(np.arange(4.0), x[0], 2) ** 2).sum(),
+    "quantile": lambda x: (np.quantile(x, np.array([0.2, 0.7]), axis=0) ** 2).sum(),
+    "nanpercentile": lambda x: (np.nanpercentile(x, np.array([20.0, 70.0])) ** 2).sum(),
+    "interp of heights": lambda x: (np.interp(np.array([0.2, 0.7]), np.arange(4.0), x[0]) ** 2).sum(),
+    "interp of points": lambda x: (np.interp(np.abs(x[0]), np.arange(4.0), np.arange(4) ** 2) ** 2).sum(),
+    "interp of knots": lambda x: (np.interp(np.array([0.2, 0.7]), np.cumsum(np.abs(x[0])), np.arange(4)) ** 2).sum(),
+    "convolve": lambda x: (np.convolve(x[0], np.arange(3.0)) ** 2).sum(),
+    "average": lambda x: (np.average(x, axis=0, weights=np.arange(3.0)) ** 2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", WITH_DOUBLE)
+def test_single_precision_beside_double(name: str) -> None:
+    function = WITH_DOUBLE[name]
+    expected = jitflow.grad(function)(SINGLE.astype(np.float64))
+    found = jitflow.grad(function)(SINGLE)
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+    _, change = jitflow.jvp(function, (SINGLE,), (np.ones_like(SINGLE),))
+    np.testing.assert_allclose(change, expected.sum(), rtol=1e-4)
