@@ -27,7 +27,7 @@ from jitflow.frontend.locate import Locator, definition, frontend_path, is_inter
 from jitflow.frontend.naming import Part
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
-from jitflow.frontend.storage import Overlap, Restart, Site
+from jitflow.frontend.storage import AS_IT_WAS, Overlap, Restart, Site
 from jitflow.frontend.syntax import is_block, rewritten
 from jitflow.frontend.trace import Decision, LoopDecision, Trace, active_trace, recording
 from jitflow.ir.core import Function
@@ -84,6 +84,7 @@ def trace(
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
     place_sites: dict[Site, Any] = {}
+    wishes: set[Site] = set()
     overlap: frozenset[int] | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), place_sites)
@@ -96,6 +97,13 @@ def trace(
             if restart.site in place_sites and place_sites[restart.site] == restart.kind:
                 raise CompilerBug(f"the place of {restart.site.name} is no place", pass_name="trace") from None
             place_sites = place_sites | {restart.site: restart.kind}
+            if restart.is_wish:
+                wishes.add(restart.site)
+        except UserError:
+            if not wishes:
+                raise
+            place_sites = place_sites | dict.fromkeys(wishes, AS_IT_WAS)
+            wishes.clear()
 
 
 def _recorded(

@@ -66,6 +66,8 @@ class Growing(Listed):
         self.known = _Known()
         self._is_asked = False
         """Whether the program has looked at the items before one of them told the kind."""
+        self._arrays: list[Value] = []
+        """What it has copies of."""
         self._loops = 0
         """How many loops go through it."""
         if form is not None:
@@ -122,6 +124,16 @@ class Growing(Listed):
         if form.is_tuple:
             return tuples_of(tuple(column.number.weak for column in self.known.columns))(*columns)
         return (Listed if self.weak else ListedScalars if form.is_number else ListedArrays)(*columns)
+
+    def returned(self) -> Listed:
+        """What the program returns of it: a list of its own."""
+        storage = self._trace.storage
+        if any(map(storage.is_parameter, storage.behind(*self._arrays))):
+            raise _refusal(
+                f"a list that the running program changes, {self._name}, which is returned and has an argument in it",
+                "append a copy of it, x.copy(), or return np.array of the list",
+            )
+        return self.settled()
 
     def gone_through(self) -> Source:
         return _Turns(self)
@@ -345,6 +357,7 @@ class Growing(Listed):
             )
         if isinstance(form.kinds[0], Tensor):
             self._keep(item)
+            self._arrays.append(item._value)
         return [*zip(self.known.columns, form.parts(item), strict=True)]
 
     # -- what is no list's business -----------------------------------------------------------------

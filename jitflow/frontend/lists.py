@@ -91,6 +91,9 @@ class Listed(Recorded, Source):
     def settled(self) -> Listed:
         return self
 
+    def returned(self) -> Listed:
+        return self
+
     def as_array(self) -> Any:
         """``np.array(self)``."""
         return self.array

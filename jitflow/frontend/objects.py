@@ -39,7 +39,11 @@ class Recorded:
         raise NotImplementedError
 
     def settled(self) -> Any:
-        """What it is where the program returns it: an object around arrays."""
+        """What it holds now: an object around arrays."""
+        raise NotImplementedError
+
+    def returned(self) -> Any:
+        """The same, where the program returns it."""
         raise NotImplementedError
 
 

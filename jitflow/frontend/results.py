@@ -96,7 +96,7 @@ class Results:
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
         if isinstance(result, Recorded):
-            listed = result.settled()
+            listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):

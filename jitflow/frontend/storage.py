@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jitflow.frontend.scopes import Scope
     from jitflow.frontend.trace import Trace
 
-__all__ = ["Overlap", "Restart", "Site", "Storage"]
+__all__ = ["AS_IT_WAS", "Overlap", "Restart", "Site", "Storage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,18 @@ class Restart(BaseException):
 
     An array that was merged as a value there is written to later, a ``try`` statement there would have to catch what
     the running program raises, or a list that is made there grows where the running program decides; ``kind`` is the
-    type of its items, if that is known.
+    form of its items, if that is known. ``is_wish``: what is there now would do as well, though not as fast.
     """
 
-    def __init__(self, site: Site, kind: Any = None) -> None:
+    def __init__(self, site: Site, kind: Any = None, *, is_wish: bool = False) -> None:
         super().__init__(site)
         self.site = site
         self.kind = kind
+        self.is_wish = is_wish
+
+
+AS_IT_WAS = "as it was"
+"""What is known of a site whose wish cannot be granted."""
 
 
 class Overlap(BaseException):

@@ -370,6 +370,47 @@ def test_a_new_length_compiles_nothing():
     assert compiled.cache_info().currsize == 1
 
 
+def keeps_a_history(u, k):
+    history = []
+    for i in range(20 * k):
+        u = u + 0.1 * np.sin(u)
+        history.append(u.sum() * i)
+    return np.array(history), history[:3]
+
+
+def test_a_loop_of_many_turns_is_one_loop():
+    compiled = jitflow.function(keeps_a_history)
+    for k in (3, 2, 7, 3):
+        found, expected = compiled(U, k), keeps_a_history(U, k)
+        np.testing.assert_allclose(found[0], expected[0])
+        assert [type(item) for item in found[1]] == [np.float64] * 3
+    assert compiled.cache_info().misses == 1
+
+
+def keeps_many_words(u, k):
+    found = []
+    for i in range(30):
+        found.append((i, "word", u[0] * i))
+    return found[3][2] * k, found[-1], len(found)
+
+
+def test_what_only_python_can_hold_is_written_out():
+    assert_does_what_python_does(keeps_many_words, [(U, 2), (-U, 29)])
+
+
+def returns_its_argument(u, k):
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append(u)
+    return kept
+
+
+def test_an_argument_in_a_list_is_not_returned():
+    with pytest.raises(UserNotImplementedError, match="has an argument in it"):
+        jitflow.function(returns_its_argument)(U, 1)
+
+
 def mixes_types(u):
     kept = [0]
     for item in u:

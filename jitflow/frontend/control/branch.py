@@ -110,7 +110,7 @@ def _is_of_the_program(error: Exception) -> bool:
 def _settled(thing: Any) -> Any:
     """What is returned, if it leaves the compiled function: no list that grows, for its memory is that of a path."""
     if isinstance(thing, Recorded):
-        return thing.settled() if leaves_the_function() else thing
+        return thing.returned() if leaves_the_function() else thing
     if type(thing) in (tuple, list) and any(isinstance(item, Recorded) for item in thing):
         return type(thing)(map(_settled, thing))
     return thing

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.storage import AS_IT_WAS, Restart, Site
 from jitflow.frontend.trace import active_trace, current_trace
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def made_list(items: list[Any], name: str) -> Any:
         return items
     here = trace.here()
     site = Site(here.file, here.line, f"[{name}]")
-    if site in trace.storage.place_sites:
+    if trace.storage.place_sites.get(site, AS_IT_WAS) != AS_IT_WAS:
         from jitflow.frontend.growing import Growing  # which stands on this package
 
         return Growing(items, name, site, trace.storage.place_sites[site])
@@ -41,11 +41,16 @@ def list_like(items: list[Any], made: list[Any]) -> list[Any]:
     return made
 
 
-def begin_anew_with(changed: Any) -> None:
-    """Start the trace anew if what a region has changed is a list that can be one of the running program."""
+def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
+    """Start the trace anew if what a region has changed is a list that can be one of the running program.
+
+    ``is_wish``: it need not be one, and is none where that is refused.
+    """
     trace = current_trace()
     if type(changed) is list and id(changed) in trace.lists:
-        raise trace.begin_anew(Restart(trace.lists[id(changed)][1]))
+        site = trace.lists[id(changed)][1]
+        if site not in trace.storage.place_sites:
+            raise trace.begin_anew(Restart(site, is_wish=is_wish))
 
 
 def drain_lists() -> None:

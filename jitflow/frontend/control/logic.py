@@ -74,6 +74,9 @@ class OnlyTruth(Recorded):
     def settled(self) -> Any:
         raise _refusal()
 
+    def returned(self) -> Any:
+        raise _refusal()
+
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name) if name.startswith("__") else _refusal()
 

@@ -26,6 +26,8 @@ from jitflow.ir.core import Value
 
 __all__ = ["for_", "while_"]
 
+MANY_TURNS = 24
+"""A loop of more turns that only a list keeps from being one native loop is one, with a list of the running program."""
 FEW_TURNS = 4
 """A loop of so many turns is unrolled, so that they fuse."""
 
@@ -88,6 +90,8 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
         if trace.number_of(count, why) > MOST_TURNS:
             begin_anew_with(problem.changed)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
+        if trace.number_of(count, why) > MANY_TURNS:
+            begin_anew_with(problem.changed, is_wish=True)
         turns = _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
         note_unrolled(body, "for", turns, problem.reason)
     else:
