@@ -302,7 +302,8 @@ class Storage:
         self._require_no_copy(
             *(root for root in written if root not in self._returned or not self.is_made_in(turn, root))
         )
-        self._require_not_kept(*(root for root in written if not self.is_made_in(turn, root)))
+        again = (root for root in written if root in self._arrived or not self.is_made_in(turn, root))
+        self._require_not_kept(*again)
         self.imitations.end_turn(turn, since[1], written)
 
     def place(self, value: Value) -> Value:

@@ -535,6 +535,25 @@ def keeps_a_view(u):
     return np.array(rows)
 
 
+def swaps_what_it_keeps(u):
+    rows, now, before = [], u.copy(), np.zeros_like(u)
+    for i in range(u.size):
+        before[:] = now * 0.5 + i
+        now, before = before, now
+        if now[0] > 0:
+            rows.append(now)
+    return np.array(rows)
+
+
+def keeps_one_of_two(u):
+    rows, one, other = [], u + 1, u * 2
+    for i in range(u.size):
+        if u[0] > 0:
+            rows.append(one if u[i] > 0 else other)
+    one[0] = 100.0
+    return np.array(rows)
+
+
 def keeps_rows_of_several_sizes(u):
     rows = []
     for i in range(u.size):
@@ -563,6 +582,8 @@ REFUSED = {
     adds_to_what_it_has_kept: "a write to an array that is an item",
     writes_to_an_item: "a write to an array that is an item",
     doubles_the_last: "a write to an array that is an item",
+    swaps_what_it_keeps: "a write to an array that is an item",
+    keeps_one_of_two: "a write to an array that is an item",
     keeps_a_view: "a write to an array that is an item",
     keeps_rows_of_several_sizes: "of arrays whose size it finds later",
     leaves_its_branch: "no common type",
