@@ -34,7 +34,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserError, UserTypeError
+from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.absent import NOT_GIVEN, Absent
 from jitflow.frontend.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.builtin_functions import replacement
@@ -326,7 +326,12 @@ class Recorder:
         return Impure(thing.__qualname__, thing) if isinstance(thing, C_METHODS) else thing
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
-        found = getattr(thing, name, _MISSING)
+        try:
+            found = getattr(thing, name, _MISSING)
+        except UserRuntimeError:  # a property that computes with variables
+            if not isinstance(getattr(type(thing), name, None), property):
+                raise
+            return self._property(thing, register, name)
         if found is _MISSING:
             self.inputs.guard(Satisfies(register, partial(_lacks_attribute, name), f"has no attribute {name}"))
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
@@ -338,6 +343,14 @@ class Recorder:
         if isinstance(thing, ModuleType) and thing.__name__ == "builtins":
             return self.replace(found)
         return self.take(found, Attribute(register, name), path)
+
+    def _property(self, thing: Any, register: int, name: str) -> Any:
+        """What a property computes, as a part of the program, as if it were a method."""
+        inputs, path = self.inputs, f"{self.inputs.path(register)}.{name}"
+        kind = inputs.register(Attribute(register, "__class__"), path)
+        member = inputs.register(Attribute(kind, name), path)
+        getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
+        return getter(self._taken[register])
 
 
 def _lacks_attribute(name: str, thing: Any) -> bool:

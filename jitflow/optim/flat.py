@@ -10,7 +10,7 @@ import numpy as np
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.optim.optimiser import Optimiser
 from jitflow.optim.outside import inside, object_outside, plainly
-from jitflow.optim.structure import pairs, require_some
+from jitflow.optim.structure import pairs, require_distinct
 
 __all__ = ["FlatOptimiser", "flat", "move"]
 
@@ -37,7 +37,7 @@ class FlatOptimiser(Optimiser):
 
     def memory_of(self, variables: Any) -> dict[str, Any]:
         """The slots, as the program sees them, by name."""
-        require_some(variables)
+        require_distinct(variables)
         owner = object_outside(self)
         outside = [object_outside(variable) for variable, _ in pairs(variables, variables)]
         plainly(lambda: owner._prepare(outside))

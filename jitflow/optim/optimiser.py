@@ -18,7 +18,7 @@ from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.optim.clipping import clip_by_global_norm, clip_by_value
 from jitflow.optim.outside import inside, is_traced, object_outside, plainly
-from jitflow.optim.structure import pairs, require_some
+from jitflow.optim.structure import pairs, require_distinct
 from jitflow.runtime.variable import Variable
 
 __all__ = ["Optimiser", "next_rate", "runs_outside"]
@@ -80,7 +80,7 @@ class Optimiser:
         if runs_outside():
             self._compiled_method("apply")(gradients, variables)
             return
-        require_some(variables)
+        require_distinct(variables)
         found = list(pairs(self.clipped(gradients), variables))
         slots = _slots_of(self, [variable for _, variable in found])
         rate = next_rate(self)

@@ -10,7 +10,7 @@ import numpy as np
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.runtime.variable import Variable
 
-__all__ = ["mapped", "pairs", "require_some"]
+__all__ = ["mapped", "pairs", "require_distinct"]
 
 
 def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
@@ -43,10 +43,16 @@ def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
         )
 
 
-def require_some(variables: Any) -> None:
-    """Raise ValueError for a structure in which there is nothing: a step would change nothing, and nobody would see."""
-    if next(pairs(variables, variables), None) is None:
+def require_distinct(variables: Any) -> None:
+    """Raise ValueError for a structure in which there is nothing, or one variable twice.
+
+    A step of nothing would change nothing, and one with a variable twice would move that twice, and nobody would see.
+    """
+    found = [variable for _, variable in pairs(variables, variables)]
+    if not found:
         raise UserValueError("there are no variables to update", mend="pass those of a model: jitflow.variables(model)")
+    if len({id(variable) for variable in found}) < len(found):
+        raise UserValueError("a variable is to be updated twice", mend="pass it once: jitflow.variables(structure)")
 
 
 def mapped(function: Any, thing: Any) -> Any:

@@ -141,6 +141,13 @@ def test_a_step_of_no_variables_is_a_mistake(optimiser: Any) -> None:
         optimiser.minimize(lambda: 1.0, [])
 
 
+@pytest.mark.parametrize("optimiser", [jitflow.optim.SGD(0.1), jitflow.optim.LBFGS()])
+def test_a_variable_that_is_there_twice_is_a_mistake(optimiser: Any) -> None:
+    w = jitflow.Variable(X)
+    with pytest.raises(ValueError, match="a variable is to be updated twice"):
+        optimiser.minimize(lambda: (w**2).sum(), {"encoder": w, "decoder": w})
+
+
 def test_mistakes_outside_of_compiled_functions_show_no_line_of_jitflow() -> None:
     with pytest.raises(jitflow.UserError) as raised:
         jitflow.grad(lambda x: (x, x))(X)
