@@ -134,11 +134,20 @@ def _down(out: _Text, tile: NarrowTile) -> None:
     out.begin("down.single")
     step("%down.left.rest", "%down.right.rest", "down")
     out.do("br label %down.done")
+    _put_down(out, tile)
+
+
+def _put_down(out: _Text, tile: NarrowTile) -> None:
+    """The sums go to the tile, whose rows they are lanes of."""
+    columns, type = range(tile.columns), tile.vector
     out.begin("down.done")
-    for place in places:
-        type = tile.vector
-        out.do(f"%down.sum.{place} = phi {type} [ %down.{place}, %down.rest ], [ %down.{place}.next, %down.single ]")
-    for vector in vectors:
+    for vector in range(tile.rows // tile.lanes):
+        for column in columns:
+            place = f"{vector}.{column}"
+            out.do(
+                f"%down.sum.{place} = phi {type} [ %down.{place}, %down.rest ], [ %down.{place}.next, %down.single ]"
+            )
+    for vector in range(tile.rows // tile.lanes):
         turned = out.turned([f"%down.sum.{vector}.{column}" for column in columns])
         for row in range(tile.lanes):
             block = out.part(turned[row % tile.columns], row // tile.columns * tile.columns, tile.columns)

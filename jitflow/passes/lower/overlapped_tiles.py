@@ -4,7 +4,7 @@ An optimiser's step divides and takes roots, which leaves most of a processor id
 work on a tile waits until the next is multiplied, and goes between the steps of that (``overlap_tile``):
 
     for tile, and once more with no steps:
-      overlap_tile scrap, left[rows, :], right[:, columns] (i) { vector i of the tile before }
+      overlap_tile scrap, left[rows, :], right[:, columns] (r, c) { row r of the tile before, from column c on }
 
 Only tiles that are whole vectors wide take part. What columns are left are multiplied and worked on block by block
 (`Tiles`), and so are all where the library has multiplied.
@@ -17,7 +17,6 @@ from contextlib import ExitStack
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, minimum
-from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.lower.kernel import Kernel
@@ -61,11 +60,7 @@ def lower_tiles(
 def _is_slow(op: Op) -> bool:
     """Whether an op keeps a part of the processor busy for long."""
     type = op.results[0].type
-    return op.name in _SLOW and isinstance(type, Tensor) and type.rank == 2 and _is_real(type.dtype)
-
-
-def _is_real(dtype: DType) -> bool:
-    return dtype.kind == "f"
+    return op.name in _SLOW and isinstance(type, Tensor) and type.rank == 2 and type.dtype.kind == "f"
 
 
 class OverlappedTiles(Tiles):
@@ -89,7 +84,7 @@ class OverlappedTiles(Tiles):
             waiting = self._overlapped(loops, top, last, wide, waiting)
             if wide != columns:
                 if self.expected is not None:  # as many lanes as are left of a row: dividing more takes longer
-                    left = max(2, self.expected % self.width)
+                    left = max(2, self.expected % self.width or self.width)
                     self.lanes = min(all_lanes, 1 << (left - 1).bit_length())
                 self.block(loops, top, last, wide)
                 self.lanes = all_lanes
