@@ -21,7 +21,7 @@ from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.runtime_sizes import from_front, integer
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.base import located, numpy_functions
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
@@ -84,6 +84,10 @@ class Listed(Recorded, Source):
         return current_trace().resolve(self.array.type.dims[0])
 
     span = count
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        arrays = tuple(item.as_array() if isinstance(item, Listed) else item for item in inputs)
+        return numpy_functions().apply_ufunc(ufunc, method, arrays, keywords)
 
     def truth(self) -> Value:
         return values.emit("greater_equal", values.size(self.count), values.size(1))

@@ -338,6 +338,15 @@ def spreads_on_a_grid(u, k):
     return order
 
 
+def lets_numpy_compute(u, k):
+    kept, places = [0.5], [0]
+    for i, item in enumerate(u):
+        if item > 0:
+            kept.append(float(item))
+            places.append(i)
+    return np.sqrt(kept), np.add(kept, kept), u[places], np.median(kept), kept[0] + u
+
+
 def keeps_small_numbers(u, k):
     kept = []
     for item in (u * k).astype(np.int8):
@@ -353,7 +362,7 @@ PROGRAMS = [
     begins_with_a_number, keeps_small_numbers, catches_what_is_raised, reads_until_it_fails, picks_and_stores,
     works_through_a_queue, leaves_its_queue, takes_from_the_front, changes_all_of_it, decides_on_lists,
     keeps_complex_numbers, keeps_states, keeps_rows_that_it_fills, keeps_copies, halves_intervals, keeps_tuples,
-    spreads_on_a_grid,
+    spreads_on_a_grid, lets_numpy_compute,
 ]  # fmt: skip
 
 

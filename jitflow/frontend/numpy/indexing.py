@@ -17,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.numpy import broadcasting, runtime_sizes, selections, values
-from jitflow.frontend.numpy.operands import array_operand, is_range, new, operand, refuse, view
+from jitflow.frontend.numpy.operands import array_operand, is_listed, is_range, new, operand, refuse, view
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
@@ -130,7 +130,7 @@ def _item(item: Any) -> Any:
         return Position(tracers.dim_of(item))
     if type(item) in (bool, np.bool_):
         raise _masks()
-    if isinstance(item, tracers.Tracer | np.ndarray | list | tuple) or is_range(item):
+    if isinstance(item, tracers.Tracer | np.ndarray | list | tuple) or is_range(item) or is_listed(item):
         return Lookup(_positions(item))
     try:
         return Position(operator.index(item))

@@ -17,6 +17,7 @@ from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.operands import (
     array_operand,
     dtype_argument,
+    is_listed,
     new,
     normalized_axis,
     numpy_says,
@@ -78,7 +79,8 @@ def _arrays(arrays: Any) -> list[Value]:
     if isinstance(arrays, tracers.ArrayTracer):
         return [array_operand(item) for item in arrays]
     if not isinstance(arrays, list | tuple):
-        raise UserTypeError(f"expected a list or tuple of arrays, got {type(arrays).__name__}")
+        mend = "np.array of the list has its arrays along the first axis" if is_listed(arrays) else ""
+        raise UserTypeError(f"expected a list or tuple of arrays, got {type(arrays).__name__}", mend=mend)
     found = [array_operand(item) for item in arrays]
     if not found:
         raise UserValueError("need at least one array to concatenate")
