@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
+from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend import conversions
 from jitflow.frontend.absent import Absent
 from jitflow.frontend.control.element_iterators import traced_nditer
@@ -29,7 +29,8 @@ from jitflow.frontend.control.sources import (
 )
 from jitflow.frontend.growing import Growing
 from jitflow.frontend.known_arrays import adopted
-from jitflow.frontend.lists import Listed, ListedScalars, folded, size_of_list
+from jitflow.frontend.lists import Listed, best, in_order, size_of_list, summed
+from jitflow.frontend.numpy import values
 from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.structures import variables_in
@@ -69,10 +70,11 @@ def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
                     mend="compare the items in a loop",
                 )
             )
-        return folded(partial(_extremum, name), args[0])
+        return best(name, partial(_extremum, name), args[0])
     if len(args) == 1 and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
         array = args[0]
-        return conversions.fold(array[1:], array[0], lambda best, other: _extremum(name, best, other))
+        _require_an_item(name, array)
+        return conversions.fold(array[1:], array[0], lambda chosen, other: _extremum(name, chosen, other))
     items = list(args[0]) if len(args) == 1 else list(args)
     if not any(isinstance(item, Tracer) for item in items) or keywords.get("key") is not None:
         return getattr(builtins, name)(*args, **keywords)
@@ -83,6 +85,16 @@ def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     from jitflow.frontend.math_functions import extremum
 
     return extremum(name, items)
+
+
+def _require_an_item(name: str, array: ArrayTracer) -> None:
+    try:
+        getattr(builtins, name)(())
+    except ValueError as error:  # whose words differ between versions of Python
+        if array.type.dims[0] == 0:
+            raise located(UserValueError(str(error))) from None
+        has_one = values.emit("greater_equal", values.size(array.type.dims[0]), values.size(1))
+        values.check(has_one, ValueError, str(error))
 
 
 def _numpy_extremum(name: str, items: list[Any]) -> Any:
@@ -98,11 +110,11 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
     dispatch = numpy_functions()
     # Python keeps the first operand when the comparison with it is false, as it is with nan.
     compare = np.greater if name == "max" else np.less
-    best = items[0]
+    chosen = items[0]
     for item in items[1:]:
-        better = dispatch.apply_ufunc(compare, "__call__", (item, best), {})
-        best = dispatch.apply_function(np.where, (better, item, best), {})[()]
-    return best
+        better = dispatch.apply_ufunc(compare, "__call__", (item, chosen), {})
+        chosen = dispatch.apply_function(np.where, (better, item, chosen), {})[()]
+    return chosen
 
 
 def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
@@ -149,19 +161,13 @@ def _isinstance(thing: Any, kinds: Any) -> bool:
 
 def _sum(items: Any, *start: Any) -> Any:
     """`sum`."""
-    return (
-        folded(lambda array: conversions.sum_(array, *start), items)
-        if isinstance(items, Listed)
-        else (conversions.sum_(items, *start))
-    )
+    return summed(items, *start or (0,)) if isinstance(items, Listed) else conversions.sum_(items, *start)
 
 
 def _sorted(items: Any, **keywords: Any) -> Any:
     """`sorted`, which decides on the items."""
     if isinstance(items, Listed) and not keywords:
-        array = items.array
-        if array.ndim == 1:
-            return (Listed if items.weak else ListedScalars)(np.sort(array))
+        return in_order(items)
     known = items if isinstance(items, ArrayTracer) else list(items)
     if isinstance(items, ArrayTracer) or (len(known) > 1 and any(isinstance(item, Tracer) for item in known)):
         raise located(

@@ -25,7 +25,7 @@ from jitflow.errors import UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.columns import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import Source
-from jitflow.frontend.lists import Listed, ListedArrays, ListedScalars, tuples_of
+from jitflow.frontend.lists import Listed, ListedArrays, ListedScalars, in_order, tuples_of
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.storage import Restart, Site
@@ -194,14 +194,14 @@ class Growing(Listed):
 
     def reverse(self) -> None:  # type: ignore[override]
         """``list.reverse``."""
-        self._replace_all(lambda array: array[::-1].copy())
+        self._replace_all(lambda items: items.array[::-1].copy())
 
     def sort(self, **keywords: Any) -> None:  # type: ignore[override]
         """``list.sort``."""
         if keywords:
             raise _refusal(f"list.sort({', '.join(keywords)}=...) of a list that the running program changes",
                            "sort, and reverse")  # fmt: skip
-        self._replace_all(lambda array: numpy_functions().apply_function(np.sort, (array,), {}))
+        self._replace_all(lambda items: in_order(items).array)
 
     def drain(self) -> None:
         """Take off all items: a reverse sweep puts back what was taken, and takes what was put."""
@@ -277,8 +277,8 @@ class Growing(Listed):
         for column in self.known.columns:
             column.poke(target, column.peek(source))
 
-    def _replace_all(self, items: Callable[[Any], Any]) -> None:
-        """Hold what a function makes of the array of numbers that the list holds."""
+    def _replace_all(self, changed: Callable[[Listed], Any]) -> None:
+        """Hold the numbers of the array that a function makes of those that the list holds."""
         self._require_rest()
         if self._is_without_form():
             return
@@ -286,7 +286,7 @@ class Growing(Listed):
         if not form.is_number:
             raise _refusal("reverse() and sort() of a list of tuples or arrays that the running program changes",
                            "reverse or sort np.array of it")  # fmt: skip
-        length, array = self.number, items(self.array)
+        length, array = self.number, changed(self.settled())
 
         def put(position: Any) -> None:
             self.known.columns[0].poke(values.emit("subtract", length, integer(position)), array[position])

@@ -7,6 +7,7 @@ is returned. It does not change; lists that do are `jitflow.frontend.growing`'s.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NoReturn
@@ -26,7 +27,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Listed", "ListedArrays", "ListedScalars", "folded", "size_of_list", "to_list", "tuples_of"]
+__all__ = ["Listed", "ListedArrays", "ListedScalars", "best", "in_order", "size_of_list", "summed", "to_list",
+           "tuples_of"]  # fmt: skip
 
 _LONGEST = 16
 """A list of so many items, whose number is known, is a list of Python's."""
@@ -44,12 +46,44 @@ def to_list(array: Any) -> Any:
     return Listed(array.astype(_WIDEST[array.dtype.kind]))
 
 
-def folded(function: Callable[[Any], Any], items: Listed) -> Any:
-    """What Python folds of a list of numbers, ``sum`` and its like, from that of its array."""
+def best(name: str, function: Callable[[Any], Any], items: Listed) -> Any:
+    """``max`` or ``min`` of a list of numbers, from that of its array."""
     array = items.array
-    if array.ndim > 1:
-        raise _refusal("a list of lists that is folded", "fold along the first axis of the array")
+    _require_numbers(array, "folded", "fold along the first axis of the array")
+    _require_order(items, ">" if name == "max" else "<")
     return items.item_of(function(array))
+
+
+def summed(items: Listed, first: Any) -> Any:
+    """``sum(items, first)``: Python's numbers are added as such, which may overflow."""
+    settled = items.settled()
+    _require_numbers(settled.array, "folded", "fold along the first axis of the array")
+    return conversions.fold(settled, first, operator.add)
+
+
+def in_order(items: Listed) -> Listed:
+    """``sorted(items)``."""
+    array = items.array
+    _require_numbers(array, "sorted", "use np.lexsort of the columns of the array")
+    _require_order(items, "<")
+    if array.dtype.kind in "fc":
+        has_order = values.emit("logical_not", tracers.lift(np.isnan(array).any()))
+        message = "a list with nan is sorted, where Python's order has no meaning: use np.sort, which puts nan last"
+        values.check(has_order, NotImplementedError, message)
+    return (Listed if items.weak else ListedScalars)(np.sort(array))
+
+
+def _require_order(items: Listed, comparison: str) -> None:
+    """Python's complex numbers have no order; NumPy's do."""
+    if items.weak and items.array.dtype.kind == "c":
+        are_few = values.emit("less", values.size(items.count), values.size(2))
+        message = f"'{comparison}' not supported between instances of 'complex' and 'complex'"
+        values.check(are_few, TypeError, message)
+
+
+def _require_numbers(array: Any, done: str, mend: str) -> None:
+    if array.ndim > 1:
+        raise _refusal(f"a list of lists or tuples that is {done}", mend)
 
 
 class Listed(Recorded, Source):
