@@ -201,6 +201,13 @@ enter:
   ret ptr %data
 }""".replace("HEADER", str(HEADER)).replace("SMALLEST", str(SMALLEST_CHUNK))
 
+_GO_BACK = """before:
+  %top.place = getelementptr i8, ptr %previous, i64 24
+  %previous.top = load ptr, ptr %top.place, align 8
+  %previous.begin = getelementptr i8, ptr %previous, i64 HEADER
+  br label %look"""
+"""To where the chunk before ends and begins."""
+
 _BACK = """define internal ptr @jitflow.tape.back(ptr %tape, ptr %last, i64 %nbytes) noinline cold #0 {
 start:
   %begin.place = getelementptr i8, ptr %tape, i64 8
@@ -223,11 +230,7 @@ open:
   %previous = load ptr, ptr %chunk, align 8
   %none = icmp eq ptr %previous, null
   br i1 %none, label %missing, label %before
-before:
-  %top.place = getelementptr i8, ptr %previous, i64 24
-  %previous.top = load ptr, ptr %top.place, align 8
-  %previous.begin = getelementptr i8, ptr %previous, i64 HEADER
-  br label %look
+GO_BACK
 found:
   %found.chunk = getelementptr i8, ptr %begin, i64 -HEADER
   %size.place = getelementptr i8, ptr %found.chunk, i64 16
@@ -240,7 +243,7 @@ found:
   ret ptr %value
 missing:
   ret ptr null
-}""".replace("HEADER", str(HEADER))
+}""".replace("GO_BACK", _GO_BACK).replace("HEADER", str(HEADER))
 
 _FIND = """define internal ptr @jitflow.tape.find(ptr %tape, ptr %last, i64 %nbytes) noinline #0 {
 start:
@@ -262,18 +265,14 @@ look.before:
   %previous = load ptr, ptr %chunk, align 8
   %none = icmp eq ptr %previous, null
   br i1 %none, label %missing, label %before
-before:
-  %top.place = getelementptr i8, ptr %previous, i64 24
-  %previous.top = load ptr, ptr %top.place, align 8
-  %previous.begin = getelementptr i8, ptr %previous, i64 HEADER
-  br label %look
+GO_BACK
 found:
   %back = sub i64 0, %wanted
   %value = getelementptr i8, ptr %top, i64 %back
   ret ptr %value
 missing:
   ret ptr null
-}""".replace("HEADER", str(HEADER))
+}""".replace("GO_BACK", _GO_BACK).replace("HEADER", str(HEADER))
 
 _CLEAR = """define internal ptr @jitflow.tape.clear(ptr %context, ptr %tape) #0 {
 start:

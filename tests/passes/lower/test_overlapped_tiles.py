@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jitflow
-from jitflow.ir.core import Function, walk
+from jitflow.ir.core import walk
 from jitflow.ir.dtypes import F32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
-from jitflow.passes.lower import CPU, GPU, lower
+from jitflow.passes.lower import CPU, GPU
 from jitflow.passes.lower.target import Target
-from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from tests.execute import compile_ir
+from tests.passes.lower.matrices import LAYOUTS, integers, lowered
 
 ROOTS = """func @f(%x: f32[n, k], %w: f32[k, m], %b: f32[m]) {
   %0: f32[n, m] = matmul %x, %w
@@ -27,18 +26,6 @@ ROOTS = """func @f(%x: f32[n, k], %w: f32[k, m], %b: f32[m]) {
   yield %4
 }"""
 ROOTS_COMPILED = compile_ir(parse(ROOTS))
-LAYOUTS: dict[str, Callable[[Any], Any]] = {
-    "C": np.ascontiguousarray, "F": np.asfortranarray,
-    "general": lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)[::2, ::2],
-}  # fmt: skip
-
-
-def integers(random: np.random.Generator, *shape: int, dtype: Any = np.float32) -> Any:
-    return random.integers(-9, 10, shape).astype(dtype)
-
-
-def lowered(text: str, target: Target) -> Function:
-    return lower(run_passes(parse(text), FUSION_PIPELINE), target).host
 
 
 def overlapped(text: str, target: Target = CPU) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,10 @@ from jitflow.ir.core import Function, walk
 from jitflow.ir.dtypes import F32
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
-from jitflow.passes.lower import CPU, GPU, lower
+from jitflow.passes.lower import CPU, GPU
 from jitflow.passes.lower.target import Target
-from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from tests.execute import compile_ir
+from tests.passes.lower.matrices import LAYOUTS, integers, lowered
 
 DENSE = """func @f(%x: f32[n, k], %w: f32[k, m], %b: f32[m]) {
   %0: f32[n, m] = matmul %x, %w
@@ -40,18 +39,6 @@ ONTO_A_FACTOR = """func @f(%x: f32[n, n], %w: var f32[n, n]) {
   yield
 }"""
 DENSE_COMPILED = compile_ir(parse(DENSE))
-LAYOUTS: dict[str, Callable[[Any], Any]] = {
-    "C": np.ascontiguousarray, "F": np.asfortranarray,
-    "general": lambda a: np.repeat(np.repeat(a, 2, 0), 2, 1)[::2, ::2],
-}  # fmt: skip
-
-
-def integers(random: np.random.Generator, *shape: int, dtype: Any = np.float32) -> Any:
-    return random.integers(-9, 10, shape).astype(dtype)
-
-
-def lowered(text: str, target: Target) -> Function:
-    return lower(run_passes(parse(text), FUSION_PIPELINE), target).host
 
 
 def tiles_of(host: Function) -> int:
