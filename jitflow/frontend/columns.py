@@ -47,9 +47,31 @@ class Form:
         """The item of what the columns hold."""
         return tuple(parts) if self.is_tuple else parts[0]
 
+    def fits(self, other: Form) -> bool:
+        """Whether items of both forms can be in one list: sizes are equal, or are in this call, which a guard tests."""
+        are_alike = self.is_tuple == other.is_tuple and len(self.kinds) == len(other.kinds)
+        return are_alike and all(map(_fit, self.kinds, other.kinds))
+
     def __str__(self) -> str:
         words = ", ".join(map(str, self.kinds))
         return f"({words})" if self.is_tuple else words
+
+
+def _fit(kind: Kind, wanted: Kind) -> bool:
+    if kind == wanted:
+        return True
+    if not (isinstance(kind, Tensor) and isinstance(wanted, Tensor)) or kind.dtype != wanted.dtype:
+        return False
+    return kind.rank == wanted.rank and all(map(_is_one_size, kind.dims, wanted.dims))
+
+
+def _is_one_size(size: Dim, other: Dim) -> bool:
+    trace = current_trace()
+    known = trace.known(size, "==", other)
+    if known is not None or trace.is_open(size) or trace.is_open(other):
+        return known is True
+    same = trace.number_of(size, "") == trace.number_of(other, "")
+    return same and trace.decide(size, "==", other, "arrays in one list")
 
 
 def form_of(item: Any) -> Form | None:

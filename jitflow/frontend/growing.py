@@ -32,7 +32,6 @@ from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located, numpy_functions
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import F64, I64
 from jitflow.ir.types import Scalar, Tape, Tensor
 
@@ -349,7 +348,7 @@ class Growing(Listed):
             )
         if self.form is None:
             self._become(form)
-        elif not _are_one(form, self.form):
+        elif not form.fits(self.form):
             raise _refusal(
                 f"a list that the running program changes, {self._name}, of items of several types",
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",
@@ -411,29 +410,6 @@ class _Turns(Source):
 
 _FLOATS = Form((Scalar(F64, True),))
 """What NumPy takes the items of an empty list for."""
-
-
-def _are_one(form: Form, other: Form) -> bool:
-    """Whether items of two forms can be in one list: sizes are equal, or are in this call, which a guard tests."""
-    if form.is_tuple != other.is_tuple or len(form.kinds) != len(other.kinds):
-        return False
-    for kind, wanted in zip(form.kinds, other.kinds, strict=True):
-        if kind == wanted:
-            continue
-        if not (isinstance(kind, Tensor) and isinstance(wanted, Tensor)) or kind.dtype != wanted.dtype:
-            return False
-        if kind.rank != wanted.rank or not all(map(_is_one_size, kind.dims, wanted.dims)):
-            return False
-    return True
-
-
-def _is_one_size(size: Dim, other: Dim) -> bool:
-    trace = current_trace()
-    known = trace.known(size, "==", other)
-    if known is not None or trace.is_open(size) or trace.is_open(other):
-        return known is True
-    same = trace.number_of(size, "") == trace.number_of(other, "")
-    return same and trace.decide(size, "==", other, "arrays in one list")
 
 
 def _refuse_to_write(name: str) -> NoReturn:
