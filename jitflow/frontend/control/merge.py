@@ -25,7 +25,7 @@ from jitflow.frontend.control.cells import NONE, UNBOUND
 from jitflow.frontend.control.changing_lists import list_like
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.numpy import values
-from jitflow.frontend.objects import array_fields
+from jitflow.frontend.objects import Recorded, array_fields
 from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
@@ -229,6 +229,10 @@ def _describe(thing: Any) -> str:
     kind = kind_of(thing)
     if kind is not None:
         return str(kind)
+    if thing is UNBOUND:
+        return "a name that is not bound"
+    if isinstance(thing, Recorded):
+        return "a list that the running program changes" if thing.may_change else "a list of the running program"
     return "None" if thing is None or thing is NONE else f"a {thing.__class__.__name__}"
 
 
