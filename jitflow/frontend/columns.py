@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,16 +63,8 @@ def _fit(kind: Kind, wanted: Kind) -> bool:
         return True
     if not (isinstance(kind, Tensor) and isinstance(wanted, Tensor)) or kind.dtype != wanted.dtype:
         return False
-    return kind.rank == wanted.rank and all(map(_is_one_size, kind.dims, wanted.dims))
-
-
-def _is_one_size(size: Dim, other: Dim) -> bool:
-    trace = current_trace()
-    known = trace.known(size, "==", other)
-    if known is not None or trace.is_open(size) or trace.is_open(other):
-        return known is True
-    same = trace.number_of(size, "") == trace.number_of(other, "")
-    return same and trace.decide(size, "==", other, "arrays in one list")
+    same_size = partial(current_trace().are_one_size, reason="arrays in one list")
+    return kind.rank == wanted.rank and all(map(same_size, kind.dims, wanted.dims))
 
 
 def form_of(item: Any) -> Form | None:

@@ -300,6 +300,13 @@ class Trace:
         around = set(scope.around())
         return lambda dim: all(name not in self._unbound or self._unbound[name] in around for name in symbols(dim))
 
+    def are_one_size(self, size: Dim, other: Dim, reason: str) -> bool:
+        """Whether two sizes are equal: provably, or by the arguments of this call, which a guard then tests."""
+        known = self.known(size, "==", other)
+        if known is not None or self.is_open(size) or self.is_open(other):
+            return known is True
+        return self.number_of(size, "") == self.number_of(other, "") and self.decide(size, "==", other, reason)
+
     def is_open(self, dim: Dim) -> bool:
         """Whether the dim has a size in it that only the running program finds, so that no guard can test it."""
         return any(name in self._unbound for name in symbols(dim))

@@ -7,6 +7,7 @@ one path met the value of the other in an operation. A number that meets an arra
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -56,24 +57,12 @@ def join(first: Kind, second: Kind, fresh: Callable[[], Dim]) -> Kind:
             found=f"{first} and {second}",
             mend="use two names, or give both arrays the same number of axes",
         )
-    return Tensor(dtype, tuple(one if _are_one(one, other) else fresh() for one, other in zip(*dims, strict=True)))
+    same_size = partial(current_trace().are_one_size, reason="arrays that take each other's place")
+    return Tensor(dtype, tuple(one if same_size(one, other) else fresh() for one, other in zip(*dims, strict=True)))
 
 
 def _axes(dims: tuple[Dim, ...]) -> str:
     return "1 axis" if len(dims) == 1 else f"{len(dims)} axes"
-
-
-def _are_one(one: Dim, other: Dim) -> bool:
-    """Whether two sizes are equal: provably, or by the arguments of this call, which the guard then tests."""
-    if one == other:
-        return True
-    trace = current_trace()
-    known = trace.known(one, "==", other)
-    if known is not None:
-        return known
-    if trace.is_open(one) or trace.is_open(other) or trace.number_of(one, "") != trace.number_of(other, ""):
-        return False
-    return trace.decide(one, "==", other, "arrays that take each other's place")
 
 
 def _join_numbers(first: Scalar, second: Scalar) -> Scalar:

@@ -52,7 +52,8 @@ def clamped(item: object, size: Dim, *, backwards: bool = False) -> Dim:
     value = item if isinstance(item, Value) else tracers.lift(item)
     sum_, around = sum_of(value), set(trace.scope.around())
     for (other, length, way), (scope, known) in trace.clamped.items():
-        if other == sum_ and way == backwards and scope in around and _are_one(size, length):
+        is_same = other == sum_ and way == backwards and scope in around
+        if is_same and trace.are_one_size(size, length, "slices by the same bounds"):
             return known
     trace.clamped[sum_, size, backwards] = trace.scope, _clamped(value, size, backwards)
     return trace.clamped[sum_, size, backwards][1]
@@ -73,16 +74,6 @@ def _maker(value: Value) -> Op | None:
     """The op that made a number."""
     ops = (op for scope in current_trace().scope.around() for op in reversed(scope.builder.ops))
     return next((op for op in ops if value in op.results), None)
-
-
-def _are_one(size: Dim, other: Dim) -> bool:
-    """Whether two axes are equally long: known, or by the arguments of this call, which a guard then tests."""
-    trace = current_trace()
-    known = trace.known(size, "==", other)
-    if known is not None or trace.is_open(size) or trace.is_open(other):
-        return known is True
-    same = trace.number_of(size, "") == trace.number_of(other, "")
-    return same and trace.decide(size, "==", other, "slices by the same bounds")
 
 
 def _clamped(item: Value, size: Dim, backwards: bool) -> Dim:
