@@ -15,7 +15,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import U8
 from jitflow.ir.types import Vector
 
-__all__ = ["MEMORY_EMISSION", "load_number", "store_number"]
+__all__ = ["MEMORY_EMISSION", "bring_near", "load_number", "prefetch", "store_number"]
 
 NONTEMPORAL = ", !nontemporal !0"
 LARGEST_ALIGNMENT = 64
@@ -158,15 +158,25 @@ def _read(out: Emitter, op: Op) -> Sequence[str]:
     pointer = _pointer(out, op.operands[0], op.operands[1], type)
     raw = _load(out, op, type, pointer, _mask(out, op, 2))
     if "ahead" in op.attributes:
-        _prefetch(out, pointer, op.attributes["ahead"], max(lanes_of(type), 1) * type.dtype.itemsize)
+        _prefetch_lines(out, pointer, op.attributes["ahead"], max(lanes_of(type), 1) * type.dtype.itemsize)
     return [_from_memory(out, type, raw)]
 
 
-def _prefetch(out: Emitter, pointer: str, ahead: int, nbytes: int) -> None:
+def _prefetch_lines(out: Emitter, pointer: str, ahead: int, nbytes: int) -> None:
     """Ask for cache lines that will be read soon. Addresses behind the end of memory do no harm."""
-    out.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
     for line in range(ahead, ahead + nbytes, CACHE_LINE):
-        out.do(f"call void @llvm.prefetch.p0(ptr {out.at(pointer, str(line))}, i32 0, i32 3, i32 1)")
+        prefetch(out, out.at(pointer, str(line)))
+
+
+def prefetch(out: Emitter, place: str) -> None:
+    """Ask for one cache line."""
+    out.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+    out.do(bring_near(place))
+
+
+def bring_near(place: str) -> str:
+    """The instruction that asks for a cache line."""
+    return f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)"
 
 
 def _read_strided(out: Emitter, op: Op) -> Sequence[str]:

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from jitflow.backends.llvm.emit_memory import bring_near
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.dtypes import DType
 
-__all__ = ["AHEAD", "LONGEST", "VECTOR_BYTES", "NarrowTile", "bring_near"]
+__all__ = ["AHEAD", "LONGEST", "VECTOR_BYTES", "NarrowTile"]
 
 LONGEST = 2048
 """Steps for which there is scratch memory."""
@@ -31,11 +32,6 @@ AHEAD = 8
 processors do not foresee."""
 _ROWS = 4
 """Rows whose partial sums stay in registers at a time."""
-
-
-def bring_near(place: str) -> str:
-    """The instruction that has a line of memory read before it is needed."""
-    return f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)"
 
 
 class NarrowTile:

@@ -17,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import phi
-from jitflow.backends.llvm.emit_narrow_tiles import AHEAD, VECTOR_BYTES, bring_near
+from jitflow.backends.llvm.emit_memory import prefetch
+from jitflow.backends.llvm.emit_narrow_tiles import AHEAD, VECTOR_BYTES
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
@@ -43,16 +44,14 @@ def _overlap_tile(out: Emitter, op: Op) -> Sequence[str]:
     stepped = tile.step(state.names)
     out.jump(joined)
     out.begin(joined)
-    either = [out.let(phi(type, (one, worked), (other, some)))
-              for type, one, other in zip(tile.types, state.names, stepped, strict=True)]  # fmt: skip
+    either = _merged(out, tile.types, (state.names, worked), (stepped, some))
     following = _following(out, op, *position.names)
     out.branch(out.let(f"icmp slt i64 {following[0]}, {stop}"), turn, test)
     position.come(([start, "0"], before), (following, joined))
     state.come((first, before), (either, joined))
 
     out.begin(test)
-    left = [out.let(phi(type, (one, before), (other, joined)))
-            for type, one, other in zip(tile.types, first, either, strict=True)]  # fmt: skip
+    left = _merged(out, tile.types, (first, before), (either, joined))
     out.branch(tile.is_left(left), alone, done)
     out.begin(alone)
     state = _Phis(out, tile.types)
@@ -60,9 +59,20 @@ def _overlap_tile(out: Emitter, op: Op) -> Sequence[str]:
     out.branch(tile.is_left(stepped), alone, done)
     state.come((left, test), (stepped, alone))
     out.begin(done)
-    tile.store([out.let(phi(type, (one, test), (other, alone)))
-                for type, one, other in zip(tile.types, left, stepped, strict=True)])  # fmt: skip
+    tile.store(_merged(out, tile.types, (left, test), (stepped, alone)))
     return ()
+
+
+_Way = tuple[Sequence[str], str]
+"""Operands, and the block from which they come."""
+
+
+def _merged(out: Emitter, types: Sequence[str], *ways: _Way) -> list[str]:
+    """Values at the start of a block, by the block that was left."""
+    return [
+        out.let(phi(type, *((operands[number], block) for operands, block in ways)))
+        for number, type in enumerate(types)
+    ]
 
 
 def _following(out: Emitter, op: Op, row: str, column: str) -> list[str]:
@@ -81,7 +91,7 @@ class _Phis:
         self.names = [f"%p{out.fresh()}" for _ in types]
         self.lines = [out.reserve() for _ in types]
 
-    def come(self, *ways: tuple[Sequence[str], str]) -> None:
+    def come(self, *ways: _Way) -> None:
         """Say what comes: operands, and the block that was left."""
         for number, (name, line, type) in enumerate(zip(self.names, self.lines, self.types, strict=True)):
             incoming = [(operands[number], block) for operands, block in ways]
@@ -106,7 +116,6 @@ class _Tile:
         self.factors = self._lines(out.at(left, left_at), row_stride)
         self.right, self.steps, self.left_step, self.right_step = out.at(right, right_at), steps, left_step, right_step
         self.ahead = out.let(f"mul i64 {left_step}, {AHEAD}")
-        out.module.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
 
     def _lines(self, first: str, stride: str) -> list[str]:
         """Where the rows of a matrix begin."""
@@ -128,7 +137,7 @@ class _Tile:
         out, (rest, at, right, *sums) = self.out, state
         places = [out.at(right, str(column * VECTOR_BYTES)) for column in self.columns]
         vectors = [out.let(f"load {self.vector}, ptr {place}, align {self.itemsize}") for place in places]
-        out.do(bring_near(out.at(out.at(self.factors[-1], at), self.ahead)))
+        prefetch(out, out.at(out.at(self.factors[-1], at), self.ahead))
         following: list[str] = []
         for row in self.rows:
             number = out.let(f"load {self.element}, ptr {out.at(self.factors[row], at)}, align {self.itemsize}")

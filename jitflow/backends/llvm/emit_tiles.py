@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from jitflow.backends.llvm.emit_narrow_tiles import AHEAD, VECTOR_BYTES, NarrowTile, bring_near
+from jitflow.backends.llvm.emit_memory import bring_near
+from jitflow.backends.llvm.emit_narrow_tiles import AHEAD, VECTOR_BYTES, NarrowTile
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op
