@@ -35,7 +35,17 @@ from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, Outsi
 from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.structures import variables_in
 from jitflow.frontend.texts import formatted, print_, repr_, str_
-from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, size_of
+from jitflow.frontend.tracers import (
+    ArrayTracer,
+    NumberTracer,
+    ScalarTracer,
+    Tracer,
+    distributed,
+    holds_alternatives,
+    kind_by_kind,
+    located,
+    size_of,
+)
 from jitflow.frontend.tracers.base import numpy_functions
 from jitflow.structure import variables
 
@@ -206,7 +216,7 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
 
     class StandIn(type):
         def __call__(cls, *args: Any, **keywords: Any) -> Any:
-            return handler(*args, **keywords)
+            return distributed(handler, args, keywords) if holds_alternatives(args) else handler(*args, **keywords)
 
         def __instancecheck__(cls, instance: Any) -> bool:
             return isinstance(instance, kind)
@@ -269,7 +279,7 @@ def _errstate(**kinds: Any) -> Any:
     return nullcontext()
 
 
-BUILTIN_FUNCTIONS: dict[str, Any] = {
+_FUNCTIONS: dict[str, Any] = {
     "len": traced_len,
     "sum": _sum,
     "any": conversions.any_,
@@ -297,6 +307,9 @@ BUILTIN_FUNCTIONS: dict[str, Any] = {
     "isinstance": _isinstance,
     "sorted": _sorted,
 }
+BUILTIN_FUNCTIONS = {
+    name: function if isinstance(function, type) else kind_by_kind(function) for name, function in _FUNCTIONS.items()
+}
 
 
 @cache
@@ -316,7 +329,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
     for module in (math, cmath):
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
-                table[id(member)] = (member, partial(_math, module.__name__, name))
+                table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)
     for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):

@@ -14,7 +14,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.control.kinds import converted, kind_of
-from jitflow.frontend.control.merge import Leaves, flatten
+from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.proxies import OutsideDict, OutsideList
 from jitflow.frontend.records import RecordProxy, is_record

@@ -23,7 +23,7 @@ from jitflow.frontend.control.branch import outside_type
 from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.explicit import map as map_items
 from jitflow.frontend.control.kinds import kind_of
-from jitflow.frontend.control.merge import Leaves, flatten
+from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.numpy import values
 from jitflow.frontend.repeating import refuse_changes

@@ -22,6 +22,7 @@ from jitflow.errors import (
 )
 from jitflow.frontend.absent import NOT_GIVEN
 from jitflow.frontend.control.raising import EndOfPath
+from jitflow.frontend.control.switching import switch
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal, jitflow_path
 from jitflow.frontend.naming import Part
@@ -142,7 +143,7 @@ def _trace(
     inputs = Inputs(state, overlap)
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
-    state.guard = inputs.guard
+    state.guard, state.switch = inputs.guard, switch
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):

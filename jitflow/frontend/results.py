@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.control.alternatives import Alternatives
+from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.proxies import outside_register
 from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers import ArrayTracer, Tracer, lift, type_of
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
@@ -88,13 +88,13 @@ class Results:
         register = outside_register(result)
         if register is not None:
             return SameObject(register)
-        if isinstance(result, Tracer):
-            return self._computed(result)
         kind = type(result)
         if kind is Alternatives:
-            options = [(number, self.tree(thing, path)) for number, thing in result.options.items()
+            options = [(number, self.tree(option(result, number), path)) for number, thing in result.options.items()
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
+        if isinstance(result, Tracer):
+            return self._computed(result)
         if isinstance(result, Recorded):
             listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]

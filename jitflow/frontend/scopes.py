@@ -77,6 +77,8 @@ class Scope:
     """Whether the region runs once, where it stands: it is no loop and no branch."""
     is_differentiated: bool = False
     """Whether the region is the function of a derivative."""
+    assumed: dict[Value, frozenset[int]] = field(default_factory=dict)
+    """What the numbers of kinds may be here, because of the branch that the region is."""
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
     """Ops that stand right behind the op, or at the start if it is a parameter, that made a value."""
 

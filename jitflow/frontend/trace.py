@@ -105,8 +105,14 @@ class Trace:
         """The lists that statements have made, by identity, and where."""
         self.growing: list[Any] = []
         """The lists that are part of the running program; see `growing`."""
-        self.kinds_returned: dict[Hashable, int] = {}
-        """The numbers of the kinds of what the function returns on its paths; see `control.alternatives`."""
+        self.options: list[Any] = []
+        """The kinds that values of several kinds are of, by number; see `control.alternatives`."""
+        self.option_numbers: dict[Hashable, int] = {}
+        """The number of each of these kinds."""
+        self.implied: dict[Value, tuple[Value, frozenset[int], frozenset[int]]] = {}
+        """What conditions say of the number of a kind: that number, what it may be if they hold, and if not."""
+        self.switch: Callable[[Any, Callable[[Any], Any], Sequence[Any]], Any] = _no_switch
+        """Does something once for each kind that a value may be of; see `control.switching`."""
         self.keeps_dtypes = False
         """Whether numbers of two dtypes that meet behind a branch are an error."""
         self.part: Part | None = None
@@ -389,6 +395,10 @@ class Trace:
         if isinstance(base, Expression) and base.is_symbol:
             at_least, name = self.knowledge.at_least, _name(base)
             at_least[name] = max(at_least.get(name, 0), -constant)
+
+
+def _no_switch(*_: Any) -> Any:
+    raise CompilerBug("a value of several kinds in a trace without a program", pass_name="trace")
 
 
 def _fact(left: Dim, relation: str, right: Dim) -> Fact:

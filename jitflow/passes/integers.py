@@ -78,6 +78,8 @@ class Integers:
 
     def _computed(self, op: Op) -> Dim | None:
         """What the only result of an op is; None if that has no dim."""
+        if len(op.results) != 1:
+            return None
         if op.name == "constant":
             number = op.attributes["value"]
             return int(number) if isinstance(number, int) else None

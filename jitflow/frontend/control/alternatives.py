@@ -1,175 +1,115 @@
-"""What a function returns on one path is of another kind than what it returns on another: both leave it.
+"""What is of one kind on one path and of another on another: both are kept, with a number that says which it is.
 
     if not mask.any():
-        return None             an `Alternatives` of None and of an f64, with a number that says which
+        return None             `Alternatives` of None and of an f64
     return x[mask].mean()
 
-The kinds have numbers of their own in a trace; tuples and lists of the same kinds are one kind. Where paths meet, each
-brings the number of its kind and the values of that kind; the values of other kinds are unbound on it. So merging
-(`merge.py`) and loops (`rolling.py`) treat the whole as a structure like any other, and nothing is converted: 0 stays
-Python's int though the other path returns a NumPy scalar.
-
-Only what leaves the compiled function may be an alternative. A value that the program goes on with has one type.
+The kinds have numbers of their own in a trace. Where paths meet, each brings the number of its kind and the values of
+that kind; the values of other kinds are unbound on it. So merging (`merge.py`) and loops (`rolling.py`) treat the whole
+as a structure like any other, and nothing is converted: 0 stays Python's int though the other path has a NumPy scalar.
+What the program does with such a value is done once for each kind (`switching.py`).
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import repeat
-from types import FrameType
+import operator
+from collections.abc import Sequence
 from typing import Any
 
-import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.kinds import kind_of
-from jitflow.frontend.locate import frontend_path, is_internal
-from jitflow.frontend.objects import array_fields, is_constant
-from jitflow.frontend.syntax import is_block
+from jitflow.frontend.control.kinds import converted, kind_of
+from jitflow.frontend.control.leaves import option_of, parts_of
 from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import Alternatives, wrap
 from jitflow.ir.types import Tensor
 
-__all__ = ["Alternatives", "aligned", "leaves_the_function", "returning_function"]
-
-_DRIVER = frontend_path("function.py")
-_CONTAINERS = (tuple, list)
+__all__ = ["aligned", "described", "number_of", "option"]
 
 
-@dataclass(frozen=True, eq=False)
-class Alternatives:
-    """One of ``options``, the things by the number of their kind: the one with the number ``chosen``."""
+def aligned(things: Sequence[Any], name: str) -> list[Any]:
+    """The things that a local is on several paths, in one structure: of what differs in kind, alternatives.
 
-    chosen: Any
-    options: Mapping[int, Any]
-
-    @property
-    def traced(self) -> tuple[int, ...]:
-        """The kinds of which the running program makes the value; the others are constants."""
-        return tuple(number for number, thing in self.options.items() if not _is_plain(thing))
-
-    @property
-    def values(self) -> tuple[Any, ...]:
-        """What the running program makes, in the order of the kinds."""
-        return tuple(value for number in self.traced for value in _values_in(self.options[number]))
-
-    def holding(self, values: Iterable[Any]) -> Alternatives:
-        """The same kinds with other `values`; the first is the number that is chosen."""
-        chosen, *rest = values
-        left = iter(rest)
-        options = {number: _with_values(thing, left) if number in self.traced else thing
-                   for number, thing in self.options.items()}  # fmt: skip
-        return Alternatives(chosen, options)
-
-    @property
-    def shape(self) -> Any:
-        """What does not change from path to path, in a form that can be compared as text."""
-        return tuple(self.options), tuple(_with_values(thing, repeat(UNBOUND)) for thing in self.options.values())
-
-
-def _values_in(thing: Any) -> Iterator[Any]:
-    """What stands in containers that is no constant, or the thing itself."""
-    if type(thing) in _CONTAINERS:
-        for item in thing:
-            yield from () if _is_plain(item) else _values_in(item)
-    elif array_fields(type(thing)):
-        yield from (getattr(thing, name) for name in array_fields(type(thing)))
-    else:
-        yield thing
-
-
-def _with_values(thing: Any, values: Iterator[Any]) -> Any:
-    if type(thing) in _CONTAINERS:
-        return type(thing)([item if _is_plain(item) else _with_values(item, values) for item in thing])
-    if array_fields(type(thing)):
-        return type(thing)(**{name: next(values) for name in array_fields(type(thing))})
-    return thing if _is_plain(thing) else next(values)
-
-
-def leaves_the_function() -> bool:
-    """Whether the innermost function of the user's that runs is the one that is being compiled."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
-        frame = frame.f_back
-    return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == _DRIVER
-
-
-def returning_function() -> FrameType | None:
-    """The call of a function that is about to return, if nothing of it runs behind a ``return``."""
-    frame: Any = sys._getframe(1)
-    while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
-        if is_block(frame.f_code) and frame.f_code.co_exceptiontable:
-            return None
-        frame = frame.f_back
-    return None if frame is None or frame.f_code.co_exceptiontable else frame
-
-
-def aligned(things: Sequence[Any]) -> list[Any]:
-    """The things that a local is on several paths, in one structure, if they become so by alternatives."""
+    What cannot be kept apart is given back as it is.
+    """
     bound = [thing for thing in things if thing is not UNBOUND]
-    kind = type(bound[0]) if bound else None
-    if kind in _CONTAINERS and all(type(thing) is kind and len(thing) == len(bound[0]) for thing in bound):
-        count = len(bound[0])
-        columns = [aligned([UNBOUND if thing is UNBOUND else thing[place] for thing in things])
-                   for place in range(count)]  # fmt: skip
-        rows = list(zip(*columns, strict=True)) if columns else [()] * len(things)
-        return [UNBOUND if thing is UNBOUND else kind(row) for thing, row in zip(things, rows, strict=True)]
-    keys = {key for thing in bound for key in _keys(thing)}
-    known = current_trace().kinds_returned
-    if None in keys:
-        return list(things)
-    partly = len(bound) < len(things) and any(key[0] == "constant" for key in keys)
-    mixed = len({isinstance(thing, Alternatives) for thing in bound}) > 1
-    if not (len(keys) > 1 or partly or mixed):
-        return list(things)
-    numbers = sorted(known.setdefault(key, len(known)) for key in keys)
-    absent = {known[key]: key[1] for key in keys if key[0] == "constant"}
-    for thing in bound:
-        options = thing.options.items() if isinstance(thing, Alternatives) else [(known[_keys(thing)[0]], thing)]
-        absent |= {number: _unbound(option) for number, option in options if _holds_values(option)}
-    return [thing if thing is UNBOUND else _among(thing, numbers, absent) for thing in things]
+    parts = [parts_of(thing) for thing in bound]
+    if parts and all(part is not None and repr(part.shape) == repr(parts[0].shape) for part in parts):
+        return _aligned_parts(things, name) if type(bound[0]) is not Alternatives else list(things)
+    if not any(type(thing) is Alternatives for thing in bound):
+        found = [option_of(thing) for thing in bound]
+        partly = len(bound) < len(things) and any(option is not None and option.has_constants for option in found)
+        if None in found or (len({option.key for option in found if option is not None}) < 2 and not partly):
+            return list(things)
+    numbers: dict[int, Any] = {}
+    words: dict[int, str] = {}
+    chosen = []
+    for thing in things:
+        if thing is UNBOUND:
+            chosen.append(None)
+            continue
+        if type(thing) is Alternatives:
+            numbers.update(dict.fromkeys(thing.options))
+            words |= thing.words
+            chosen.append(thing.chosen)
+            continue
+        number = number_of(thing)
+        if number is None:
+            return list(things)
+        numbers[number] = None
+        words.setdefault(number, f"{described(thing)} at {current_trace().here()}")
+        chosen.append(number)
+    absent = {number: UNBOUND if known.traced else known.leaves.rebuild(known.leaves.items)
+              for number in sorted(numbers) for known in [current_trace().options[number]]}  # fmt: skip
+    result = []
+    for thing, number in zip(things, chosen, strict=True):
+        if type(thing) is Alternatives and len(thing.options) == len(numbers):
+            result.append(thing)
+            continue
+        own = thing.options if type(thing) is Alternatives else {number: thing}
+        result.append(thing if thing is UNBOUND else Alternatives(number, {**absent, **own}, name, words))
+    return result
 
 
-def _holds_values(thing: Any) -> bool:
-    """Whether it is a container, or an object around arrays."""
-    return type(thing) in _CONTAINERS or bool(array_fields(type(thing)))
+def _aligned_parts(things: Sequence[Any], name: str) -> list[Any]:
+    """The same for each part of a structure that all of the things have."""
+    taken = [None if thing is UNBOUND else parts_of(thing) for thing in things]
+    count = next(len(parts.items) for parts in taken if parts is not None)
+    columns = [aligned([UNBOUND if parts is None else parts.items[place] for parts in taken], f"{name}[{place}]")
+               for place in range(count)]  # fmt: skip
+    result = []
+    rows = zip(*columns, strict=True) if columns else [()] * len(things)
+    for thing, parts, row in zip(things, taken, rows, strict=True):
+        same = parts is None or all(map(operator.is_, parts.items, row))
+        result.append(thing if same or parts is None else parts.make(list(row)))
+    return result
 
 
-def _unbound(thing: Any) -> Any:
-    """What a container is on a path that does not return it: of the same shape, nothing in it but constants."""
-    if type(thing) in _CONTAINERS:
-        return type(thing)(map(_unbound, thing))
-    if array_fields(type(thing)):
-        return _with_values(thing, repeat(UNBOUND))
-    return thing if _is_plain(thing) else UNBOUND
+def number_of(thing: Any) -> int | None:
+    """The number of the kind of a thing; None for what cannot be one of several kinds."""
+    trace, kind = current_trace(), option_of(thing)
+    if kind is None:
+        return None
+    number = trace.option_numbers.setdefault(kind.key, len(trace.options))
+    if number == len(trace.options):
+        trace.options.append(kind)
+    return number
 
 
-def _among(thing: Any, numbers: Sequence[int], absent: Mapping[int, Any]) -> Alternatives:
-    if isinstance(thing, Alternatives):
-        own, chosen = thing.options, thing.chosen
-    else:
-        ((key,), known) = (_keys(thing), current_trace().kinds_returned)
-        own, chosen = {known[key]: thing}, known[key]
-    options = {number: own.get(number, absent.get(number, UNBOUND)) for number in numbers}
-    return Alternatives(chosen, options)
+def option(thing: Alternatives, number: int) -> Any:
+    """The thing of one kind: a number that is carried with others of its dtype is Python's or NumPy's again."""
+    found, kind = thing.options[number], current_trace().options[number].number
+    if kind is None or kind_of(found) == kind:
+        return found
+    return wrap(converted(found, kind))
 
 
-def _keys(thing: Any) -> list[Any]:
-    """What tells the kinds of a thing from others; None for what cannot be an alternative."""
-    if isinstance(thing, Alternatives):
-        return [key for key, number in current_trace().kinds_returned.items() if number in thing.options]
+def described(thing: Any) -> str:
+    """What something is, in words."""
     kind = kind_of(thing)
+    if isinstance(kind, Tensor):
+        name = str(kind.dtype.numpy)
+        return f"an array of {name} with {len(kind.dims)} axes" if kind.dims else f"a 0-d array of {name}"
     if kind is not None:
-        return [("array", kind.dtype, len(kind.dims)) if isinstance(kind, Tensor) else ("number", kind)]
-    if array_fields(type(thing)):
-        return [(type(thing), *(_keys(getattr(thing, name))[0] for name in array_fields(type(thing))))]
-    if type(thing) in _CONTAINERS:
-        inner = tuple(key for item in thing for key in _keys(item))
-        several = len(inner) > len(thing) or None in inner
-        return [None] if several else [(type(thing), inner)]
-    return [("constant", thing)] if _is_plain(thing) and isinstance(thing, Hashable) else [None]
-
-
-def _is_plain(thing: Any) -> bool:
-    """Whether it is a constant, and no number."""
-    return not isinstance(thing, tracers.Tracer) and is_constant(thing) and kind_of(thing) is None
+        name = thing.__class__.__name__
+        return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    return "None" if thing is None else f"a {thing.__class__.__name__}"

@@ -27,7 +27,8 @@ from jitflow.frontend.control.branch import Path, join, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.kinds import placeholder
-from jitflow.frontend.control.merge import flatten, resolved
+from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.trying import Handlers, constant_behind, raised_by, refusal, site_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -13,25 +13,22 @@ from jitflow.errors import (
     UserIndexError,
     UserNotImplementedError,
     UserOverflowError,
-    UserTypeError,
     UserValueError,
     UserZeroDivisionError,
 )
-from jitflow.frontend.control.alternatives import aligned, leaves_the_function
+from jitflow.frontend.control.alternatives import aligned
 from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.logic import OnlyTruth, as_bool, as_python_bool, truth
 from jitflow.frontend.control.merge import (
     RETURNED,
-    Leaves,
     MaybeNone,
     MaybeUnbound,
     Slot,
     Way,
     agreeing,
     common_kind,
-    flatten,
     is_none_somewhere,
     names_of,
     resolved,
@@ -42,20 +39,22 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.returning import leaves_the_function
 from jitflow.frontend.locate import is_internal
 from jitflow.frontend.numpy import selections, values
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Path", "and_", "bound", "choose", "decide", "if_", "is_array", "is_none", "join", "none", "or_",
-           "outside_type", "require_common_rank", "trace_path", "whether_bound"]  # fmt: skip
+__all__ = ["Path", "and_", "bound", "choose", "choose_path", "decide", "if_", "is_none", "join", "none", "or_",
+           "outside_type", "trace_path", "whether_bound"]  # fmt: skip
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
@@ -71,32 +70,56 @@ class Path:
     ended: bool
     result: Any
     locals: dict[str, Any]
+    mistake: Exception | None = None
+    """What ends it, if Python and NumPy raise that for the types of its values."""
 
 
-def trace_path(run: Callable[[], Any], read: Callable[[], dict[str, Any]], scope: Scope | None = None) -> Path:
-    """Trace one path into a region."""
+def trace_path(
+    run: Callable[[], Any],
+    read: Callable[[], dict[str, Any]],
+    scope: Scope | None = None,
+    *,
+    assuming: tuple[Value, bool] | None = None,
+    mistakes: tuple[type[Exception], ...] = (),
+) -> Path:
+    """Trace one path into a region.
+
+    It is taken if a condition holds or does not, as ``assuming`` says. The ``mistakes`` are raised when the program
+    runs and comes to them.
+    """
     trace = current_trace()
     refusals = len(trace.refusals)
+    mistake: Exception | None = None
     with trace.region(scope) as inside:
+        if assuming is not None and assuming[0] in trace.implied:
+            tag, *numbers = trace.implied[assuming[0]]
+            inside.assumed[tag] = numbers[0] if assuming[1] else numbers[1]
         ended, result = False, None
         try:
             result = run()
         except EndOfPath:
             ended = True
-        except _RAISED_BY_PROGRAMS as error:
+        except (*_RAISED_BY_PROGRAMS, *mistakes) as error:
             if isinstance(error, UserNotImplementedError) or len(trace.refusals) > refusals:
                 raise
+            if not isinstance(error, UserError) and isinstance(error, _RAISED_BY_PYTHON) and not _is_raised(error):
+                raise
             ended = True
+            mistake = error if isinstance(error, mistakes) else None
             _raise_later(error)
         except _RAISED_BY_PYTHON as error:
-            handled = any(handles(type(error)) for handles in trace.handled)
-            if isinstance(error, UserError) or not (handled or _is_of_the_program(error)):
+            if isinstance(error, UserError) or not _is_raised(error):
                 raise
             ended = True
             _raise_later(error)
         left = {name: _settled(thing) if name.startswith(RETURNED) else thing for name, thing in read().items()}
         selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items)
-    return Path(inside, ended, result, left)
+    return Path(inside, ended, result, left, mistake)
+
+
+def _is_raised(error: Exception) -> bool:
+    """Whether what Python raised is the program's: a handler of its is for it, or a line of its raised it."""
+    return any(handles(type(error)) for handles in current_trace().handled) or _is_of_the_program(error)
 
 
 def _is_of_the_program(error: Exception) -> bool:
@@ -155,9 +178,9 @@ def decide(
     names = (*state, *temporaries)
     before, mutables = cells.read(names), Mutables(cells.contents())
     paths = []
-    for run in (then, orelse):
+    for run, holds in ((then, True), (orelse, False)):
         cells.write(before)
-        paths.append(trace_path(run, lambda: cells.read(state)))
+        paths.append(trace_path(run, lambda: cells.read(state), assuming=(answer, holds)))
         _require_unchanged(mutables)
     merged = join(answer, paths, state, key)
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
@@ -185,12 +208,29 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *calls
         return then() if answer else orelse()
     functions = [run for run in (then, orelse, *calls) if isinstance(run, FunctionType)]
     written = [run for run in functions if not is_internal(run.__code__.co_filename)]
-    mutables, paths = Mutables(Cells(*written).contents()), []
-    for run in (then, orelse):
-        paths.append(trace_path(run, dict))
+    return choose_path(answer, then, orelse, Cells(*written).contents())
+
+
+def choose_path(
+    answer: Value,
+    then: Callable[[], Any],
+    orelse: Callable[[], Any],
+    reached: Iterable[Any],
+    mistakes: tuple[type[Exception], ...] = (),
+) -> Any:
+    """`choose` where the running program decides. No object within reach of what is ``reached`` may change.
+
+    ``mistakes`` are raised when the program comes to them, unless both paths end with one.
+    """
+    mutables, paths = Mutables(reached), []
+    for run, holds in ((then, True), (orelse, False)):
+        paths.append(trace_path(run, dict, assuming=(answer, holds), mistakes=mistakes))
         _require_unchanged(mutables)
     for path in paths:
         path.locals = {"the value": path.result}
+    first = paths[0].mistake
+    if first is not None and paths[1].mistake is not None:
+        raise first
     here = current_trace().here()
     key = (here.file, here.line)
     found = join(answer, paths, ("the value",), key)["the value"]
@@ -291,8 +331,11 @@ def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tup
             for path in paths]  # fmt: skip
     finish: dict[str, Callable[[Sequence[Any]], Any]] = {}
 
-    def merge(name: str, things: list[Any]) -> Callable[[Sequence[Any]], Any]:
-        """Decide on one leaf; returns what makes the program's object of the results."""
+    def merge(name: str, things: list[Any], lacking: bool) -> Callable[[Sequence[Any]], Any]:
+        """Decide on one leaf; returns what makes the program's object of the results.
+
+        Where it is ``lacking``, it is unbound because the whole is of another kind.
+        """
         live = [thing for path, thing in zip(paths, things, strict=True) if not path.ended]
         if all(thing is UNBOUND for thing in live):
             return lambda results: UNBOUND
@@ -301,7 +344,6 @@ def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tup
         if len(live) < len(paths) and _is_visible(live[0]):
             return lambda results: live[0]
         flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
-        require_common_rank(name, live)
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
         site = Site(*key, name)
@@ -311,7 +353,7 @@ def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tup
         slots.append(slot)
         arriving.append([thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)])
         position = len(slots) - 1
-        if all(flags):
+        if lacking or all(flags):
             return lambda results: results[position]
         holds = condition if flags[0] else values.emit("logical_not", condition)
         return lambda results: MaybeUnbound(results[position], holds)
@@ -354,54 +396,43 @@ def whether_bound(thing: Any) -> Value:
     return values.constant(thing is not UNBOUND and thing is not NONE, BOOL)
 
 
-def is_array(thing: Any) -> bool:
-    """Whether it is an array, or the type of one, that has axes."""
-    kind = kind_of(thing)
-    return isinstance(kind, Tensor) and bool(kind.dims)
-
-
-def require_common_rank(name: str, things: Sequence[Any]) -> None:
-    """Raise `UserTypeError` for a number that would become an array: the program may ask which it is."""
-    kinds = [kind for kind in map(kind_of, things) if kind is not None]
-    ranks = {len(kind.dims) if isinstance(kind, Tensor) else 0 for kind in kinds}
-    if len(ranks) == 2 and 0 in ranks:
-        raise located(
-            UserTypeError(
-                f"{shown_name(name)} is a number on one path and an array on another",
-                found=" and ".join(map(str, kinds)),
-                mend="make an array of the number: np.full(x.shape, number)",
-            )
-        )
-
-
 def _by_leaves(
     name: str,
     things: list[Any],
     paths: Sequence[Path],
-    merge: Callable[[str, list[Any]], Callable[[Sequence[Any]], Any]],
+    merge: Callable[[str, list[Any], bool], Callable[[Sequence[Any]], Any]],
 ) -> Callable[[Sequence[Any]], Any]:
-    """Merge a local, tuples and the like item by item if they have one shape on all paths."""
-    given = things
-    if name.startswith(RETURNED) and leaves_the_function():
-        arriving = iter(aligned([thing for thing, path in zip(things, paths, strict=True) if not path.ended]))
-        things = [thing if path.ended else next(arriving) for thing, path in zip(things, paths, strict=True)]
-    several = any(thing is not other for thing, other in zip(things, given, strict=True))
-    leaves: list[Leaves] = [flatten(thing) for thing in things]
-    live = [leaf for leaf, path in zip(leaves, paths, strict=True) if not path.ended and not leaf.is_unbound]
-    shapes = {repr(leaf.shape) for leaf in live}
-    if not live or live[0].shape is None or len(shapes) != 1:
-        return merge(name, things)
-    count = len(live[0].items)
-    items = [leaf.items if leaf in live else (UNBOUND,) * count for leaf in leaves]
-    makers = [merge(f"{name}[{number}]", [parts[number] for parts in items]) for number in range(count)]
+    """Merge a local, tuples and the like item by item if they have one shape on all paths, or are brought into one."""
+    live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
+    if len(live) == len(paths) and live[0] is not UNBOUND and all(thing is live[0] for thing in live):
+        return lambda results: live[0]
+    arriving = iter(aligned(live, shown_name(name)))
+    whole = [UNBOUND if path.ended else next(arriving) for path in paths]
+    return _by_parts(name, whole, merge, lacking=False)
+
+
+def _by_parts(
+    name: str,
+    things: list[Any],
+    merge: Callable[[str, list[Any], bool], Callable[[Sequence[Any]], Any]],
+    *,
+    lacking: bool,
+) -> Callable[[Sequence[Any]], Any]:
+    taken = [parts_of(thing) for thing in things]
+    bound = [parts for parts, thing in zip(taken, things, strict=True) if thing is not UNBOUND]
+    first = bound[0] if bound else None
+    if first is None or any(parts is None or repr(parts.shape) != repr(first.shape) for parts in bound):
+        return merge(name, things, lacking)
+    several = type(next(thing for thing in things if thing is not UNBOUND)) is Alternatives
+    rows = [[UNBOUND] * len(first.items) if parts is None else parts.items for parts in taken]
+    makers = [_by_parts(f"{name}[{number}]", list(column), merge, lacking=lacking or several)
+              for number, column in enumerate(zip(*rows, strict=True))]  # fmt: skip
 
     def make_all(results: Sequence[Any]) -> Any:
         made = [make(results) for make in makers]
-        partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
-        whole = live[0].rebuild([resolved(thing) for thing in made])
-        if several:  # kinds that are not the chosen one are unbound, and nobody asks for what is not returned
-            partial = []
-        return MaybeUnbound(whole, partial[0].condition) if partial else whole
+        partial = [] if several else [thing for thing in made if isinstance(thing, MaybeUnbound)]
+        thing = first.make([resolved(part) for part in made])
+        return MaybeUnbound(thing, partial[0].condition) if partial else thing
 
     return make_all
 

@@ -9,7 +9,8 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import Path
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.merge import Leaves, MaybeNone, MaybeUnbound, Slot
+from jitflow.frontend.control.leaves import Leaves
+from jitflow.frontend.control.merge import MaybeNone, MaybeUnbound, Slot
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -34,6 +35,10 @@ class Local:
     """What the local was before the loop, which may be unbound."""
     bits: list[Value] = field(default_factory=list)
     """The parameters of the turn, and of its condition, that say whether it is bound; see `Rolling._bits`."""
+    left: Any = None
+    """What the last turn that was traced has left."""
+    sample: Any = None
+    """What a turn has left of a local that is not bound before, for its kinds."""
     may_be_none: bool = False
     """Whether it is None, before the loop or behind a turn, and something else otherwise: then the bits say which."""
 

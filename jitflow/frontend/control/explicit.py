@@ -9,16 +9,18 @@ a decision or a trip count that only the running program knows becomes a region,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, NoReturn
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError
+from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.branch import choose, trace_path
-from jitflow.frontend.control.kinds import Kind, converted, join, kind_of
+from jitflow.frontend.control.kinds import Kind, join, kind_of
+from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.loop import for_, while_
-from jitflow.frontend.control.merge import Leaves, common_kind, flatten
 from jitflow.frontend.control.sources import traced_range
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located, numpy_functions
@@ -41,7 +43,7 @@ def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> An
 
     def run(function: Function) -> Any:
         result = function(*operands)
-        found.append(flatten(result))
+        found.append(flatten(result, whole=True))
         if len(found) == 2:
             _require_same("false_fn returns", found[1], "true_fn", found[0])
         return result
@@ -137,7 +139,7 @@ def map(f: Function, xs: Any) -> Any:
 
 def _next(function: str, carry: Any, new: Any) -> Any:
     """``new``, which has to have the structure of ``carry``."""
-    _require_same(f"{function} returns", flatten(new), "it gets", flatten(carry))
+    _require_same(f"{function} returns", flatten(new, whole=True), "it gets", flatten(carry, whole=True))
     return new
 
 
@@ -253,7 +255,7 @@ def _scan_traced(f: Function, init: Any, source: _Stacked, reverse: bool) -> tup
         place = count - 1 - position if reverse else position
         new, result = _pair(f(carry, source.item(place)))
         carry = _next("f", carry, new)
-        for output, item in zip(outputs, flatten(result).items, strict=True):
+        for output, item in zip(outputs, flatten(result, whole=True).items, strict=True):
             if output is not None:
                 output[place] = item
 
@@ -266,13 +268,11 @@ def discovered(f: Function, init: Any, source: _Stacked) -> tuple[Leaves, list[K
     results: list[Leaves] = []
 
     def run() -> None:
-        item, carry = source.item(_some_position(source)), flatten(init)
-        for _ in range(2):  # the carry may be promoted in the first turn
-            new, result = _pair(f(carry.rebuild(carry.items), item))
-            results.append(flatten(result))
-            left = flatten(_next("f", init, new))
-            items = [_promoted(*pair) for pair in zip(carry.items, left.items, strict=True)]
-            carry = Leaves(tuple(items), carry.shape, carry.rebuild)
+        item, carry = source.item(_some_position(source)), init
+        for _ in range(2):  # the carry may be of another type behind the first turn
+            new, result = _pair(f(carry, item))
+            results.append(flatten(result, whole=True))
+            carry = _next("f", carry, new)
 
     loops = len(current_trace().loops)
     trace_path(run, dict)
@@ -290,24 +290,35 @@ def _some_position(source: _Stacked) -> Any:
     return tracers.size_of(position)
 
 
-def _promoted(before: Any, after: Any) -> Any:
-    """What a part of the carry is in the second turn."""
-    first, second = kind_of(before), kind_of(after)
-    if first is None or second is None:
-        return after
-    kind = join(first, second, lambda: current_trace().size("size"))
-    return before if kind == first else tracers.wrap(converted(after, kind))
-
-
 def _kind(items: Sequence[Any]) -> Kind | None:
     """The type of a part of the result in all turns."""
     if all(item is None for item in items):
         return None
-    kind = common_kind("the result of a turn", items, _refuse_sizes)
+    kinds = [kind_of(thing) for item in items for thing in _possible(item)]
+    found = [kind for kind in kinds if kind is not None]
+    if len(found) < len(kinds):
+        _refuse_kinds(items)
+    kind = reduce(lambda first, second: join(first, second, _refuse_sizes), found)
     is_visible = current_trace().is_visible_in(current_trace().scope)
     if isinstance(kind, Tensor) and not all(is_visible(dim) for dim in kind.dims):
         _refuse_sizes()
     return kind
+
+
+def _possible(item: Any) -> list[Any]:
+    """What an item may be."""
+    return [*item.options.values()] if type(item) is tracers.Alternatives else [item]
+
+
+def _refuse_kinds(items: Sequence[Any]) -> NoReturn:
+    raise located(
+        UserTypeError(
+            "the results of the turns cannot be stacked",
+            found=" and ".join(map(described, items)),
+            expected="numbers or arrays of one rank in every turn",
+            mend="return a number or an array in every turn",
+        )
+    )
 
 
 def _refuse_sizes() -> NoReturn:

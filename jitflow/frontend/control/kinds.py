@@ -14,7 +14,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy import values
 from jitflow.frontend.python_numbers import as_weak
 from jitflow.frontend.trace import Trace, current_trace
 from jitflow.ir.core import Value
@@ -31,6 +31,8 @@ _EXAMPLES: dict[DType, Any] = {BOOL: True, I64: 0, F64: 0.0, C128: 0j}
 
 def kind_of(thing: Any) -> Kind | None:
     """The type of a number or array of the program, or of a type itself; None for everything else."""
+    if type(thing) is tracers.Alternatives:
+        return None
     if isinstance(thing, Scalar | Tensor):
         return thing
     if isinstance(thing, tracers.Tracer) or type(thing) in (bool, int, float, complex, np.ndarray):
@@ -83,12 +85,7 @@ def converted(thing: Any, kind: Kind) -> Value:
     value = tracers.lift(thing)
     if isinstance(kind, Scalar):
         return as_weak(value, kind.dtype) if kind.weak else values.cast(values.as_scalar(value), kind.dtype)
-    value = values.cast(value, kind.dtype)
-    if isinstance(value.type, Scalar):
-        return values.fill(value, kind.dims)
-    if not values.rank(value):
-        return broadcasting.broadcast_to(values.as_scalar(value), kind.dims)
-    return renamed(value, kind)
+    return renamed(values.as_array(values.cast(value, kind.dtype)), kind)
 
 
 def renamed(value: Value, kind: Tensor) -> Value:

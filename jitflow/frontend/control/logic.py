@@ -11,18 +11,21 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserValueError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.objects import Recorded
+from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
-__all__ = ["chain", "contains", "equal", "is_bool", "not_", "truth", "unequal"]
+__all__ = ["chain", "contains", "equal", "is_", "is_bool", "not_", "truth", "unequal"]
 
 
 def truth(thing: Any) -> bool | Value:
     """Whether Python takes ``thing`` as true: an answer, or a bool of the running program."""
     if not isinstance(thing, tracers.Tracer):
         return thing.truth() if isinstance(thing, Recorded) else bool(thing)
+    if type(thing) is tracers.Alternatives:
+        return truth(thing.each(as_bool))
     if isinstance(thing, tracers.SizeTracer):
         answer: Any = operator.ne(thing, 0)
         return tracers.lift(answer) if isinstance(answer, tracers.Tracer) else bool(answer)
@@ -48,12 +51,23 @@ def _zero_like(value: Value) -> Value:
 def not_(thing: Any) -> Any:
     """``not thing``."""
     answer = truth(thing)
-    return not answer if isinstance(answer, bool) else as_python_bool(values.emit("logical_not", answer))
+    if isinstance(answer, bool):
+        return not answer
+    opposite = values.emit("logical_not", answer)
+    implied = current_trace().implied
+    if answer in implied:
+        tag, numbers, others = implied[answer]
+        implied[opposite] = tag, others, numbers
+    return as_python_bool(opposite)
 
 
 def as_python_bool(value: Value) -> Any:
     """A bool of the IR as Python's ``bool``."""
-    return tracers.wrap(values.emit("cast", value, dtype=BOOL, weak=True))
+    made = values.emit("cast", value, dtype=BOOL, weak=True)
+    implied = current_trace().implied
+    if value in implied:
+        implied[made] = implied[value]
+    return tracers.wrap(made)
 
 
 def as_bool(thing: Any) -> Any:
@@ -100,8 +114,8 @@ def _refusal() -> UserError:
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-    "is": lambda left, right: is_bool(left, right) if type(right) is bool else left is right,
-    "is not": lambda left, right: not_(is_bool(left, right)) if type(right) is bool else left is not right,
+    "is": lambda left, right: is_(left, right),
+    "is not": lambda left, right: not_(is_(left, right)),
     "in": lambda item, container: contains(container, item),
     "not in": lambda item, container: not_(contains(container, item)),
 }  # fmt: skip
@@ -117,6 +131,14 @@ def chain(first: Any, comparisons: Sequence[tuple[str, Callable[[], Any]]]) -> A
     return and_(answer, lambda: chain(right, rest)) if rest else answer
 
 
+def is_(left: Any, right: Any) -> Any:
+    """``left is right``."""
+    if type(left) is tracers.Alternatives or type(right) is tracers.Alternatives:
+        return tracers.distributed(is_, (left, right), {})
+    return is_bool(left, right) if type(right) is bool else left is right
+
+
+@tracers.kind_by_kind
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
     if isinstance(container, tracers.ArrayTracer):

@@ -17,10 +17,13 @@ from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.control.rolling import Body, CannotRoll, Rolling, Test
+from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
 from jitflow.frontend.control.sources import Source, as_source
+from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
+from jitflow.frontend.control.switching import for_each_kind
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.trace import MOST_TURNS, current_trace
+from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 
@@ -34,6 +37,10 @@ FEW_TURNS = 4
 
 def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]) -> None:
     """``for target in iterable: ...``; ``test`` says before each turn whether to go on, if a turn may end the loop."""
+    if type(iterable) is Alternatives:
+        for_each_kind(iterable, Cells(body, test), state, temporaries, _key(body),
+                      lambda thing: for_(thing, body, test, state, temporaries))  # fmt: skip
+        return
     if isinstance(iterable, Recorded) and iterable.may_change:
         _through_a_list(iterable, body, test, state, temporaries)
         return
@@ -73,7 +80,7 @@ def _through_a_list(
     _while(goes_on, turn, Cells(turn, body, test), ("position__", *state), temporaries, body)
 
 
-def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
+def _over(source: Source, loop: Rolling, body: Body, test: Test | None, splits: int = MOST_SPLITS) -> None:
     """A loop over a source that the program has begun to go through."""
     count = source.count
     if isinstance(count, int) and count <= FEW_TURNS:
@@ -81,7 +88,10 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
         note_unrolled(body, "for", turns, "these are few")
         return
     try:
-        carried = loop.roll(lambda position: body(source.item(position)), test, source)
+        carried = loop.roll(lambda position: body(source.item(position)), test, source, splits=splits > 0)
+    except KindsChange as found:
+        pieces = Pieces(loop, lambda position: body(source.item(position)), test, source, found.changes)
+        pieces.record(lambda rest, splits: _over(rest, loop, body, test, splits), splits)
     except CannotRoll as problem:
         trace, why = current_trace(), "a loop that cannot be one native loop"
         if trace.is_open(count):
@@ -111,8 +121,9 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
 
 
 def _while(
-    test: Test, body: Body, cells: Cells, state: Sequence[str], temporaries: Sequence[str], statement: Body
-) -> None:
+    test: Test, body: Body, cells: Cells, state: Sequence[str], temporaries: Sequence[str], statement: Body,
+    splits: int = MOST_SPLITS,
+) -> None:  # fmt: skip
     """``while test(): body()``; ``statement`` is the user's block, which says where the loop stands."""
     loop = Rolling(cells, state, temporaries, _key(statement))
     mutables = Mutables(cells.contents())
@@ -124,7 +135,10 @@ def _while(
     if never:
         return
     try:
-        carried = loop.roll(lambda position: body(), test, None)
+        carried = loop.roll(lambda position: body(), test, None, splits=splits > 0)
+    except KindsChange as found:
+        pieces = Pieces(loop, lambda position: body(), test, None, found.changes)
+        pieces.record(lambda _, splits: _while(test, body, cells, state, temporaries, statement, splits), splits)
     except CannotRoll as problem:
         for turns in range(MOST_TURNS):
             answer = truth(test())

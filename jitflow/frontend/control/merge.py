@@ -10,26 +10,23 @@ that went in, it matters that it *is* one of them, when these can be seen by ano
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.control.alternatives import Alternatives, returning_function
+from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.cells import NONE, UNBOUND
-from jitflow.frontend.control.changing_lists import list_like
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
+from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.returning import returning_function
 from jitflow.frontend.numpy import values
-from jitflow.frontend.objects import Recorded, array_fields
-from jitflow.frontend.records import RecordProxy
+from jitflow.frontend.objects import Recorded
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
-from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import Trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
@@ -38,14 +35,12 @@ from jitflow.ir.types import Place, Scalar, Tensor, Type
 
 __all__ = [
     "RETURNED",
-    "Leaves",
     "MaybeNone",
     "MaybeUnbound",
     "Slot",
     "Way",
     "agreeing",
     "common_kind",
-    "flatten",
     "is_none_somewhere",
     "names_of",
     "resolved",
@@ -92,68 +87,6 @@ def word(name: str) -> str:
     return "".join(letter if letter.isalnum() else "_" for letter in name).strip("_")
 
 
-@dataclass(frozen=True, eq=False)
-class Leaves:
-    """The numbers, arrays and other things in a structure of tuples, lists and dicts, and its shape."""
-
-    items: tuple[Any, ...]
-    shape: Any
-    rebuild: Callable[[Sequence[Any]], Any]
-
-    @property
-    def is_unbound(self) -> bool:
-        """Whether the local is not bound."""
-        return self.shape is None and self.items[0] is UNBOUND
-
-
-def flatten(thing: Any) -> Leaves:
-    """A structure taken apart."""
-    kind = type(thing)
-    if kind is list:
-        return _group([*thing], (kind, len(thing)), partial(list_like, thing))
-    if kind is tuple or (isinstance(thing, tuple) and hasattr(kind, "_fields")):
-        make = (lambda items: kind(*items)) if hasattr(kind, "_fields") else kind
-        return _group([*thing], (kind, len(thing)), make)
-    if kind is dict:
-        keys = tuple(thing)
-        return _group([*thing.values()], (dict, keys), lambda items: dict(zip(keys, items, strict=True)))
-    if kind is TracedText:
-        make = partial(TracedText, thing.template)
-        return _group([*thing.operands], (kind, thing.template), lambda items: make(tuple(items)))
-    if kind is Alternatives:
-        return _group([thing.chosen, *thing.values], (kind, thing.shape), thing.holding)
-    if array_fields(kind):
-        names = array_fields(kind)
-        return _group([getattr(thing, name) for name in names], (kind, names),
-                      lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
-    if kind is RecordProxy:
-        _, fields = thing._jitflow_fields
-        names = tuple(fields)
-        return _group([*fields.values()], (kind, thing.__class__, names),
-                      lambda items: thing._jitflow_with(dict(zip(names, items, strict=True))))  # fmt: skip
-    if dataclasses.is_dataclass(thing) and not isinstance(thing, type | tracers.Tracer) and kind is thing.__class__:
-        names = tuple(field.name for field in dataclasses.fields(thing) if field.init)
-        parts = [getattr(thing, name) for name in names]
-        return _group(parts, (kind, names), lambda items: kind(**dict(zip(names, items, strict=True))))
-    return Leaves((thing,), None, lambda items: items[0])
-
-
-def _group(parts: list[Any], shape: Any, make: Callable[[list[Any]], Any]) -> Leaves:
-    leaves = [flatten(part) for part in parts]
-
-    def rebuild(items: Sequence[Any]) -> Any:
-        rest = list(items)
-        made = []
-        for leaf in leaves:
-            count = len(leaf.items)
-            made.append(leaf.rebuild(rest[:count]))
-            del rest[:count]
-        return make(made)
-
-    items = tuple(item for leaf in leaves for item in leaf.items)
-    return Leaves(items, (shape, tuple(leaf.shape for leaf in leaves)), rebuild)
-
-
 def agreeing(things: Sequence[Any]) -> bool:
     """Whether a local need not be merged: one object, or constants that cannot be told apart."""
     first, *others = things
@@ -181,8 +114,8 @@ def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> K
         kind = kind_of(thing)
         if kind is None:
             raise located(_no_common_type(name, things))
-        if found is not None and found.dtype != kind.dtype and current_trace().keeps_dtypes:
-            raise located(_several_dtypes(found, kind))
+        if found is not None and found.dtype != kind.dtype:
+            raise located(_no_common_type(name, things))
         try:
             found = kind if found is None else join(found, kind, fresh)
         except UserTypeError as error:
@@ -191,14 +124,6 @@ def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> K
             ) from None
     assert found is not None
     return found
-
-
-def _several_dtypes(one: Kind, other: Kind) -> UserNotImplementedError:
-    return UserNotImplementedError(
-        "np.vectorize of a function that chooses between dtypes, where the first element would decide for all",
-        found=f"{one} and {other}",
-        mend="name the dtypes of the results: np.vectorize(f, otypes=[float])",
-    )
 
 
 def _no_common_type(name: str, things: Sequence[Any]) -> UserTypeError:
@@ -226,14 +151,11 @@ def shown_name(name: str) -> str:
 
 
 def _describe(thing: Any) -> str:
-    kind = kind_of(thing)
-    if kind is not None:
-        return str(kind)
     if thing is UNBOUND:
         return "a name that is not bound"
     if isinstance(thing, Recorded):
         return "a list that the running program changes" if thing.may_change else "a list of the running program"
-    return "None" if thing is None or thing is NONE else f"a {thing.__class__.__name__}"
+    return described(None if thing is NONE else thing)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from jitflow.frontend.numpy import values
 from jitflow.frontend.proxies import ClassProxy
 from jitflow.frontend.texts import TracedText, is_known
 from jitflow.frontend.trace import Trace, active_trace, current_trace
-from jitflow.frontend.tracers import SizeTracer, Tracer, lift, located, wrap
+from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located, wrap
 from jitflow.ir.core import Value, walk
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
@@ -52,6 +52,9 @@ def _check(condition: Value, kind: type[BaseException], message: str, operands: 
 def raise_(error: Any, *cause: Any) -> NoReturn:
     """``raise error from cause``: at once, or when the running program comes here."""
     trace = active_trace()
+    arguments = () if isinstance(error, type) else error.args
+    if holds_alternatives(list(arguments)):
+        distributed(lambda *args: raise_(type(error)(*args), *cause), arguments, {})
     if trace is None or trace.scope is trace.root:
         error = error.now() if isinstance(error, _Later) else _with_numbers(error)
         if all(map(is_known, getattr(error, "args", ()))) and (trace is None or _is_the_first(trace, error)):

@@ -9,18 +9,16 @@ same reason, since they will be with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.alternatives import Alternatives, aligned, leaves_the_function
+from jitflow.frontend.control.alternatives import aligned
 from jitflow.frontend.control.branch import (
     Path,
-    is_array,
     outside_type,
-    require_common_rank,
     trace_path,
     whether_bound,
 )
@@ -28,37 +26,38 @@ from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import forget_kinds, kinds_so_far
 from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     RETURNED,
-    Leaves,
     MaybeNone,
     MaybeUnbound,
     Slot,
     Way,
     agreeing,
     common_kind,
-    flatten,
     is_none_somewhere,
     names_of,
     resolved,
     result_of,
+    shown_name,
     value_of,
     word,
 )
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.runtime_sizes import bind
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value, walk_ops
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import BOOL
+from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Index, Place, Scalar, Tensor
 
-__all__ = ["Body", "CannotRoll", "Rolling", "Test"]
+__all__ = ["Body", "CannotRoll", "Change", "KindsChange", "Rolling", "Test"]
 
 _ATTEMPTS = 12
 
@@ -87,18 +86,45 @@ class CannotRoll(Exception):
         self.changed = changed
 
 
+@dataclass(frozen=True)
+class Change:
+    """A local of one kind, of which a turn leaves another."""
+
+    entry: tracers.Alternatives
+    """What it was before the loop, beside the other kinds."""
+    left: Any
+    """What the turn left."""
+
+    @property
+    def others(self) -> list[int]:
+        """The numbers of the kinds that it was not of before the loop."""
+        return [number for number in self.entry.options if number != self.entry.chosen]
+
+
+class KindsChange(Exception):
+    """Turns leave values of other kinds than they find: the ``changes``, by name."""
+
+    def __init__(self, changes: Mapping[str, Change]) -> None:
+        super().__init__(f"the types of {', '.join(changes)} change")
+        self.changes = changes
+
+
 class Rolling:
     """One loop, from its traced turns to the op."""
 
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
-        self._grown: set[str] = set()
-        """What is a number before the loop and becomes an array in it."""
 
-    def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> list[str]:
+    position: Dim
+    """Behind a loop over a source that has a test: the turn that is next."""
+
+    def roll(
+        self, run: Callable[[Any], None], test: Test | None, source: Source | None, *, splits: bool = False
+    ) -> list[str]:
         """Trace the loop into a ``for``, or a ``while`` if there is a test; returns the names that it carries.
 
-        Raises `CannotRoll`, everything undone.
+        Raises `CannotRoll`, everything undone, and so `KindsChange` if it ``splits`` where turns leave other kinds of
+        values than they find.
         """
         trace = current_trace()
         names = (*self.state, *self.temporaries)
@@ -119,6 +145,9 @@ class Rolling:
                 if changed:
                     raise NeedsUnrolling(f"{changed} changes in the loop", mutables.changed_list())
                 stable = self._learn(locals_, turn.path)
+                if splits and (changes := self._changes(locals_, entry)):
+                    self._undo(entry, mutables, refusals, inner, kinds)
+                    raise KindsChange(changes)
             except NeedsUnrolling as reason:
                 why, changed_list = str(reason), reason.changed
                 problem = located(
@@ -135,22 +164,54 @@ class Rolling:
                 if error.location is not None:
                     why = f"Python needs a number at {error.location} that a native loop does not know"
             if problem is not None:
-                self.cells.write(entry)
-                mutables.restore()
-                del trace.refusals[refusals:]
-                del trace.loops[inner:]
-                forget_kinds(kinds)
+                self._undo(entry, mutables, refusals, inner, kinds)
                 raise CannotRoll(problem, why, changed_list)
             if stable and not trace.storage.goes_again(before):
                 self.cells.write(entry)
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
                 if not trace.storage.goes_again(before):
-                    if self._grown and not self._takes_a_turn(test, source):
-                        return []
                     self._finish(turn, locals_, source, test is not None, *sent)
                     return [slot.name for local in locals_ for slot in local.slots if slot is not None]
         del trace.loops[inner:]
         raise CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
+
+    def keeps_kinds(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> bool:
+        """Whether a turn leaves the kinds of values that it finds: one is traced, and everything undone."""
+        trace = current_trace()
+        entry, mutables = self.cells.read((*self.state, *self.temporaries)), Mutables(self.cells.contents())
+        refusals, inner, kinds = len(trace.refusals), len(trace.loops), kinds_so_far()
+        locals_ = [self._local(name, entry[name]) for name in self.state]
+        try:
+            with trace.region(), trace.storage.turn():
+                self._learn(locals_, self._turn(run, test, source, locals_).path)
+                return not self._changes(locals_, entry)
+        except (NeedsUnrolling, UserError):
+            return False
+        finally:
+            self._undo(entry, mutables, refusals, inner, kinds)
+
+    def _undo(
+        self, entry: dict[str, Any], mutables: Mutables, refusals: int, loops: int, kinds: Sequence[tuple[Any, Any]]
+    ) -> None:
+        """Give back what there was before the turns were traced."""
+        trace = current_trace()
+        self.cells.write(entry)
+        mutables.restore()
+        del trace.refusals[refusals:]
+        del trace.loops[loops:]
+        forget_kinds(kinds)
+
+    def _changes(self, locals_: Sequence[Local], entry: Mapping[str, Any]) -> dict[str, Change]:
+        """The locals of one kind before the loop of which a turn leaves another one, with another dtype."""
+        found = {}
+        for local in locals_:
+            if local.name.startswith(RETURNED):
+                continue  # who returns leaves the loop
+            before = resolved(entry[local.name])
+            mixed = type(local.entry) is tracers.Alternatives and type(before) is not tracers.Alternatives
+            if mixed and not are_carried_together(local.entry):
+                found[local.name] = Change(local.entry, local.left)
+        return found
 
     # -- one turn ------------------------------------------------------------------------------------
 
@@ -242,18 +303,20 @@ class Rolling:
         stable = True
         for local in locals_:
             thing = path.locals[local.name]
-            if local.name.startswith(RETURNED) and leaves_the_function():
-                stable &= not self._align(local, resolved(thing))
             if is_none_somewhere([local.before, thing]) and not local.may_be_none:
                 local.may_be_none, stable = True, False
                 if local.entry is NONE:
                     local.entry, local.leaves = UNBOUND, flatten(UNBOUND)
             if local.may_be_none and thing is NONE:
                 continue
-            left = flatten(resolved(thing))
+            found, differs = self._align(local, resolved(thing))
+            stable &= not differs
+            path.locals[local.name] = replace(thing, thing=found) if isinstance(thing, MaybeUnbound) else found
+            left = flatten(found)
             if repr(left.shape) != repr(local.leaves.shape):
                 if local.entry is not UNBOUND:
                     raise NeedsUnrolling(f"{local.name} becomes a structure of another shape")
+                stable = False
                 count = len(left.items)
                 local.leaves = Leaves((UNBOUND,) * count, left.shape, left.rebuild)
                 local.slots, local.open_axes = [None] * count, [set() for _ in range(count)]
@@ -261,16 +324,20 @@ class Rolling:
                 stable &= self._learn_part(local, number, item)
         return stable
 
-    def _align(self, local: Local, left: Any) -> bool:
-        """Let what is returned begin as the alternatives that a turn leaves; whether it did not do so."""
-        if local.entry is UNBOUND or not isinstance(left, Alternatives):
-            return False
-        if isinstance(local.entry, Alternatives) and local.entry.options.keys() >= left.options.keys():
-            return False
-        entry, _ = aligned([local.entry, left])
+    def _align(self, local: Local, left: Any) -> tuple[Any, bool]:
+        """What a turn leaves, beside what it found, as alternatives if the two differ in kind; whether that is new."""
+        if left is UNBOUND:
+            return left, False
+        if local.entry is UNBOUND:
+            local.sample, left = aligned([left if local.sample is None else local.sample, left], local.name)
+            return left, False
+        local.left = left
+        entry, left = aligned([local.entry, left], shown_name(local.name))
+        if entry is local.entry:
+            return left, False
         fresh = self._local(local.name, entry)
         local.entry, local.leaves, local.slots, local.open_axes = entry, fresh.leaves, fresh.slots, fresh.open_axes
-        return True
+        return left, True
 
     def _learn_part(self, local: Local, number: int, left: Any) -> bool:
         slot, entry = local.slots[number], local.leaves.items[number]
@@ -287,11 +354,7 @@ class Rolling:
             return fresh[-1]
 
         name = local.name if slot is None else slot.name
-        if is_array(left) < is_array(before):
-            require_common_rank(name, [before, left])
         kind = common_kind(name, [before, left], new_size)
-        if is_array(kind) and entry is not UNBOUND and not is_array(entry):
-            self._grown.add(name)
         if isinstance(kind, Tensor):
             visible = trace.is_visible_in(trace.scope)
             changed = {axis for axis, dim in enumerate(kind.dims) if dim in fresh or not visible(dim)} - opened
@@ -306,20 +369,6 @@ class Rolling:
         local.slots[number] = self._slot(local, number, kind)
         return False
 
-    def _takes_a_turn(self, test: Test | None, source: Source | None) -> bool:
-        """Whether there is a turn, so that what becomes an array in it is one; decided now, or checked at run time."""
-        trace = current_trace()
-        if source is None:
-            assert test is not None
-            turns = _bool_value(truth(test()))
-        elif trace.is_open(source.count):
-            turns = values.emit("greater_equal", values.size(source.count), values.size(1))
-        else:
-            return trace.decide(source.count, ">=", 1, "a loop in which a number becomes an array")
-        words = f"a loop takes no turn, and so {min(self._grown)} stays a number, which compiled code has made an array"
-        trace.add("check", turns, error="NotImplementedError", message=words)
-        return True
-
     # -- the op --------------------------------------------------------------------------------------
 
     def _finish(
@@ -328,7 +377,7 @@ class Rolling:
     ) -> None:  # fmt: skip
         """Append the op, and bind the locals to its results."""
         trace = current_trace()
-        path, counted = turn.path, source is not None
+        path = turn.path
         slots = [flow.slot for flow in flows]
         types = [outside_type(self._outer_kind(local, number)) for local in locals_
                  for number, slot in enumerate(local.slots) if slot is not None]  # fmt: skip
@@ -344,7 +393,7 @@ class Rolling:
             turn.condition_parameters += local.bits[:-1]
         found: Sequence[Value]
         if tested:
-            found = self._add_while(turn, initial, yielded, types, hints, counted)
+            found = self._add_while(turn, initial, yielded, types, hints, source)
         else:
             assert source is not None
             region = path.scope.close(turn.parameters, yielded)
@@ -359,11 +408,9 @@ class Rolling:
         ran = self._ran(source)
         for local in locals_:
             items = list(local.leaves.items)
-            unbound = False
             for number, slot in enumerate(local.slots):
                 if slot is not None:
                     slot, value = next(results)
-                    unbound |= items[number] is UNBOUND
                     outside = slot
                     if isinstance(value.type, Tensor | Place):
                         kind = Tensor(value.type.dtype, value.type.dims)
@@ -371,7 +418,7 @@ class Rolling:
                     items[number] = result_of(outside, value)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
-                holds = bits.get(local.name, ran if unbound else None)
+                holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else local.may_hold(thing, holds))
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
@@ -430,9 +477,9 @@ class Rolling:
 
     def _add_while(
         self, turn: Turn, initial: list[Value], yielded: list[Value], types: list[Any], hints: list[str],
-        counted: bool,
+        source: Source | None,
     ) -> Sequence[Value]:  # fmt: skip
-        trace = current_trace()
+        trace, counted = current_trace(), source is not None
         assert turn.condition is not None
         assert turn.proceed is not None
         if counted:
@@ -449,6 +496,9 @@ class Rolling:
             turn.path.scope.close(turn.parameters, yielded),
         )
         found = trace.add("while", *initial, types=types, regions=regions, names=hints)
+        if counted:
+            assert source is not None
+            self.position = bind(values.cast(found[0], I64), "turn", source.count)
         return found[1:] if counted else found
 
     def _outer_kind(self, local: Local, number: int) -> Any:

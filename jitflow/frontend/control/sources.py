@@ -24,8 +24,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Range", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex", "traced_range",
-           "traced_reversed", "traced_zip"]  # fmt: skip
+__all__ = ["Range", "Rest", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex",
+           "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Source:
@@ -147,6 +147,19 @@ class Sequenced(Source):
 
     def item(self, position: Any) -> Any:
         return self.items[position]
+
+
+class Rest(Source):
+    """The items of a source from a position on, which is not beyond its end."""
+
+    once = False
+
+    def __init__(self, source: Source, start: Dim) -> None:
+        self.source, self.start = source, start
+        self.count, self.span = source.count - start, source.span - start
+
+    def item(self, position: Any) -> Any:
+        return self.source.item(tracers.size_of(self.start) + position)
 
 
 class Enumerated(Source):

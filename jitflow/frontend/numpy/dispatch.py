@@ -54,6 +54,7 @@ from jitflow.frontend.numpy import (
 )
 from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers.alternatives import distributed, holds_alternatives
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "OBJECTS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
            "set_attribute", "set_item"]  # fmt: skip
@@ -107,6 +108,8 @@ def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_: False
 
     @wraps(handler)
     def run(*args: Any, **kwargs: Any) -> Any:
+        if holds_alternatives(args) or (kwargs and holds_alternatives([*kwargs.values()])):
+            return distributed(run, args, kwargs)
         try:
             return handler(*args, **kwargs)
         except NotGiven as error:

@@ -186,7 +186,7 @@ def _found(mask: Value) -> Value:
     place = Value(Tensor(I64, (total,)))
     trace.storage.adopt(place, memory)
     found = tracers.wrap(place, owned=False)
-    count: Any = 0
+    count: Any = np.int64(0)
 
     def found_so_far(at_most: Dim) -> Any:
         """The count as a size, which no check has to look at: it is never above the number of turns."""

@@ -6,7 +6,7 @@
 ``x if t else y``        ``jit__.choose(t, lambda: x, lambda: y)``
 ``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
 ``x in y``               ``jit__.contains(y, x)``
-``x is True``            ``jit__.is_bool(x, True)``, and so for ``False``
+``x is y``               ``jit__.is_(x, y)``
 ``x is None``            ``jit__.is_none(lambda: x, 'x')``, where ``x`` is None at first (see `nones`)
 ``(x, y) == z``          ``jit__.equal((x, y), z)``, where one side is written as a tuple or list; ``unequal``
 ``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
@@ -144,8 +144,8 @@ class Expressions(ast.NodeTransformer):
         """``in`` and ``not in``, ``is True``, and tuples; other comparisons ask nobody for a truth."""
         operator, left, right = node.ops[0], node.left, node.comparators[0]
         found: ast.expr | None = None
-        if isinstance(operator, ast.Is | ast.IsNot) and isinstance(right, ast.Constant) and type(right.value) is bool:
-            found = self.hook("is_bool", node, left, right)
+        if isinstance(operator, ast.Is | ast.IsNot):
+            found = self.hook("is_", node, left, right)
         elif isinstance(operator, ast.Eq | ast.NotEq) and (_is_display(left) or _is_display(right)):
             return self.hook("equal" if isinstance(operator, ast.Eq) else "unequal", node, left, right)
         if found is not None:

@@ -12,13 +12,14 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.texts.structure import structure
 from jitflow.frontend.texts.traced import TracedText, is_known, together
-from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers import kind_by_kind, located
 
 __all__ = ["formatted", "percent", "repr_", "str_", "text", "text_method"]
 
 _CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
 
 
+@kind_by_kind
 def text(*parts: Any) -> Any:
     """An f-string: strings, and fields of value, conversion (a number, as in `ast.FormattedValue`), specification."""
     return together(part if type(part) is str else _field(part[0], _CONVERSIONS[part[1]], part[2]) for part in parts)
@@ -57,6 +58,7 @@ def text_method(thing: Any, name: str) -> Any:
     return getattr(thing, name)
 
 
+@kind_by_kind
 def _join(separator: str, items: Iterable[Any]) -> Any:
     parts = list(items)
     if not any(type(part) is TracedText for part in parts):
@@ -70,6 +72,7 @@ def _join(separator: str, items: Iterable[Any]) -> Any:
     return together(fields)
 
 
+@kind_by_kind
 def _format(words: str, /, *args: Any, **keywords: Any) -> Any:
     if all(map(is_known, (*args, *keywords.values()))):
         return words.format(*args, **keywords)
@@ -98,6 +101,7 @@ _PIECE = re.compile(r"%(?:\((?P<key>[^)]*)\))?(?P<words>[-+ #0]*(?:\*|\d*)(?:\.(
 _MISSING = object()
 
 
+@kind_by_kind
 def percent(words: Any, values: Any) -> Any:
     """``words % values``, where ``words`` is text."""
     if type(words) is not str or is_known(values):

@@ -8,6 +8,7 @@ tracer            stands for                     what its operators do
 `ScalarTracer`    a NumPy scalar (strong)        NumPy's functions
 `NumberTracer`    a Python number (weak)         Python's arithmetic among weak ones, NumPy's with anything else
 `SizeTracer`      a Python int that is a size    exact arithmetic on dims, without any op
+`Alternatives`    one of several of these        what that one's do, done once for each of them
 ================  =============================  ==============================================================
 
 `isinstance(tracer, numpy.ndarray)` (or ``float``, ``int``...) is true where it would be of the value, because user code
@@ -26,6 +27,7 @@ What `jitflow.frontend.numpy.dispatch` provides:
 
 from __future__ import annotations
 
+from jitflow.frontend.tracers.alternatives import Alternatives, distributed, holds_alternatives, kind_by_kind
 from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.frontend.tracers.lifting import constant, element_type, lift, type_of, wrap
@@ -33,6 +35,7 @@ from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer, is_weak
 from jitflow.frontend.tracers.size import SizeTracer, as_size, dim_of, size_of
 from jitflow.frontend.tracers.variable import VariableTracer
 
-__all__ = ["ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer", "VariableTracer", "as_size",
-           "constant", "dim_of", "element_type", "is_weak", "lift", "located", "size_of", "type_of",
-           "wrap"]  # fmt: skip
+__all__ = ["Alternatives", "ArrayTracer", "NumberTracer", "ScalarTracer", "SizeTracer", "Tracer", "VariableTracer",
+           "as_size", "constant", "dim_of", "distributed", "element_type", "holds_alternatives", "is_weak",
+           "kind_by_kind", "lift",
+           "located", "size_of", "type_of", "wrap"]  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.operators import define_operators
 from jitflow.frontend.trace import Trace, active_trace
+from jitflow.frontend.tracers.alternatives import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located, numpy_functions, python_arithmetic, ufunc_binary, ufunc_unary
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
@@ -175,6 +176,8 @@ def is_weak(operand: Any) -> bool:
 
 def number_binary(name: str, left: Any, right: Any) -> Any:
     """A binary operator with a Python number: Python's among its likes, NumPy's with anything else."""
+    if type(left) is Alternatives or type(right) is Alternatives:
+        return NotImplemented
     if _is_complex_operation(name, left, right):
         return python_arithmetic(name, left, right)
     if is_weak(left) and is_weak(right):

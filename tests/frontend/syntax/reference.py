@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
+           "for_", "gathered", "if_", "is_", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
            "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -85,9 +85,9 @@ def unequal(left: Any, right: Any) -> Any:
     return left != right
 
 
-def is_bool(thing: Any, wanted: bool) -> bool:
-    """``thing is wanted``."""
-    return thing is wanted
+def is_(left: Any, right: Any) -> bool:
+    """``left is right``."""
+    return left is right
 
 
 def gathered(function: Any, iterable: Any, item_of: Any, names: int, *rest: Any, **keywords: Any) -> Any:

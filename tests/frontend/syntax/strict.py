@@ -21,7 +21,7 @@ from tests.frontend.syntax.reference import (
     equal,
     exception,
     gathered,
-    is_bool,
+    is_,
     is_none,
     made_list,
     none,
@@ -36,7 +36,7 @@ from tests.frontend.syntax.reference import (
 )
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
+           "for_", "gathered", "if_", "is_", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
            "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 

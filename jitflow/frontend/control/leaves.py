@@ -1,0 +1,203 @@
+"""Structures taken apart: tuples, lists, dicts and the like, and what is of several kinds, into numbers and arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.changing_lists import list_like
+from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.objects import array_fields, is_constant
+from jitflow.frontend.records import RecordProxy
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import Alternatives, Tracer
+from jitflow.ir.types import Scalar
+
+__all__ = ["Leaves", "Option", "Parts", "are_carried_together", "flatten", "option_of", "parts_of"]
+
+
+class Parts(NamedTuple):
+    """What a structure holds, one level down: the parts, what else tells it from others, and how to make it anew."""
+
+    items: list[Any]
+    shape: Any
+    make: Callable[[list[Any]], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The numbers, arrays and other things in a structure of tuples, lists and dicts, and its shape."""
+
+    items: tuple[Any, ...]
+    shape: Any
+    rebuild: Callable[[Sequence[Any]], Any]
+
+    @property
+    def is_unbound(self) -> bool:
+        """Whether the local is not bound."""
+        return self.shape is None and self.items[0] is UNBOUND
+
+
+def parts_of(thing: Any) -> Parts | None:
+    """A structure taken apart, one level down; None for everything else."""
+    kind = type(thing)
+    if kind is list:
+        return Parts([*thing], (kind, len(thing)), partial(list_like, thing))
+    if kind is tuple or (isinstance(thing, tuple) and hasattr(kind, "_fields")):
+        make = (lambda items: kind(*items)) if hasattr(kind, "_fields") else kind
+        return Parts([*thing], (kind, len(thing)), make)
+    if kind is dict:
+        keys = tuple(thing)
+        return Parts([*thing.values()], (dict, keys), lambda items: dict(zip(keys, items, strict=True)))
+    if kind is TracedText:
+        template = thing.template
+        shape = (kind, template, tuple(str(kind_of(operand)) for operand in thing.operands))
+        return Parts([*thing.operands], shape, lambda items: TracedText(template, tuple(items)))
+    if kind is Alternatives:
+        return Parts([thing.chosen, *_carried(thing)], (kind, *thing.options), partial(_with_carried, thing))
+    if array_fields(kind):
+        names = array_fields(kind)
+        return Parts([getattr(thing, name) for name in names], (kind, names),
+                     lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
+    if kind is RecordProxy:
+        _, fields = thing._jitflow_fields
+        names = tuple(fields)
+        return Parts([*fields.values()], (kind, thing.__class__, names),
+                     lambda items: thing._jitflow_with(dict(zip(names, items, strict=True))))  # fmt: skip
+    if dataclasses.is_dataclass(thing) and not isinstance(thing, type | Tracer) and kind is thing.__class__:
+        names = tuple(field.name for field in dataclasses.fields(thing) if field.init)
+        parts = [getattr(thing, name) for name in names]
+        return Parts(parts, (kind, names), lambda items: kind(**dict(zip(names, items, strict=True))))
+    return None
+
+
+def flatten(thing: Any, *, whole: bool = False) -> Leaves:
+    """A structure taken apart, all the way down. What is of several kinds stays ``whole`` if asked for."""
+    parts = None if whole and type(thing) is Alternatives else parts_of(thing)
+    if parts is None:
+        return Leaves((thing,), None, lambda items: items[0])
+    leaves = [flatten(item, whole=whole) for item in parts.items]
+
+    def rebuild(items: Sequence[Any]) -> Any:
+        rest = list(items)
+        made = []
+        for leaf in leaves:
+            count = len(leaf.items)
+            made.append(leaf.rebuild(rest[:count]))
+            del rest[:count]
+        return parts.make(made)
+
+    items = tuple(item for leaf in leaves for item in leaf.items)
+    return Leaves(items, (parts.shape, tuple(leaf.shape for leaf in leaves)), rebuild)
+
+
+# -- what is of several kinds -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """One of the kinds that a value may be of: what tells it from others, and what is carried of such a value."""
+
+    key: Hashable
+    number: Scalar | None
+    """Its type, if it is a number."""
+    leaves: Leaves
+    """A value of this kind, taken apart."""
+    traced: tuple[int, ...]
+    """Which of its leaves the running program makes; the others are constants."""
+
+    @property
+    def has_constants(self) -> bool:
+        """Whether some of such a value is known, and lost where the value is unbound."""
+        return len(self.traced) < len(self.leaves.items)
+
+    def carried(self, thing: Any) -> list[Any]:
+        """What the running program makes of a value of this kind."""
+        items = flatten(thing).items
+        return [items[place] for place in self.traced]
+
+    def holding(self, carried: Sequence[Any]) -> Any:
+        """The value of this kind that holds this."""
+        items = list(self.leaves.items)
+        for place, item in zip(self.traced, carried, strict=True):
+            items[place] = item
+        return self.leaves.rebuild(items)
+
+
+def option_of(thing: Any) -> Option | None:
+    """The kind of a value; None for what cannot be one of several kinds."""
+    if type(thing) is Alternatives:
+        return None
+    leaves = flatten(thing)
+    keys = [_key(item) for item in leaves.items]
+    if None in keys:
+        return None
+    traced = tuple(place for place, key in enumerate(keys) if key is not None and key[0] in ("number", "array"))
+    kind = kind_of(thing)
+    return Option((repr(leaves.shape), *keys), kind if isinstance(kind, Scalar) else None, leaves, traced)
+
+
+def _key(leaf: Any) -> tuple[Any, ...] | None:
+    """What tells the kind of a number, array or constant from others; None for what may be no alternative."""
+    if type(leaf) is Alternatives or leaf is UNBOUND:
+        return None
+    kind = kind_of(leaf)
+    if kind is not None:
+        return ("number", kind) if isinstance(kind, Scalar) else ("array", kind.dtype, len(kind.dims))
+    if isinstance(leaf, Tracer):
+        return None
+    if isinstance(leaf, Hashable) and is_constant(leaf):
+        return ("constant", type(leaf), leaf)
+    return ("object", id(leaf)) if _is_known(leaf) else None
+
+
+def _is_known(thing: Any) -> bool:
+    """Whether it is a function or class that was there before the program ran."""
+    if isinstance(thing, FunctionType):
+        return not any(isinstance(cell.cell_contents, Tracer) for cell in thing.__closure__ or ())
+    return isinstance(thing, BuiltinFunctionType | np.ufunc | type | ModuleType)
+
+
+def _places(thing: Alternatives) -> list[list[int]]:
+    """The numbers of the kinds, those of numbers of one dtype together: they are carried in one place."""
+    known, found = current_trace().options, dict[Any, list[int]]()
+    for number in thing.options:
+        option = known[number]
+        if option.traced:
+            found.setdefault(number if option.number is None else option.number.dtype, []).append(number)
+    return [*found.values()]
+
+
+def are_carried_together(thing: Alternatives) -> bool:
+    """Whether all kinds that a value may be of are numbers of one dtype."""
+    return len(_places(thing)) == 1 and all(current_trace().options[number].traced for number in thing.options)
+
+
+def _carried(thing: Alternatives) -> list[Any]:
+    """The numbers and arrays of a value of several kinds. What is of another kind on this path is unbound."""
+    items: list[Any] = []
+    for numbers in _places(thing):
+        option = current_trace().options[numbers[0]]
+        held = next((thing.options[number] for number in numbers if thing.options[number] is not UNBOUND), UNBOUND)
+        items += [UNBOUND] * len(option.traced) if held is UNBOUND else option.carried(held)
+    return items
+
+
+def _with_carried(thing: Alternatives, items: Sequence[Any]) -> Alternatives:
+    """The same kinds with other numbers and arrays; the first is the number that is chosen."""
+    chosen, *rest = items
+    options = dict(thing.options)
+    for numbers in _places(thing):
+        option = current_trace().options[numbers[0]]
+        count = len(option.traced)
+        held, rest = rest[:count], rest[count:]
+        options.update(dict.fromkeys(numbers, option.holding(held)))
+    return Alternatives(chosen, options, thing.name, thing.words)

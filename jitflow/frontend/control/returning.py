@@ -1,0 +1,32 @@
+"""Which call of the user's is about to return, read off the stack of Python's frames."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from jitflow.frontend.locate import frontend_path, is_internal
+from jitflow.frontend.syntax import is_block
+
+__all__ = ["leaves_the_function", "returning_function"]
+
+_DRIVER = frontend_path("function.py")
+
+
+def leaves_the_function() -> bool:
+    """Whether the innermost function of the user's that runs is the one that is being compiled."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
+        frame = frame.f_back
+    return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == _DRIVER
+
+
+def returning_function() -> FrameType | None:
+    """The call of a function that is about to return, if nothing of it runs behind a ``return``."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
+        if is_block(frame.f_code) and frame.f_code.co_exceptiontable:
+            return None
+        frame = frame.f_back
+    return None if frame is None or frame.f_code.co_exceptiontable else frame

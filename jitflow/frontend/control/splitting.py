@@ -1,0 +1,124 @@
+"""Loops whose values are of another kind from some turn on: two loops, so that both know the kinds of their values.
+
+    m = -1
+    for v in a:               while m is an int:    one loop, which ends at that turn
+        if v > m:             the rest of the turns: another one
+            m = v
+
+Where every turn leaves the other kind (``s = 0`` before a sum of floats), the first turn stands before the loop. Where
+a value may be of its first kind again later, there is one loop, which carries the number of the kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jitflow.frontend.control.alternatives import option
+from jitflow.frontend.control.branch import choose, decide
+from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.frontend.control.rolling import Change, Rolling, Test
+from jitflow.frontend.control.sources import Rest, Source
+from jitflow.frontend.control.switching import is_number
+from jitflow.frontend.numpy import values
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import Alternatives
+from jitflow.ir.core import Value
+
+__all__ = ["MOST_SPLITS", "Pieces"]
+
+MOST_SPLITS = 2
+"""How often a loop is split; what changes then is carried with the number of its kind."""
+
+Again = Callable[[Any, int], None]
+"""Records the loop over the rest of a source, which may be split so many times more."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A loop that is split: its turns, and the locals whose kind changes."""
+
+    loop: Rolling
+    run: Callable[[Any], None]
+    test: Test | None
+    source: Source | None
+    changes: Mapping[str, Change]
+
+    def record(self, again: Again, splits: int) -> None:
+        """Record the pieces. Raises `CannotRoll` as the loop itself would."""
+        if all(type(change.left) is not Alternatives for change in self.changes.values()):
+            self._first_turn(again, splits - 1)
+        elif all(len(change.others) == 1 for change in self.changes.values()) and self._stays():
+            self._until_changed(again, splits - 1)
+        else:
+            again(self.source, 0)
+
+    def _first_turn(self, again: Again, splits: int) -> None:
+        """The first turn, and the loop behind it, if there is a turn."""
+        loop, source = self.loop, self.source
+
+        def turns() -> None:
+            if source is not None:
+                current_trace().raise_bound(source.span - 1)
+            self.run(0)
+            again(None if source is None else Rest(source, 1), splits)
+
+        answer = True if self.test is None else truth(self.test())
+        if source is not None:
+            there_is_one = current_trace().known(source.count, ">=", 1)
+            if there_is_one is None:
+                found = values.emit("greater_equal", values.size(source.count), values.size(1))
+                answer = found if answer is True else values.emit("logical_and", found, _as_value(answer))
+        if answer is True:
+            turns()
+        elif answer is not False:
+            decide(answer, turns, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
+
+    def _stays(self) -> bool:
+        """Whether a turn that finds the last kinds leaves them."""
+        names = tuple(self.changes)
+        before = self.loop.cells.read(names)
+        self.loop.cells.write({name: _of_kind(change.left, change.others[0]) for name, change in self.changes.items()})
+        try:
+            return self.loop.keeps_kinds(self.run, self.test, self.source)
+        finally:
+            self.loop.cells.write(before)
+
+    def _until_changed(self, again: Again, splits: int) -> None:
+        """Turns until all values are of their last kind, and then the others."""
+        loop, last = self.loop, {name: change.others[0] for name, change in self.changes.items()}
+
+        def have_changed() -> Any:
+            answer: Value | None = None
+            for name, number in last.items():
+                thing = loop.cells.get(name)
+                if type(thing) is not Alternatives:
+                    return False
+                holds = is_number(thing, [number])
+                answer = holds if answer is None else values.emit("logical_and", answer, holds)
+            assert answer is not None
+            return as_python_bool(answer)
+
+        def go_on() -> Any:
+            unchanged = not_(have_changed())
+            return unchanged if self.test is None else choose(unchanged, self.test, lambda: False)
+
+        def others() -> None:
+            for name, number in last.items():
+                loop.cells.set(name, option(loop.cells.get(name), number))
+            again(self.source if self.source is None else Rest(self.source, loop.position), splits)
+
+        loop.roll(self.run, go_on, self.source)
+        answer = truth(have_changed())
+        decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
+
+
+def _of_kind(thing: Any, number: int) -> Any:
+    """Some value of one of its kinds, which nobody computes with."""
+    return option(thing, number) if type(thing) is Alternatives else thing
+
+
+def _as_value(answer: Any) -> Value:
+    assert isinstance(answer, Value)
+    return answer

@@ -1,0 +1,178 @@
+"""What is done with a value of several kinds is done once for each of them, in branches of the program.
+
+Where the kinds are Python's and NumPy's numbers of one dtype, most operations are the same ops: then they are done
+once, and a result is Python's or NumPy's as the operand was. A branch on the number of the kind, and what the user's
+own tests say of it (``x is None``), is known inside: there, the value has one kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from jitflow.errors import UserAttributeError, UserError, UserTypeError
+from jitflow.frontend.control.alternatives import described, number_of, option
+from jitflow.frontend.control.branch import choose_path, decide
+from jitflow.frontend.control.cells import Cells
+from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.numpy import values
+from jitflow.frontend.python_numbers import as_weak
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import Alternatives, ScalarTracer, Tracer, lift, wrap
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Scalar
+
+__all__ = ["for_each_kind", "is_number", "possible_numbers", "switch"]
+
+Use = Callable[[Any], Any]
+
+
+def possible_numbers(thing: Alternatives) -> list[int]:
+    """The kinds that the value may be of here."""
+    if not isinstance(thing.chosen, Tracer):
+        return [int(thing.chosen)]
+    tag, found = lift(thing.chosen), set(thing.options)
+    for scope in current_trace().scope.around():
+        found &= scope.assumed.get(tag, found)
+    return sorted(found)
+
+
+def switch(thing: Alternatives, use: Use, reached: Sequence[Any]) -> Any:
+    """What ``use`` gives of the value, whatever kind it is of. Tracers know it as `Trace.switch`."""
+    numbers = possible_numbers(thing)
+    if not numbers:  # a path that is never taken
+        numbers = list(thing.options)[:1]
+    found = _done_at_once(thing, numbers, use)
+    return _done_apart(thing, numbers, use, reached) if found is None else found[0]
+
+
+def is_number(thing: Alternatives, wanted: Sequence[int]) -> Value:
+    """Whether a value is of one of some kinds, as a bool of the program; branches on it know the kind."""
+    trace, tag = current_trace(), lift(thing.chosen)
+    tests = [values.emit("equal", values.cast(tag, I64), values.constant(number, I64)) for number in wanted]
+    answer = tests[0]
+    for test in tests[1:]:
+        answer = values.emit("logical_or", answer, test)
+    others = frozenset(thing.options) - frozenset(wanted)
+    trace.implied[answer] = tag, frozenset(wanted), others
+    return answer
+
+
+def for_each_kind(
+    thing: Alternatives, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int], use: Use
+) -> None:
+    """A statement that assigns locals, done once for each kind that the value may be of."""
+    numbers = possible_numbers(thing)
+
+    def run(first: int, *others: int) -> None:
+        if not others:
+            use(option(thing, first))
+            return
+        answer = is_number(thing, [first])
+        decide(answer, lambda: use(option(thing, first)), lambda: run(*others), cells, state, temporaries, key)
+
+    run(*numbers)
+
+
+def _done_apart(thing: Alternatives, numbers: Sequence[int], use: Use, reached: Sequence[Any]) -> Any:
+    first, *others = numbers
+    if not others:
+        return use(option(thing, first))
+    return choose_path(
+        is_number(thing, [first]),
+        lambda: use(option(thing, first)),
+        lambda: _done_apart(thing, others, use, reached),
+        (thing.options.values(), reached),
+        (UserTypeError, UserAttributeError, TypeError, AttributeError),
+    )
+
+
+# -- kinds that share a dtype --------------------------------------------------------------------------------
+
+
+def _done_at_once(thing: Alternatives, numbers: Sequence[int], use: Use) -> tuple[Any] | None:
+    """What ``use`` gives if it is the same ops for all kinds, in a tuple; None if it is not."""
+    kinds = [current_trace().options[number].number for number in numbers]
+    strong = next((number for number, kind in zip(numbers, kinds, strict=True) if kind and not kind.weak), None)
+    if len(numbers) == 1 or strong is None or len({kind and kind.dtype for kind in kinds}) > 1:
+        return None
+    tried = [_tried(option_, use) for option_ in (partial(option, thing, number) for number in numbers)]
+    found = [one for one in tried if one is not None]
+    if len(found) < len(numbers) or not all(_are_alike(*found[0], *one) for one in found[1:]):
+        return None
+    made = use(option(thing, strong))
+    results = {number: result for number, (_, result) in zip(numbers, found, strict=True)}
+    if len({kind_of(result) for result in results.values()}) == 1:
+        return (made,)
+    return (_tagged(thing, made, results),)
+
+
+def _tagged(thing: Alternatives, made: Any, results: Mapping[int, Any]) -> Alternatives:
+    """A result that is Python's number where the operand was, and NumPy's where it was that."""
+    kinds = {number: number_of(result) for number, result in results.items()}
+    options = dict.fromkeys(kinds.values(), made)
+    words = {kind: described(results[number]) for number, kind in kinds.items()}
+    chosen = thing.chosen
+    if any(number != kind for number, kind in kinds.items()):
+        (_, tag), *others = [(number, values.constant(kind, I64)) for number, kind in kinds.items()]
+        for number, other in others:
+            tag = values.select(is_number(thing, [number]), other, tag)
+        chosen = wrap(as_weak(tag, I64))
+    return Alternatives(chosen, options, thing.name, words)
+
+
+def _tried(make: Callable[[], Any], use: Use) -> tuple[Sequence[Op], Any] | None:
+    """The ops that ``use`` records, and what it gives; None if that is more than one number."""
+    trace = current_trace()
+    refusals = len(trace.refusals)
+    with trace.region() as scope:
+        try:
+            result = use(make())
+        except UserError:
+            del trace.refusals[refusals:]
+            return None
+    known = result is None or type(result) in (bool, int, float, complex, str)
+    return (scope.builder.ops, result) if known or isinstance(result, ScalarTracer) else None
+
+
+def _are_alike(ops: Sequence[Op], result: Any, other_ops: Sequence[Op], other_result: Any) -> bool:
+    """Whether two lists of ops do the same, but for which numbers are Python's."""
+    same: dict[Value, Value] = {}
+
+    def known(value: Value) -> Value:
+        return same.get(value, value)
+
+    def telling(ops: Sequence[Op]) -> list[Op]:
+        found = []
+        for op in ops:
+            if op.name == "cast" and _dtype(op.operands[0]) == _dtype(op.result) is not None:
+                same[op.result] = known(op.operands[0])
+            else:
+                found.append(op)
+        return found
+
+    first, second = telling(ops), telling(other_ops)
+    if len(first) != len(second):
+        return False
+    for one, other in zip(first, second, strict=True):
+        if one.name != other.name or one.regions or other.regions or _attributes(one) != _attributes(other):
+            return False
+        if [*map(known, one.operands)] != [*map(known, other.operands)]:
+            return False
+        if [*map(_dtype, one.results)] != [*map(_dtype, other.results)]:
+            return False
+        same.update(zip(other.results, one.results, strict=True))
+    if isinstance(result, ScalarTracer) and isinstance(other_result, ScalarTracer):
+        return known(result._value) is known(other_result._value)
+    return type(result) is type(other_result) and bool(result == other_result)
+
+
+def _dtype(value: Value) -> Any:
+    """The dtype of a number; of all else the type."""
+    return value.type.dtype if isinstance(value.type, Scalar) else value.type
+
+
+def _attributes(op: Op) -> dict[str, Any]:
+    return {name: thing for name, thing in op.attributes.items() if name not in ("weak", "type")}

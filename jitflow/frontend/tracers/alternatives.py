@@ -1,0 +1,188 @@
+"""What is of one kind on some paths of the program and of another on others: a number that says which, and the kinds.
+
+    m = -1
+    if v > m:                 an int or a uint8
+        m = v
+
+Python keeps the two apart, and so does the program: nothing is promoted because paths meet. Kinds have numbers of their
+own in a trace; numbers of one dtype, Python's and NumPy's, are carried in one value. An operation on such a value is
+done once for each kind that it may be here (`each`), and where all give one kind, the value has one kind again.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, wraps
+from typing import Any, NoReturn
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY, define_operators
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers.base import Tracer, located, numpy_functions
+
+__all__ = ["Alternatives", "distributed", "holds_alternatives", "kind_by_kind"]
+
+_MOST_KINDS = 4
+"""Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
+
+
+class Alternatives(Tracer):
+    """One of ``options``, the things by the number of their kind: the one with the number ``chosen``.
+
+    ``chosen`` is known, or a number of the running program. ``name`` is what the user calls it, and ``words`` say of
+    each kind what it is and where it came from.
+    """
+
+    __slots__ = ("chosen", "name", "options", "words")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, chosen: Any, options: Mapping[int, Any], name: str, words: Mapping[int, str]) -> None:
+        self._trace = current_trace()
+        self.chosen, self.options, self.name, self.words = chosen, options, name, words
+
+    def each(self, use: Callable[[Any], Any], *reached: Any) -> Any:
+        """What ``use`` gives of the thing, done once for each kind. What it may change is among those ``reached``."""
+        if len(self.options) > _MOST_KINDS:
+            raise self.refusal()
+        return self._trace.switch(self, use, reached)
+
+    def refusal(self) -> UserNotImplementedError:
+        """The error where one kind is needed, or more would be too many."""
+        found = " or ".join(self.words[number] for number in self.options if number in self.words)
+        error = UserNotImplementedError(
+            f"{self.name} is of several types here, which the running program chooses from",
+            found=found,
+            mend=f"give {self.name} one type on every path: write float(...), np.float64(...) or .astype(...) where it "
+            "is assigned",
+        )
+        located(error)
+        return error
+
+    @property
+    def value(self) -> NoReturn:
+        raise self.refusal()
+
+    _value = shape = ndim = dtype = value
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return Alternatives
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if any(_is_method(option, name) for option in self.options.values()):
+            return partial(self._call_method, name)
+        return self.each(lambda thing: getattr(thing, name))
+
+    def _call_method(self, name: str, *args: Any, **keywords: Any) -> Any:
+        return self.each(lambda thing: getattr(thing, name)(*args, **keywords), args, keywords)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_trace", *Alternatives.__slots__):
+            object.__setattr__(self, name, value)
+        else:
+            self.each(lambda thing: setattr(thing, name, value), value)
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.each(lambda thing: thing(*args, **keywords), args, keywords)
+
+    def __getitem__(self, index: Any) -> Any:
+        return distributed(operator.getitem, (self, index), {})
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        distributed(operator.setitem, (self, index, value), {})
+
+    def __delitem__(self, index: Any) -> None:
+        distributed(operator.delitem, (self, index), {})
+
+    def __round__(self, *digits: Any) -> Any:
+        return self.each(lambda thing: round(thing, *digits))
+
+    def __needed(self, *args: Any) -> NoReturn:
+        raise self.refusal()
+
+    __bool__ = __float__ = __int__ = __complex__ = __index__ = __str__ = __iter__ = __len__ = __needed
+    __array__ = __contains__ = __reduce__ = __trunc__ = __floor__ = __ceil__ = __needed
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {' or '.join(self.words.values())}>"
+
+
+def _is_method(thing: Any, name: str) -> bool:
+    """Whether something has a method of that name, rather than an attribute."""
+    if not isinstance(thing, Tracer):
+        return callable(getattr(thing, name, None))
+    return name in numpy_functions().METHODS or name in ("conjugate", "is_integer", "bit_length", "hex")
+
+
+def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """``function(*args, **keywords)``, done once for each combination of the kinds that its arguments may be."""
+    found = next(filter(None, map(_first, (*args, *keywords.values()))), None)
+    if found is None:
+        return function(*args, **keywords)
+    return found[0].each(
+        lambda thing: distributed(
+            function,
+            [_replaced(argument, found[0], thing) for argument in args],
+            {name: _replaced(argument, found[0], thing) for name, argument in keywords.items()},
+        ),
+        *args, *keywords.values(),
+    )  # fmt: skip
+
+
+def kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is called once for each combination of the kinds that its arguments may be."""
+
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        return distributed(function, args, keywords)
+
+    return call
+
+
+def holds_alternatives(thing: Any) -> bool:
+    """Whether something is of several kinds, or a list or tuple with such a thing in it."""
+    return _first(thing) is not None
+
+
+def _first(thing: Any) -> tuple[Alternatives] | None:
+    """What is of several kinds in something, in a tuple of its own: it has no truth."""
+    kind = type(thing)
+    if kind is Alternatives:
+        return (thing,)
+    if kind is list or kind is tuple:
+        for item in thing:
+            if (found := _first(item)) is not None:
+                return found
+    return None
+
+
+def _replaced(thing: Any, wanted: Alternatives, by: Any) -> Any:
+    if thing is wanted:
+        return by
+    if type(thing) in (list, tuple) and _first(thing) is not None:
+        return type(thing)(_replaced(item, wanted, by) for item in thing)
+    return thing
+
+
+def _binary(name: str, left: Any, right: Any) -> Any:
+    return distributed(_PYTHON_BINARY[name], (left, right), {})
+
+
+def _in_place(name: str, target: Any, operand: Any) -> Any:
+    return distributed(getattr(operator, f"i{name}"), (target, operand), {})
+
+
+def _unary(name: str, operand: Any) -> Any:
+    return distributed(_PYTHON_UNARY[name], (operand,), {})
+
+
+_PYTHON_BINARY: Mapping[str, Callable[[Any, Any], Any]] = {
+    name: divmod if name == "divmod" else getattr(operator, {"and": "and_", "or": "or_"}.get(name, name))
+    for name in (*BINARY, *COMPARISONS)
+}
+_PYTHON_UNARY: Mapping[str, Callable[[Any], Any]] = {name: getattr(operator, name) for name in UNARY}
+
+define_operators(Alternatives, _binary, _unary, _in_place)
