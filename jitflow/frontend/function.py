@@ -21,6 +21,7 @@ from jitflow.errors import (
     with_user_frames,
 )
 from jitflow.frontend.absent import NOT_GIVEN
+from jitflow.frontend.control.identity import require_unchanged
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.switching import switch
 from jitflow.frontend.inputs import Inputs
@@ -157,6 +158,7 @@ def _trace(
         raise state.restart
     if state.refusals:
         raise state.refusals[0]
+    require_unchanged(state)
     inputs.finish()
     collected = Results(recorder.origins)
     tree = collected.tree(result)

@@ -103,6 +103,8 @@ class Trace:
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
         self.lists: dict[int, tuple[list[Any], Site]] = {}
         """The lists that statements have made, by identity, and where."""
+        self.choices: list[Any] = []
+        """The objects that the running program chooses from; see `control.identity`."""
         self.growing: list[Any] = []
         """The lists that are part of the running program; see `growing`."""
         self.options: list[Any] = []

@@ -13,7 +13,7 @@ What the program does with such a value is done once for each kind (`switching.p
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitflow.frontend.control.cells import UNBOUND
@@ -26,17 +26,17 @@ from jitflow.ir.types import Tensor
 __all__ = ["aligned", "described", "number_of", "option"]
 
 
-def aligned(things: Sequence[Any], name: str) -> list[Any]:
+def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] = lambda thing: False) -> list[Any]:
     """The things that a local is on several paths, in one structure: of what differs in kind, alternatives.
 
-    What cannot be kept apart is given back as it is.
+    What cannot be kept apart is given back as it is. An object of which ``is_itself`` says so is a kind of its own.
     """
     bound = [thing for thing in things if thing is not UNBOUND]
-    parts = [parts_of(thing) for thing in bound]
+    parts = [None if is_itself(thing) else parts_of(thing) for thing in bound]
     if parts and all(part is not None and repr(part.shape) == repr(parts[0].shape) for part in parts):
-        return _aligned_parts(things, name) if type(bound[0]) is not Alternatives else list(things)
+        return _aligned_parts(things, name, is_itself) if type(bound[0]) is not Alternatives else list(things)
     if not any(type(thing) is Alternatives for thing in bound):
-        found = [option_of(thing) for thing in bound]
+        found = [option_of(thing, is_itself=is_itself(thing)) for thing in bound]
         partly = len(bound) < len(things) and any(option is not None and option.has_constants for option in found)
         if None in found or (len({option.key for option in found if option is not None}) < 2 and not partly):
             return list(things)
@@ -52,7 +52,7 @@ def aligned(things: Sequence[Any], name: str) -> list[Any]:
             words |= thing.words
             chosen.append(thing.chosen)
             continue
-        number = number_of(thing)
+        number = number_of(thing, is_itself=is_itself(thing))
         if number is None:
             return list(things)
         numbers[number] = None
@@ -70,11 +70,12 @@ def aligned(things: Sequence[Any], name: str) -> list[Any]:
     return result
 
 
-def _aligned_parts(things: Sequence[Any], name: str) -> list[Any]:
+def _aligned_parts(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool]) -> list[Any]:
     """The same for each part of a structure that all of the things have."""
     taken = [None if thing is UNBOUND else parts_of(thing) for thing in things]
     count = next(len(parts.items) for parts in taken if parts is not None)
-    columns = [aligned([UNBOUND if parts is None else parts.items[place] for parts in taken], f"{name}[{place}]")
+    columns = [aligned([UNBOUND if parts is None else parts.items[place] for parts in taken], f"{name}[{place}]",
+                       is_itself)
                for place in range(count)]  # fmt: skip
     result = []
     rows = zip(*columns, strict=True) if columns else [()] * len(things)
@@ -84,9 +85,9 @@ def _aligned_parts(things: Sequence[Any], name: str) -> list[Any]:
     return result
 
 
-def number_of(thing: Any) -> int | None:
+def number_of(thing: Any, *, is_itself: bool = False) -> int | None:
     """The number of the kind of a thing; None for what cannot be one of several kinds."""
-    trace, kind = current_trace(), option_of(thing)
+    trace, kind = current_trace(), option_of(thing, is_itself=is_itself)
     if kind is None:
         return None
     number = trace.option_numbers.setdefault(kind.key, len(trace.options))

@@ -18,7 +18,8 @@ from jitflow.errors import (
 )
 from jitflow.frontend.control.alternatives import aligned
 from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
-from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.changes import Changes
+from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
 from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.logic import OnlyTruth, as_bool, as_python_bool, truth
 from jitflow.frontend.control.merge import (
@@ -47,7 +48,6 @@ from jitflow.frontend.scopes import Scope
 from jitflow.frontend.storage import Site
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
-from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
@@ -176,29 +176,18 @@ def decide(
 ) -> None:
     """Trace both blocks, and merge the locals that they leave. ``key`` says where the statement stands."""
     names = (*state, *temporaries)
-    before, mutables = cells.read(names), Mutables(cells.contents())
+    before, objects = cells.read(names), Changes(cells.contents())
     paths = []
     for run, holds in ((then, True), (orelse, False)):
         cells.write(before)
         paths.append(trace_path(run, lambda: cells.read(state), assuming=(answer, holds)))
-        _require_unchanged(mutables)
-    merged = join(answer, paths, state, key)
+        objects.take_back()
+    contents = objects.as_locals(paths)
+    merged = join(answer, paths, (*state, *contents), key, objects.before)
+    objects.write({name: merged.pop(name) for name in contents})
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
     if all(path.ended for path in paths):
         raise EndOfPath
-
-
-def _require_unchanged(mutables: Mutables) -> None:
-    changed = mutables.changed()
-    if changed:
-        begin_anew_with(mutables.changed_list())
-        mutables.restore()
-        raise located(
-            UserNotImplementedError(
-                f"{changed} that changes on a decision that only the running program makes",
-                mend="decide on the elements: use np.where, or an array that is written to",
-            )
-        )
 
 
 def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *calls: Callable[[], Any]) -> Any:
@@ -222,21 +211,23 @@ def choose_path(
 
     ``mistakes`` are raised when the program comes to them, unless both paths end with one.
     """
-    mutables, paths = Mutables(reached), []
+    objects, paths = Changes(reached), []
     for run, holds in ((then, True), (orelse, False)):
         paths.append(trace_path(run, dict, assuming=(answer, holds), mistakes=mistakes))
-        _require_unchanged(mutables)
+        objects.take_back()
     for path in paths:
         path.locals = {"the value": path.result}
+    contents = objects.as_locals(paths)
     first = paths[0].mistake
     if first is not None and paths[1].mistake is not None:
         raise first
     here = current_trace().here()
     key = (here.file, here.line)
-    found = join(answer, paths, ("the value",), key)["the value"]
+    found = join(answer, paths, ("the value", *contents), key, objects.before)
+    objects.write({name: found[name] for name in contents})
     if all(path.ended for path in paths):
         raise EndOfPath
-    return found
+    return found["the value"]
 
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:
@@ -320,8 +311,14 @@ def is_none(read: Callable[[], Any], name: str) -> Any:
 # -- joining ------------------------------------------------------------------------------------------------
 
 
-def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tuple[str, int]) -> dict[str, Any]:
-    """Append the ``if`` op, and return what the locals are behind it."""
+def join(
+    condition: Value,
+    paths: Sequence[Path],
+    names: Sequence[str],
+    key: tuple[str, int],
+    before: Mutables | None = None,
+) -> dict[str, Any]:
+    """Append the ``if`` op, and return what the locals are behind it; ``before`` are the objects that others know."""
     trace = current_trace()
     home = trace.scope
     yielded: list[list[Value]] = [[] for _ in paths]
@@ -364,7 +361,8 @@ def join(condition: Value, paths: Sequence[Path], names: Sequence[str], key: tup
         things = [path.locals.get(name, UNBOUND) for path in paths]
         if is_none_somewhere(thing for path, thing in zip(paths, things, strict=True) if not path.ended):
             nones.append(name)
-        finish[name] = _by_leaves(name, [*map(value_of if name in nones else resolved, things)], paths, merge)
+        known = [*map(value_of if name in nones else resolved, things)]
+        finish[name] = _by_leaves(Site(*key, f"{name} is"), known, paths, merge, before or Mutables(()))
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):
@@ -397,44 +395,45 @@ def whether_bound(thing: Any) -> Value:
 
 
 def _by_leaves(
-    name: str,
+    site: Site,
     things: list[Any],
     paths: Sequence[Path],
     merge: Callable[[str, list[Any], bool], Callable[[Sequence[Any]], Any]],
+    before: Mutables,
 ) -> Callable[[Sequence[Any]], Any]:
     """Merge a local, tuples and the like item by item if they have one shape on all paths, or are brought into one."""
+    name = site.name.removesuffix(" is")
     live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
     if len(live) == len(paths) and live[0] is not UNBOUND and all(thing is live[0] for thing in live):
         return lambda results: live[0]
-    arriving = iter(aligned(live, shown_name(name)))
+    by_identity = is_chosen_by_identity(site)
+    arriving = iter(aligned(live, shown_name(name), lambda thing: by_identity and before.holds(thing)))
     whole = [UNBOUND if path.ended else next(arriving) for path in paths]
-    return _by_parts(name, whole, merge, lacking=False)
 
+    def by_parts(
+        name: str, things: Sequence[Any], kinds: Sequence[Any], lacking: bool
+    ) -> Callable[[Sequence[Any]], Any]:
+        taken = [parts_of(thing) for thing in things]
+        bound = [parts for parts, thing in zip(taken, things, strict=True) if thing is not UNBOUND]
+        first = bound[0] if bound else None
+        if first is None or any(parts is None or repr(parts.shape) != repr(first.shape) for parts in bound):
+            return merge(name, list(things), lacking)
+        several = type(next(thing for thing in things if thing is not UNBOUND)) is Alternatives
+        rows = [[UNBOUND] * len(first.items) if parts is None else parts.items for parts in taken]
+        makers = [by_parts(f"{name}[{number}]", column, column, lacking or several)
+                  for number, column in enumerate(zip(*rows, strict=True))]  # fmt: skip
 
-def _by_parts(
-    name: str,
-    things: list[Any],
-    merge: Callable[[str, list[Any], bool], Callable[[Sequence[Any]], Any]],
-    *,
-    lacking: bool,
-) -> Callable[[Sequence[Any]], Any]:
-    taken = [parts_of(thing) for thing in things]
-    bound = [parts for parts, thing in zip(taken, things, strict=True) if thing is not UNBOUND]
-    first = bound[0] if bound else None
-    if first is None or any(parts is None or repr(parts.shape) != repr(first.shape) for parts in bound):
-        return merge(name, things, lacking)
-    several = type(next(thing for thing in things if thing is not UNBOUND)) is Alternatives
-    rows = [[UNBOUND] * len(first.items) if parts is None else parts.items for parts in taken]
-    makers = [_by_parts(f"{name}[{number}]", list(column), merge, lacking=lacking or several)
-              for number, column in enumerate(zip(*rows, strict=True))]  # fmt: skip
+        def make_all(results: Sequence[Any]) -> Any:
+            made = [make(results) for make in makers]
+            partial = [] if several else [thing for thing in made if isinstance(thing, MaybeUnbound)]
+            thing = first.make([resolved(part) for part in made])
+            if not by_identity:
+                remember_choice(site, kinds, [*thing.options.values()] if several else [thing], before)
+            return MaybeUnbound(thing, partial[0].condition) if partial else thing
 
-    def make_all(results: Sequence[Any]) -> Any:
-        made = [make(results) for make in makers]
-        partial = [] if several else [thing for thing in made if isinstance(thing, MaybeUnbound)]
-        thing = first.make([resolved(part) for part in made])
-        return MaybeUnbound(thing, partial[0].condition) if partial else thing
+        return make_all
 
-    return make_all
+    return by_parts(name, whole, things, lacking=False)
 
 
 def _is_visible(thing: Any) -> bool:

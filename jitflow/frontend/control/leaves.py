@@ -14,7 +14,8 @@ import numpy as np
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import list_like
 from jitflow.frontend.control.kinds import kind_of
-from jitflow.frontend.objects import array_fields, is_constant
+from jitflow.frontend.objects import Recorded, array_fields, is_constant
+from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.records import RecordProxy
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.trace import current_trace
@@ -132,10 +133,12 @@ class Option:
         return self.leaves.rebuild(items)
 
 
-def option_of(thing: Any) -> Option | None:
-    """The kind of a value; None for what cannot be one of several kinds."""
+def option_of(thing: Any, *, is_itself: bool = False) -> Option | None:
+    """The kind of a value; None for what cannot be one of several kinds. An object may be a kind of its own."""
     if type(thing) is Alternatives:
         return None
+    if is_itself:
+        return Option(("object", id(thing)), None, Leaves((thing,), None, lambda items: items[0]), ())
     leaves = flatten(thing)
     keys = [_key(item) for item in leaves.items]
     if None in keys:
@@ -160,10 +163,13 @@ def _key(leaf: Any) -> tuple[Any, ...] | None:
 
 
 def _is_known(thing: Any) -> bool:
-    """Whether it is a function or class that was there before the program ran."""
+    """Whether it is an object that is there whichever way the program goes: no region has made it."""
+    if isinstance(thing, Recorded):
+        return getattr(thing, "home", None) in set(current_trace().scope.around())
     if isinstance(thing, FunctionType):
         return not any(isinstance(cell.cell_contents, Tracer) for cell in thing.__closure__ or ())
-    return isinstance(thing, BuiltinFunctionType | np.ufunc | type | ModuleType)
+    outside = OutsideList | OutsideDict | ObjectProxy | ClassProxy
+    return isinstance(thing, BuiltinFunctionType | np.ufunc | type | ModuleType | outside)
 
 
 def _places(thing: Alternatives) -> list[list[int]]:

@@ -23,7 +23,7 @@ from jitflow.frontend.objects import Recorded
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.tracers.base import Tracer, located
 
-__all__ = ["Mutables"]
+__all__ = ["Held", "Mutables", "held"]
 
 _OUTSIDE = (Tracer, Recorded, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
@@ -31,8 +31,8 @@ _WRITTEN_BY_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__")
 
 
 @dataclass(frozen=True, eq=False)
-class _Held:
-    """An object, and what it held."""
+class Held:
+    """An object that can change, and what it held."""
 
     thing: Any
     content: Any
@@ -48,22 +48,26 @@ class _Held:
         return bool(now != self.content)
 
     def restore(self) -> None:
+        self.write(self.content)
+
+    def write(self, content: Any) -> None:
+        """Let the object hold something of the form of what it held."""
         thing = self.thing
         if isinstance(thing, list):
-            thing[:] = self.content
+            thing[:] = content
         elif isinstance(thing, np.ndarray):
-            thing[...] = self.content
+            thing[...] = content
         elif isinstance(thing, dict):
             thing.clear()
-            for key, item in self.content.items():
+            for key, item in content.items():
                 thing[key] = item
         elif isinstance(thing, set | deque):
             thing.clear()
-            (thing.update if isinstance(thing, set) else thing.extend)(self.content)
+            (thing.update if isinstance(thing, set) else thing.extend)(content)
         else:
-            for name in _attributes(thing).keys() - self.content.keys():
+            for name in _attributes(thing).keys() - content.keys():
                 delattr(thing, name)
-            for name, item in self.content.items():
+            for name, item in content.items():
                 setattr(thing, name, item)
 
     @property
@@ -77,7 +81,7 @@ class Mutables:
     """The mutable objects within reach of some names, and what they held at some moment."""
 
     def __init__(self, things: Iterable[Any]) -> None:
-        self._held: dict[int, _Held] = {}
+        self._held: dict[int, Held] = {}
         self._iterators: list[tuple[Any, Any]] = []
         seen: set[int] = set()
         waiting = list(things)
@@ -88,10 +92,27 @@ class Mutables:
             seen.add(id(thing))
             content = _content(thing)
             if content is not None:
-                self._held[id(thing)] = _Held(thing, content)
+                self._held[id(thing)] = Held(thing, content)
             elif isinstance(thing, Iterator):
                 self._iterators.append((thing, _progress(thing)))
             waiting += _inside(thing)
+
+    def holds(self, thing: Any) -> bool:
+        """Whether an object was within reach, so that others may know it."""
+        return id(thing) in self._held or isinstance(thing, Recorded | OutsideList | OutsideDict)
+
+    def taken_back(self) -> dict[int, Any]:
+        """What has changed by now, by identity; what was there is given back."""
+        found = {}
+        for key, held in self._held.items():
+            if held.changed():
+                found[key] = _content(held.thing)
+                held.restore()
+        return found
+
+    def behind(self, key: int) -> Held:
+        """An object by its identity."""
+        return self._held[key]
 
     def changed(self) -> str:
         """What has changed by now, in words; empty if nothing has. Raises for iterators that have moved on."""
@@ -122,6 +143,12 @@ class Mutables:
         for held in self._held.values():
             if held.changed():
                 held.restore()
+
+
+def held(thing: Any) -> Held | None:
+    """An object with what it holds now; None for what cannot change."""
+    content = None if isinstance(thing, _OUTSIDE) or type(thing) in _PLAIN else _content(thing)
+    return None if content is None else Held(thing, content)
 
 
 _PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None), slice, range])

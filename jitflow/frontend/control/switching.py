@@ -84,7 +84,7 @@ def _done_apart(thing: Alternatives, numbers: Sequence[int], use: Use, reached: 
         is_number(thing, [first]),
         lambda: use(option(thing, first)),
         lambda: _done_apart(thing, others, use, reached),
-        (thing.options.values(), reached),
+        (*thing.options.values(), reached),
         (UserTypeError, UserAttributeError, TypeError, AttributeError),
     )
 
