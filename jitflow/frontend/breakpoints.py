@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
-from jitflow.frontend.control.cells import NONE, UNBOUND
+from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.merge import MaybeUnbound
 from jitflow.frontend.proxies import ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.purity import Impure
@@ -40,7 +40,6 @@ def breakpoint_(*args: Any, **keywords: Any) -> None:
         for name, thing in frame.f_locals.items():
             if thing is UNBOUND or isinstance(thing, MaybeUnbound) or is_made(name):
                 continue
-            thing = None if thing is NONE else thing
             (traced if _is_traced(thing) else known)[name] = thing
     namespace = getattr(frames[-1].f_globals, "_namespace", frames[-1].f_globals)
     stop = _stop(_code_at(trace.here()), namespace, {name: _outside(thing) for name, thing in known.items()})

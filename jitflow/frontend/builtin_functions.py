@@ -6,6 +6,7 @@ import builtins
 import cmath
 import dataclasses
 import math
+import operator
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -17,7 +18,9 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend import conversions
 from jitflow.frontend.absent import Absent
+from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.element_iterators import traced_nditer
+from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.sources import (
     Source,
     traced_enumerate,
@@ -88,6 +91,17 @@ def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     items = list(args[0]) if len(args) == 1 else list(args)
     if not any(isinstance(item, Tracer) for item in items) or keywords.get("key") is not None:
         return getattr(builtins, name)(*args, **keywords)
+    if any(isinstance(item, ArrayTracer) and item.ndim for item in items):
+        raise located(
+            UserNotImplementedError(
+                f"{name}() of arrays decides on their elements",
+                mend=f"use np.{name}imum for the larger of each pair, or .{name}() for the largest element"
+                if name == "max"
+                else f"use np.{name}imum for the smaller of each pair, or .{name}() for the smallest element",
+            )
+        )
+    if len({kind_of(item) for item in items}) > 1:
+        return _chosen(name, items)
     if any(isinstance(item, ArrayTracer) for item in items) or any(
         isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items
     ):
@@ -95,6 +109,19 @@ def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     from jitflow.frontend.math_functions import extremum
 
     return extremum(name, items)
+
+
+def _chosen(name: str, items: list[Any]) -> Any:
+    """The largest or smallest of numbers of several types: one of these itself."""
+    better = operator.gt if name == "max" else operator.lt
+    chosen = items[0]
+    for item in items[1:]:
+        chosen = choose(better(item, chosen), partial(_itself, item), partial(_itself, chosen))
+    return chosen
+
+
+def _itself(thing: Any) -> Any:
+    return thing
 
 
 def _require_an_item(name: str, array: ArrayTracer) -> None:
@@ -108,15 +135,6 @@ def _require_an_item(name: str, array: ArrayTracer) -> None:
 
 
 def _numpy_extremum(name: str, items: list[Any]) -> Any:
-    if any(isinstance(item, ArrayTracer) and item.ndim for item in items):
-        raise located(
-            UserNotImplementedError(
-                f"{name}() of arrays decides on their elements",
-                mend=f"use np.{name}imum for the larger of each pair, or .{name}() for the largest element"
-                if name == "max"
-                else f"use np.{name}imum for the smaller of each pair, or .{name}() for the smallest element",
-            )
-        )
     dispatch = numpy_functions()
     # Python keeps the first operand when the comparison with it is false, as it is with nan.
     compare = np.greater if name == "max" else np.less

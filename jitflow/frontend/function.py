@@ -44,7 +44,7 @@ _ON_BEHALF = (
     jitflow_path("random"),
 )
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
-_RAISING = ("bound", "is_none", "raise_")
+_RAISING = ("bound", "raise_")
 """The hooks that raise what the program raises."""
 
 

@@ -8,7 +8,7 @@ raises, `attempts.py` what a ``try`` catches, `trying.py` nothing.
 from __future__ import annotations
 
 from jitflow.frontend.control.attempts import attempt, attempts
-from jitflow.frontend.control.branch import and_, bound, choose, if_, is_none, none, or_
+from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
 from jitflow.frontend.control.changing_lists import made_list
 from jitflow.frontend.control.gathering import gathered
 from jitflow.frontend.control.logic import chain, contains, equal, is_, not_, unequal
@@ -18,5 +18,5 @@ from jitflow.frontend.control.trying import trying
 from jitflow.frontend.texts import percent, text, text_method
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
+           "for_", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent", "raise_",
            "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip

@@ -17,25 +17,22 @@ from jitflow.errors import (
     UserZeroDivisionError,
 )
 from jitflow.frontend.control.alternatives import aligned
-from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
+from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changes import Changes
 from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
 from jitflow.frontend.control.leaves import flatten, parts_of
-from jitflow.frontend.control.logic import OnlyTruth, as_bool, as_python_bool, truth
+from jitflow.frontend.control.logic import OnlyTruth, as_bool, truth
 from jitflow.frontend.control.merge import (
     RETURNED,
-    MaybeNone,
     MaybeUnbound,
     Slot,
     Way,
     agreeing,
     common_kind,
-    is_none_somewhere,
     names_of,
     resolved,
     result_of,
     shown_name,
-    value_of,
     word,
 )
 from jitflow.frontend.control.mutables import Mutables
@@ -53,7 +50,7 @@ from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
-__all__ = ["Path", "and_", "bound", "choose", "choose_path", "decide", "if_", "is_none", "join", "none", "or_",
+__all__ = ["Path", "and_", "bound", "choose", "choose_path", "decide", "if_", "join", "or_",
            "outside_type", "trace_path", "whether_bound"]  # fmt: skip
 
 _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
@@ -273,15 +270,6 @@ def bound(read: Callable[[], Any], name: str | None = None) -> Any:
     """
     if name is None:
         return resolved(read())
-    thing = _read(read, name)
-    if isinstance(thing, MaybeNone):
-        message = f"{name} is None here: compiled code looks for that in `{name} is None` and `return {name}` alone"
-        current_trace().add("check", thing.condition, error="NotImplementedError", message=message)
-        return thing.thing
-    return None if thing is NONE else thing
-
-
-def _read(read: Callable[[], Any], name: str) -> Any:
     message = f"cannot access local variable '{name}' where it is not associated with a value"
     try:
         thing = read()
@@ -289,23 +277,10 @@ def _read(read: Callable[[], Any], name: str) -> Any:
         if current_trace().scope is not current_trace().root:
             fail(UnboundLocalError, message)  # on a path that may not be taken
         raise UnboundLocalError(message) from None
-    if isinstance(thing, MaybeUnbound) and not isinstance(thing, MaybeNone):
+    if isinstance(thing, MaybeUnbound):
         current_trace().add("check", thing.condition, error="UnboundLocalError", message=message)
         return thing.thing
     return thing
-
-
-def none() -> Any:
-    """What a local is bound to that is None for now."""
-    return NONE
-
-
-def is_none(read: Callable[[], Any], name: str) -> Any:
-    """``x is None`` of such a local."""
-    thing = _read(read, name)
-    if isinstance(thing, MaybeNone):
-        return as_python_bool(values.emit("logical_not", thing.condition))
-    return thing is NONE or thing is None
 
 
 # -- joining ------------------------------------------------------------------------------------------------
@@ -356,12 +331,9 @@ def join(
         return lambda results: MaybeUnbound(results[position], holds)
 
     partly: list[str] = []
-    nones: list[str] = []
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
-        if is_none_somewhere(thing for path, thing in zip(paths, things, strict=True) if not path.ended):
-            nones.append(name)
-        known = [*map(value_of if name in nones else resolved, things)]
+        known = [*map(resolved, things)]
         finish[name] = _by_leaves(Site(*key, f"{name} is"), known, paths, merge, before or Mutables(()))
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
@@ -382,8 +354,7 @@ def join(
         results.append(result_of(slot, value))
     made = {name: make(results) for name, make in finish.items()}
     bits = zip(partly, found[len(slots) :], strict=True)
-    made |= {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
-    return made | {name: MaybeNone(made[name].thing, made[name].condition) for name in nones}
+    return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
 
 
 def whether_bound(thing: Any) -> Value:
@@ -391,7 +362,7 @@ def whether_bound(thing: Any) -> Value:
     if isinstance(thing, MaybeUnbound):
         found = thing.condition
         return values.emit("cast", found, dtype=BOOL) if values.is_weak(found) else found
-    return values.constant(thing is not UNBOUND and thing is not NONE, BOOL)
+    return values.constant(thing is not UNBOUND, BOOL)
 
 
 def _by_leaves(

@@ -10,7 +10,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import Path
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import Leaves
-from jitflow.frontend.control.merge import MaybeNone, MaybeUnbound, Slot
+from jitflow.frontend.control.merge import MaybeUnbound, Slot
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -39,17 +39,11 @@ class Local:
     """What the last turn that was traced has left."""
     sample: Any = None
     """What a turn has left of a local that is not bound before, for its kinds."""
-    may_be_none: bool = False
-    """Whether it is None, before the loop or behind a turn, and something else otherwise: then the bits say which."""
-
-    def may_hold(self, thing: Any, condition: Value) -> MaybeUnbound:
-        """It is ``thing`` if the condition holds."""
-        return MaybeNone(thing, condition) if self.may_be_none else MaybeUnbound(thing, condition)
 
     @property
     def may_be_unbound(self) -> bool:
         """Whether it is carried, and turns may begin without it."""
-        unbound = self.may_be_none or self.before is UNBOUND or isinstance(self.before, MaybeUnbound)
+        unbound = self.before is UNBOUND or isinstance(self.before, MaybeUnbound)
         return unbound and any(slot is not None for slot in self.slots)
 
     def new_size(self, number: int, axis: int) -> Dim:

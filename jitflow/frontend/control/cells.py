@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType
 from typing import Any
 
-__all__ = ["NONE", "UNBOUND", "Cells"]
+__all__ = ["UNBOUND", "Cells"]
 
 
 class _Unbound:
@@ -16,15 +16,6 @@ class _Unbound:
 
 UNBOUND: Any = _Unbound()
 """Stands for the contents of an empty cell."""
-
-
-class _Nothing:
-    def __repr__(self) -> str:
-        return "None"
-
-
-NONE: Any = _Nothing()
-"""What a local holds that is None for now, and is read by hooks alone (`jitflow.frontend.syntax.nones`)."""
 
 
 class Cells:

@@ -19,7 +19,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import described
-from jitflow.frontend.control.cells import NONE, UNBOUND
+from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.returning import returning_function
@@ -35,18 +35,15 @@ from jitflow.ir.types import Place, Scalar, Tensor, Type
 
 __all__ = [
     "RETURNED",
-    "MaybeNone",
     "MaybeUnbound",
     "Slot",
     "Way",
     "agreeing",
     "common_kind",
-    "is_none_somewhere",
     "names_of",
     "resolved",
     "result_of",
     "shown_name",
-    "value_of",
     "word",
 ]
 
@@ -59,27 +56,9 @@ class MaybeUnbound:
     condition: Value
 
 
-class MaybeNone(MaybeUnbound):
-    """A local that is None unless ``condition`` holds, and then is ``thing``."""
-
-
 def resolved(thing: Any) -> Any:
     """What a local is where it is bound."""
     return thing.thing if isinstance(thing, MaybeUnbound) else thing
-
-
-def is_none_somewhere(things: Iterable[Any]) -> bool:
-    """Whether a local is None on some paths, and something else on others. Then it counts as unbound on the former."""
-    found = list(things)
-    nothing = sum(thing is NONE for thing in found)
-    several = any(isinstance(thing, MaybeNone) for thing in found) or 0 < nothing < len(found)
-    bound = all(thing is not UNBOUND and type(thing) is not MaybeUnbound for thing in found)
-    return several and bound
-
-
-def value_of(thing: Any) -> Any:
-    """What a local is where it is not None."""
-    return UNBOUND if thing is NONE else resolved(thing)
 
 
 def word(name: str) -> str:
@@ -155,7 +134,7 @@ def _describe(thing: Any) -> str:
         return "a name that is not bound"
     if isinstance(thing, Recorded):
         return "a list that the running program changes" if thing.may_change else "a list of the running program"
-    return described(None if thing is NONE else thing)
+    return described(thing)
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,25 +23,22 @@ from jitflow.frontend.control.branch import (
     whether_bound,
 )
 from jitflow.frontend.control.carried import Flow, Local, Turn
-from jitflow.frontend.control.cells import NONE, UNBOUND, Cells
+from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import forget_kinds, kinds_so_far
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     RETURNED,
-    MaybeNone,
     MaybeUnbound,
     Slot,
     Way,
     agreeing,
     common_kind,
-    is_none_somewhere,
     names_of,
     resolved,
     result_of,
     shown_name,
-    value_of,
     word,
 )
 from jitflow.frontend.control.mutables import Mutables
@@ -219,7 +216,6 @@ class Rolling:
         entry = resolved(thing)
         leaves = flatten(entry)
         local = Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
-        local.may_be_none = isinstance(thing, MaybeNone)
         for number, item in enumerate(leaves.items):
             if item is not UNBOUND and not isinstance(item, tracers.ArrayTracer):
                 kind = _number_kind(item)
@@ -273,7 +269,7 @@ class Rolling:
                 thing = local.leaves.rebuild(items)
                 if local.may_be_unbound:
                     local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))
-                    thing = local.may_hold(thing, local.bits[-1])
+                    thing = MaybeUnbound(thing, local.bits[-1])
                 self.cells.set(local.name, thing)
         return parameters, position
 
@@ -303,12 +299,6 @@ class Rolling:
         stable = True
         for local in locals_:
             thing = path.locals[local.name]
-            if is_none_somewhere([local.before, thing]) and not local.may_be_none:
-                local.may_be_none, stable = True, False
-                if local.entry is NONE:
-                    local.entry, local.leaves = UNBOUND, flatten(UNBOUND)
-            if local.may_be_none and thing is NONE:
-                continue
             found, differs = self._align(local, resolved(thing))
             stable &= not differs
             path.locals[local.name] = replace(thing, thing=found) if isinstance(thing, MaybeUnbound) else found
@@ -419,7 +409,7 @@ class Rolling:
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
-                self.cells.set(local.name, thing if holds is None else local.may_hold(thing, holds))
+                self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
         """The locals of which turns hand on whether they are bound.
@@ -443,7 +433,7 @@ class Rolling:
         number = int(counted)
         for local in locals_:
             thing = turn.path.locals.get(local.name, UNBOUND)
-            left = flatten(value_of(thing) if local.may_be_none else resolved(thing))
+            left = flatten(resolved(thing))
             for part, slot in enumerate(local.slots):
                 if slot is None:
                     continue

@@ -7,7 +7,6 @@
 ``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
 ``x in y``               ``jit__.contains(y, x)``
 ``x is y``               ``jit__.is_(x, y)``
-``x is None``            ``jit__.is_none(lambda: x, 'x')``, where ``x`` is None at first (see `nones`)
 ``(x, y) == z``          ``jit__.equal((x, y), z)``, where one side is written as a tuple or list; ``unequal``
 ``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
 ``"%.2f" % x``           ``jit__.percent("%.2f", x)``
@@ -33,7 +32,6 @@ from typing import Any
 from jitflow.frontend.syntax.build import constant, hook, lazy, load, placed
 from jitflow.frontend.syntax.comprehensions import Comprehension, gathers, names_of_items, rename
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
-from jitflow.frontend.syntax.nones import is_none
 from jitflow.frontend.syntax.prepare import assigns
 
 __all__ = ["COMPARISONS", "Expressions"]
@@ -48,8 +46,7 @@ class Expressions(ast.NodeTransformer):
     """Rewrites the expressions of one function.
 
     ``unbound`` are the reads of names that may be unbound, ``overtaken`` those that only seem so since jumps were
-    removed. ``nones`` are the names that are None at first. ``function`` rewrites a lambda. ``has_class`` says that the
-    cell ``__class__`` is at hand.
+    removed. ``function`` rewrites a lambda. ``has_class`` says that the cell ``__class__`` is at hand.
     """
 
     def __init__(
@@ -57,7 +54,6 @@ class Expressions(ast.NodeTransformer):
         scope: Scope,
         unbound: set[ast.Name],
         overtaken: set[ast.Name],
-        nones: frozenset[str],
         fresh: Fresh,
         function: Callable[[ast.Lambda], ast.Lambda],
         has_class: bool,
@@ -66,7 +62,6 @@ class Expressions(ast.NodeTransformer):
         self._fresh = fresh
         self._unbound = unbound
         self._overtaken = overtaken
-        self._nones = nones
         self._function = function
         self._has_class = has_class
         self.changed = False
@@ -110,12 +105,6 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         assigning = [assigns(comparator) for comparator in node.comparators]
-        match node:
-            case ast.Compare(ast.Name(id=name) as left, [ast.Is() | ast.IsNot() as operator], [right]) if (
-                name in self._nones and is_none(right)
-            ):
-                found = self.hook("is_none", node, *self._reading(left))
-                return found if isinstance(operator, ast.Is) else self.hook("not_", node, found)
         self.generic_visit(node)
         if len(node.ops) == 1:
             return self._one_comparison(node)
@@ -214,7 +203,7 @@ class Expressions(ast.NodeTransformer):
 
     def needs_proof(self, node: ast.Name) -> bool:
         """Whether a name that is read or deleted may be unbound, or seem to be."""
-        return node in self._unbound or node in self._overtaken or node.id in self._nones
+        return node in self._unbound or node in self._overtaken
 
     def bound(self, node: ast.Name) -> ast.expr:
         """A read of such a name."""
@@ -222,7 +211,7 @@ class Expressions(ast.NodeTransformer):
 
     def _reading(self, node: ast.Name) -> list[ast.expr]:
         name = self._scope.spell(node.id)
-        words: list[ast.expr] = [constant(name)] if node in self._unbound or node.id in self._nones else []
+        words: list[ast.expr] = [constant(name)] if node in self._unbound else []
         return [placed(lazy(load(name)), node), *words]
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:

@@ -5,8 +5,7 @@
 - ``x: int = 1`` becomes ``x = 1``: annotations of local names are never computed, and a name with one cannot be a cell
   of another function.
 - ``return x if t else y`` becomes an ``if`` statement with two returns, and so does ``return x and y``: each return
-  leaves what it leaves, of whatever kind. So does ``return x`` of a local that is None at first (`nones`), and
-  ``x = None if t else y`` is two assignments.
+  leaves what it leaves, of whatever kind.
 - A ``try`` statement has a second form, in which its parts are attempted (`attempts`).
 - A ``match`` whose patterns are values becomes a chain of ``if`` (`matching`).
 - ``while (x := f()) > 0:`` becomes ``while True:`` with the test, and a ``break``, in its body: the turn uses ``x``.
@@ -27,14 +26,13 @@ from jitflow.frontend.syntax.attempts import attempted
 from jitflow.frontend.syntax.build import assign, children, constant, load, negated, placed, returned
 from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope
-from jitflow.frontend.syntax.nones import may_be_none
 
 __all__ = ["assigns", "prepared"]
 
 
-def prepared(body: list[ast.stmt], scope: Scope, fresh: Fresh, nones: frozenset[str]) -> list[ast.stmt]:
-    """The statements in plain form. Changes the nodes that it is given. ``nones``: see `nones`."""
-    return _Preparation(scope, fresh, nones).block(body)
+def prepared(body: list[ast.stmt], scope: Scope, fresh: Fresh) -> list[ast.stmt]:
+    """The statements in plain form. Changes the nodes that it is given."""
+    return _Preparation(scope, fresh).block(body)
 
 
 def assigns(node: ast.AST) -> bool:
@@ -45,10 +43,9 @@ def assigns(node: ast.AST) -> bool:
 
 
 class _Preparation:
-    def __init__(self, scope: Scope, fresh: Fresh, nones: frozenset[str]) -> None:
+    def __init__(self, scope: Scope, fresh: Fresh) -> None:
         self.scope = scope
         self.fresh = fresh
-        self.nones = nones
         self.is_final = False
         """Whether the statements stand in a ``finally``, which no block may jump out of."""
 
@@ -71,11 +68,6 @@ class _Preparation:
                 choice = attempted(statement, self.scope, self.fresh)
                 if choice is not None:
                     return self.statement(choice)
-            case ast.Assign([ast.Name(id=name) as target], ast.IfExp() as choice) if name in self.nones and may_be_none(
-                choice
-            ):
-                then, otherwise = (placed(ast.Assign([target], value), value) for value in (choice.body, choice.orelse))
-                return self.statement(placed(ast.If(choice.test, [then], [otherwise]), statement))
             case ast.Match():
                 branches = branches_of(statement, self._local)
                 if branches is not None:
@@ -98,10 +90,6 @@ class _Preparation:
     def _returned(self, statement: ast.Return) -> list[ast.stmt]:
         """A ``return`` that chooses, as a choice between two."""
         match statement.value:
-            case ast.Name(id=name) as value if name in self.nones:
-                is_none = ast.Compare(load(name), [ast.Is()], [constant(None)])
-                nothing = placed(returned(constant(None)), value)
-                return [placed(ast.If(is_none, [nothing], [statement]), statement)]
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 then, otherwise = (placed(returned(value), value) for value in (body, orelse))
                 return self.statement(placed(ast.If(test, [then], [otherwise]), statement))

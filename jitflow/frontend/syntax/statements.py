@@ -41,7 +41,6 @@ from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
-from jitflow.frontend.syntax.nones import bindings, is_none, none_at_first
 from jitflow.frontend.syntax.prepare import assigns, prepared
 
 __all__ = ["rewrite_function"]
@@ -64,7 +63,6 @@ class _Rewriting:
         self._scope = scope
         self._fresh = fresh
         self._has_class = has_class
-        self._nones: frozenset[str] = frozenset()
 
     def function(self, function: AnyFunction) -> bool:
         scope = self._scope
@@ -74,8 +72,7 @@ class _Rewriting:
             return self._expressions.changed
         body = list(function.body)
         head = [body.pop(0)] if _is_docstring(body[0]) else []
-        self._nones = none_at_first(body, scope)
-        body = prepared(body, scope, self._fresh, self._nones)
+        body = prepared(body, scope, self._fresh)
         unbound = maybe_unbound(body, scope)
         body, self._stops = without_jumps(body, scope, self._fresh)
         overtaken = maybe_unbound(body, scope) - unbound
@@ -86,9 +83,7 @@ class _Rewriting:
         return self._expressions.changed
 
     def _make_expressions(self, unbound: set[ast.Name], overtaken: set[ast.Name]) -> Expressions:
-        return Expressions(
-            self._scope, unbound, overtaken, self._nones, self._fresh, self._inner_lambda, self._has_class
-        )
+        return Expressions(self._scope, unbound, overtaken, self._fresh, self._inner_lambda, self._has_class)
 
     def _declarations(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """What makes names that only blocks assign names of this function: an annotation, which runs no code."""
@@ -132,7 +127,7 @@ class _Rewriting:
             case ast.Try(handlers=[_, *_]) | ast.TryStar():
                 return self._try(statement)
             case ast.Assign():
-                return [self._listed(made) for made in self._others(self._marked(statement))]
+                return [self._listed(made) for made in self._others(statement)]
             case ast.AugAssign(target=ast.Name() as target) if self._expressions.needs_proof(target):
                 return [self._proved(target), *self._others(statement)]
             case ast.Delete(targets=targets):
@@ -170,19 +165,6 @@ class _Rewriting:
 
     def _expression(self, node: ast.expr) -> ast.expr:
         return self._expressions.rewrite(node)
-
-    def _marked(self, statement: ast.Assign) -> ast.Assign:
-        """``x = jit__.none()`` for ``x = None``, where that makes a difference."""
-        names = {name.id for name, value in bindings(statement) if is_none(value)}
-        if not names or not names <= self._nones:
-            return statement
-        mark = self._expressions.hook("none", statement.value)
-        if is_none(statement.value):
-            statement.value = mark
-        else:
-            assert isinstance(statement.value, ast.Tuple)
-            statement.value.elts = [mark if is_none(value) else value for value in statement.value.elts]
-        return statement
 
     def _listed(self, statement: ast.stmt) -> ast.stmt:
         """``x = jit__.made_list([], 'x')`` for ``x = []``: the list may become one of the running program."""

@@ -12,7 +12,7 @@ done once for each kind that it may be here (`each`), and where all give one kin
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NoReturn
 
@@ -97,13 +97,19 @@ class Alternatives(Tracer):
     def __delitem__(self, index: Any) -> None:
         distributed(operator.delitem, (self, index), {})
 
+    def __iter__(self) -> Iterator[Any]:
+        lengths = {len(thing) for thing in self.options.values() if isinstance(thing, tuple | list)}
+        if len(lengths) != 1:
+            raise self.refusal()
+        return iter([self.each(lambda thing, place=place: [*thing][place]) for place in range(*lengths)])
+
     def __round__(self, *digits: Any) -> Any:
         return self.each(lambda thing: round(thing, *digits))
 
     def __needed(self, *args: Any) -> NoReturn:
         raise self.refusal()
 
-    __bool__ = __float__ = __int__ = __complex__ = __index__ = __str__ = __iter__ = __len__ = __needed
+    __bool__ = __float__ = __int__ = __complex__ = __index__ = __str__ = __len__ = __needed
     __array__ = __contains__ = __reduce__ = __trunc__ = __floor__ = __ceil__ = __needed
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
+           "for_", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent", "raise_",
            "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -93,15 +93,6 @@ def is_(left: Any, right: Any) -> bool:
 def gathered(function: Any, iterable: Any, item_of: Any, names: int, *rest: Any, **keywords: Any) -> Any:
     """``function([item_of(item) for item in iterable], ...)``."""
     return function([item_of(item) if names == 1 else item_of(*item) for item in iterable], *rest, **keywords)
-
-
-def none() -> None:
-    """What a local is bound to that is None for now."""
-
-
-def is_none(read: Callable[[], Any], name: str) -> bool:
-    """``x is None`` of such a local."""
-    return bound(read, name) is None
 
 
 def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:

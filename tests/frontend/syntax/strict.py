@@ -22,9 +22,7 @@ from tests.frontend.syntax.reference import (
     exception,
     gathered,
     is_,
-    is_none,
     made_list,
-    none,
     not_,
     or_,
     percent,
@@ -36,7 +34,7 @@ from tests.frontend.syntax.reference import (
 )
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
+           "for_", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent", "raise_",
            "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 
