@@ -68,6 +68,8 @@ def _until_it_ends(seeds: range) -> list[Finding]:
         kind = "hang"
     process.kill()
     process.wait()
+    reader.join()
+    stdout.close()
     if len(found) < len(seeds):
         text = f"the process ended with {process.returncode}" if kind == "crash" else "native code does not come back"
         found.append({"seed": seeds[len(found)], "kind": kind, "text": text, "mend": "", "ran": True})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 import sys
 from collections.abc import Sequence
@@ -56,9 +57,9 @@ def _sensible(source: str) -> bool:
     nodes = list(ast.walk(tree))
     names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     names |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    used = {node.func for node in nodes if isinstance(node, ast.Call)}
+    names |= {"bool", "int", "float", *(name for name in dir(builtins) if name[0].isupper())}
+    used = {node.func for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) != "np"}
     used |= {node.value for node in nodes if isinstance(node, ast.Attribute)}
-    used |= {item for node in nodes if isinstance(node, ast.Call) for item in node.args[1:] + node.keywords}
     loads = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     return all(node.id in names or node in used for node in loads)
 
