@@ -121,8 +121,9 @@ class Blocks(Statements):
     def _scan(self) -> None:
         """A sentinel, and a loop over an array that puts real values in its place."""
         m, k = self.target("number", "m"), self.fresh("k")
-        if not self.chance(5) or m not in self.names:
-            self.line(f"{m} = {self.sentinel() if not self.chance(9) else 'None'}")
+        absent = self.chance(9)
+        if absent or self.choose(5) or m not in self.names:
+            self.line(f"{m} = {'None' if absent else self.sentinel()}")
         self.line(f"{k} = {self.pick(('0', '0', '0', '0', '0.0', '-1'))}")
         self.bind(m, "number")
         self.bind(k, "number")
@@ -141,6 +142,8 @@ class Blocks(Statements):
             if by_index:
                 self.line(f"{v} = {array}[{i}]")
             self.bind(v, "number")
+            if absent:
+                self.line(f"if {m} is None or {v} > {m}: {m} = {v}")
             for _ in range(1 + self.choose(2)):
                 self.line(self.pick(_UPDATES).format(m=m, k=k, v=v, i=i))
             if labels:

@@ -73,7 +73,10 @@ class Statements(Values):
 
     def _augment_array(self) -> None:
         name = self.named("array")
-        self.line(f"{name} {self.pick(('+= 1', '*= 2', '+= n', '-= 0.5', f'*= {self.atom()}'))}")
+        changes = ["+= 1", "*= 2", "+= n"]
+        if self.depth == 1:  # a cast that NumPy forbids is a mistake on any path: it stands where each call sees it
+            changes += ["-= 0.5", f"*= {self.atom()}"]
+        self.line(f"{name} {self.pick(changes)}")
 
     def _store(self) -> None:
         """A number into an element: it fits, or NumPy says that it does not."""
@@ -95,14 +98,15 @@ class Statements(Values):
     def _out(self) -> None:
         """A result into an array of another dtype."""
         a, name, dtype = self.named("array"), self.fresh("w"), self.pick(_NARROW)
+        casting = "" if self.depth == 1 else ", casting='unsafe'"
         self.line(f"{name} = np.zeros(len({a}), {dtype})")
         self.bind(name, "array")
-        self.line(self.pick((f"np.add({a}, 1, out={name}, casting='same_kind')", f"np.greater({a}, 1, out={name})",
+        self.line(self.pick((f"np.add({a}, 1, out={name}{casting})", f"np.greater({a}, 1, out={name}{casting})",
                              f"np.multiply({a}, {self.atom()}, out={name}, casting='unsafe')",
                              f"np.cumsum({a}, out={name})", f"np.add({a}, 1, out={name}, casting='unsafe')",
                              f"np.maximum({a}, {self.atom()}, out={name}, where={a} > 0, casting='unsafe')",
-                             f"np.clip({a}, 0, 2, out={name})", f"np.negative({a}, out={name}, casting='unsafe')",
-                             f"np.add.accumulate({a}, out={name})")))  # fmt: skip
+                             f"np.clip({a}, 0, 2, out={name}{casting})", f"np.add.accumulate({a}, out={name})",
+                             f"np.negative({a}, out={name}, casting='unsafe')")))  # fmt: skip
 
     def _out_of_no_axes(self) -> None:
         a, name = self.named("array"), self.fresh("z")
