@@ -170,7 +170,14 @@ def test_processes_say_what_they_found_of_each_seed() -> None:
 def test_a_campaign_counts() -> None:
     kinds = ("equal", "refused", "refused", "wrong", "raised")
     findings = [
-        {"seed": seed, "kind": kind, "text": f"x{seed} is not", "mend": "m" * seed, "ran": kind != "raised"}
+        {
+            "seed": seed,
+            "kind": kind,
+            "text": f"x{seed} is not",
+            "mend": "m" * seed,
+            "ran": kind != "raised",
+            "seconds": seed,
+        }
         for seed, kind in enumerate(kinds)
     ]
     stored = record(range(5), findings, 1.0)
@@ -179,6 +186,7 @@ def test_a_campaign_counts() -> None:
     }  # fmt: skip
     assert (stored["python_runs"], stored["refused_of_those"]) == (4, 0.5)
     assert [group["seeds"] for group in stored["refusals"].values()] == [[1, 2]]
+    assert [found["seed"] for found in stored["slowest"]] == [4, 3, 2, 1, 0]
     assert [failure["seed"] for failure in stored["failures"]] == [3]
 
 

@@ -72,15 +72,16 @@ def _until_it_ends(seeds: range) -> list[Finding]:
     stdout.close()
     if len(found) < len(seeds):
         text = f"the process ended with {process.returncode}" if kind == "crash" else "native code does not come back"
-        found.append({"seed": seeds[len(found)], "kind": kind, "text": text, "mend": "", "ran": True})
+        found.append({"seed": seeds[len(found)], "kind": kind, "text": text, "mend": "", "ran": True, "seconds": 0.0})
     return found
 
 
 def _print(seeds: range) -> None:
     for seed in seeds:
+        start = time.perf_counter()
         found = verdict(*program_of(seed))
-        print(json.dumps({"seed": seed, "kind": found.kind, "text": found.text, "mend": found.mend, "ran": found.ran}),
-              flush=True)  # fmt: skip
+        told = {"seed": seed, "kind": found.kind, "text": found.text, "mend": found.mend, "ran": found.ran}
+        print(json.dumps(told | {"seconds": round(time.perf_counter() - start, 2)}), flush=True)
 
 
 def group_of(text: str) -> str:
@@ -103,6 +104,7 @@ def record(seeds: range, findings: list[Finding], seconds: float) -> dict[str, A
         group["count"] += 1
         group["without_mend"] += not finding["mend"]
         group["seeds"] = [*group["seeds"], finding["seed"]][:5]
+    slowest = sorted(findings, key=lambda finding: -finding["seconds"])[:5]
     failures = [finding for finding in findings if finding["kind"] in ("wrong", "bug", "hang", "crash")]
     return {
         "kind": "random programs with several kinds for a name",
@@ -112,6 +114,7 @@ def record(seeds: range, findings: list[Finding], seconds: float) -> dict[str, A
         "seeds": [seeds.start, seeds.stop],
         "seconds": round(seconds),
         "counts": {kind: counts[kind] for kind in KINDS},
+        "slowest": [{name: finding[name] for name in ("seed", "seconds")} for finding in slowest],
         "python_runs": ran,
         "refused_of_those": round(counts["refused"] / max(ran, 1), 4),
         "refused_without_mend": sum(group["without_mend"] for group in refusals.values()),
