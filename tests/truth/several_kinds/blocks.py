@@ -192,7 +192,7 @@ class Blocks(Statements):
 
     def _nest(self) -> None:
         """Small constant loops in each other."""
-        start, levels = self.depth, 2 + self.choose(4)
+        start, levels = self.depth, self.pick((2, 3, 4, 5, 7))
         names, loops = dict(self.names), self.loops
         if self.loops:
             raise NothingFits
