@@ -25,6 +25,7 @@ X = np.array([3.75, -2.5, 0.0, 7.0])
         lambda x: x[3].item() / 2,
         lambda x: x.item(1),
         lambda x: x[:1].item(),
+        lambda x: (x.reshape(2, 2).item(2), x.reshape(2, 2).item(-1), x.reshape(2, 2).item(1, 0)),
         lambda x: sum(x),
         lambda x: sum([x[0], x[1]]),
         lambda x: max(x),

@@ -15,6 +15,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import compute, store_out
+from jitflow.frontend.numpy.casts import require_cast
 from jitflow.frontend.numpy.operands import (
     array_operand,
     as_value,
@@ -124,11 +125,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     value, wanted = as_value(x), dtype_argument(dtype)
     found = values.dtype_of_value(value)
-    if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
-        kind = "array data" if isinstance(x, tracers.ArrayTracer) else "scalar"
-        raise UserTypeError(
-            f"Cannot cast {kind} from {found.numpy!r} to {wanted.numpy!r} according to the rule '{casting}'"
-        )
+    require_cast(value, wanted, casting)
     if not copy and found == wanted:
         return x
     converted = values.cast(value, wanted)
@@ -325,11 +322,11 @@ def fix(x: Any, out: Any = None) -> Any:
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """``np.copyto``: an assignment."""
-    result = as_value(src)
+    wanted, given = dtype_argument(dst.dtype), operand(src)
+    require_cast(given, wanted, casting)
+    result = convert(given, wanted)
     if where is not True:
-        wanted = dtype_argument(dst.dtype)
-        flags, source, held = as_value(where), values.cast(result, wanted), dst.value
-        aligned, _ = broadcasting.align([values.as_scalar(item) for item in (flags, source, held)])
+        aligned, _ = broadcasting.align([values.as_scalar(item) for item in (as_value(where), result, dst.value)])
         result = emit("select", *aligned)
     store_out(result, dst, casting, "copyto")
 
