@@ -137,6 +137,34 @@ def _outcome(function: Any, arguments: Any) -> Any:
         return error
 
 
+def bounded(a, v):
+    return np.clip(a, 0, v), a.clip(v), np.clip(a, v, v)
+
+
+def selected(a, v):
+    return np.select([a > 0, a < 1], [a, v], 0)
+
+
+def by_default(a, v):
+    return np.select([a > 0], [a], v)
+
+
+def padded(a, v):
+    return np.pad(a, 1, constant_values=v), np.pad(a, 1, constant_values=(v, 0))
+
+
+def chosen(a, v):
+    return np.choose(np.array([0, 1]), [v, a])
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u8"])
+@pytest.mark.parametrize("program", [bounded, selected, by_default, padded, chosen], ids=lambda item: item.__name__)
+def test_bounds_beyond_the_dtype(program: Any, dtype: str):
+    compiled = jitflow.function(program)
+    for number in (300, -1, 2**40, -(2**40), np.int64(300), np.float64(2.5)):
+        _compare(compiled, program, np.array([1, 2], dtype), number)
+
+
 # -- repeated values ------------------------------------------------------------------------------------------
 
 
@@ -238,3 +266,12 @@ def test_integers_that_do_not_fit(number: Any):
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), -(2.0**63), np.complex128(2 + 1j), np.array(2j)])
 def test_integers(number: Any):
     _compare(jitflow.function(whole_number), whole_number, number)
+
+
+def added_to_many_digits(v):
+    return v + 10**5000
+
+
+def test_integers_of_many_digits():
+    with pytest.raises(OverflowError, match="an int of 16610 bits"):
+        jitflow.function(added_to_many_digits)(3)
