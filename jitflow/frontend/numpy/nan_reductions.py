@@ -10,7 +10,7 @@ import numpy as np
 
 from jitflow.errors import UserTypeError
 from jitflow.frontend.numpy import broadcasting, reductions, statistics, values
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import as_result, output_dtype, store_out
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new
 from jitflow.frontend.numpy.reductions import ABSENT
@@ -96,12 +96,12 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     into = _inexact(out)
     total = reductions.reduce_value(np.add, _replaced(array, 0).value, axis, dtype, keep, reductions.ABSENT, mask, into)
     total = total if into is None else values.cast(total, into)
-    return reductions.finish(statistics.divided_by_count(total, _counts(array, axis, keep, mask).value), out)
+    return as_result(statistics.divided_by_count(total, _counts(array, axis, keep, mask).value), out)
 
 
 def _inexact(out: Any) -> DType | None:
     """The dtype of an output, which has to be one of floats."""
-    into = reductions.output_dtype(out)
+    into = output_dtype(out)
     if into is not None and into.kind not in "fc":
         raise UserTypeError("If a is inexact, then out must be inexact")
     return into

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, ufunc_methods, values
-from jitflow.frontend.numpy.calling import compute, store_out, where_mask
+from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
 from jitflow.frontend.numpy.casts import as_element
 from jitflow.frontend.numpy.operands import (
     array_operand,
@@ -40,10 +39,8 @@ __all__ = [
     "ABSENT",
     "FUNCTIONS",
     "accumulate",
-    "finish",
     "fold",
     "keep_axes",
-    "output_dtype",
     "reduce_ufunc",
     "reduce_value",
     "reduction_axes",
@@ -147,19 +144,7 @@ def reduce_ufunc(
     """``ufunc.reduce``."""
     keep = bool(keepdims and keepdims is not ABSENT)
     result = reduce_value(ufunc, array_operand(array), axis, dtype, keep, initial, where, output_dtype(out))
-    return finish(result, out)
-
-
-def output_dtype(out: Any) -> DType | None:
-    """The dtype of an array to write to; None if there is none."""
-    out = out[0] if isinstance(out, tuple) else out
-    return dtype_argument(out.dtype) if isinstance(out, tracers.ArrayTracer) else None
-
-
-def finish(result: Value, out: Any) -> Any:
-    """A reduction's result as an array of its own or in ``out``, into which NumPy casts whatever it is."""
-    out = out[0] if isinstance(out, tuple) else out
-    return new(result) if out is None else store_out(result, out, "unsafe")
+    return as_result(result, out)
 
 
 def reduce_value(
@@ -268,14 +253,14 @@ def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, ou
         (axis,) = axis
     if name is None:
         loop = dtype if into is None else _reduction_dtype(ufunc, value, dtype, into).numpy
-        return finish(ufunc_methods.accumulate(ufunc, value, axis, loop), out)
+        return as_result(ufunc_methods.accumulate(ufunc, value, axis, loop), out)
     if values.rank(value) == 0:
         raise UserTypeError("cannot accumulate on a scalar")
     loop = _reduction_dtype(ufunc, value, dtype, into)
     if loop == BOOL and ufunc in (np.add, np.multiply):
         name = _ACCUMULATIONS[np.maximum if ufunc is np.add else np.minimum]
     result = emit(name, values.cast(value, loop), axis=normalized_axis(axis, values.rank(value)))
-    return finish(result, out)
+    return as_result(result, out)
 
 
 # -- the functions that are a ufunc's reduction ----------------------------------------------------------
@@ -321,7 +306,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any
     low = reduce_value(np.minimum, value, axis, None, keep)
     if out is None:
         return new(compute(np.subtract, (high, low))[0])
-    held = finish(high, out)
+    held = as_result(high, out)
     return np.subtract(held, new(low), out=held)
 
 
@@ -378,7 +363,7 @@ def _cumulative_array_api(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: A
     first = list(values.dims(running))
     first[position] = 1
     start = values.fill(values.constant_like(0 if ufunc is np.add else 1, running), tuple(first))
-    return finish(emit("concatenate", start, running, axis=position), out)
+    return as_result(emit("concatenate", start, running, axis=position), out)
 
 
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,

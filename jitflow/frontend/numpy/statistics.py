@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.calling import compute, store_out, where_mask
+from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
 from jitflow.frontend.numpy.operands import (
     array_operand,
     as_value,
@@ -24,7 +24,7 @@ from jitflow.frontend.numpy.operands import (
     numpy_says,
     operand,
 )
-from jitflow.frontend.numpy.reductions import ABSENT, finish, keep_axes, output_dtype, reduce_value, reduction_axes
+from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
 from jitflow.frontend.numpy.shape import broadcast_value
 from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
@@ -79,7 +79,7 @@ def mean_value(
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
          where: Any = True) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
-    return finish(mean_value(array_operand(a), axis, dtype, keep, where, output_dtype(out)), out)
+    return as_result(mean_value(array_operand(a), axis, dtype, keep, where, output_dtype(out)), out)
 
 
 def variance_value(
@@ -133,7 +133,7 @@ def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any 
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
     lost, into = degrees_lost(ddof, correction), output_dtype(out)
-    return finish(variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into), out)
+    return as_result(variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into), out)
 
 
 def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
