@@ -148,6 +148,8 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
     if not any(isinstance(argument, Tracer) for argument in args):
         return getattr(math if module == "math" else cmath, name)(*args, **keywords)
+    if name == "prod" and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
+        return conversions.fold(args[0], keywords.get("start", 1), lambda total, other: total * other)
     from jitflow.frontend.math_functions import math_function
 
     return math_function(module, name, args)

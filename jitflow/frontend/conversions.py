@@ -6,6 +6,7 @@ The results stay values of the running program. `int` raises for nan and infinit
 from __future__ import annotations
 
 import builtins
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,6 +19,7 @@ from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import for_
 from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.numpy.operands import numpy_says
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.python_numbers import apply, as_weak
 from jitflow.frontend.tracers.base import located
@@ -35,11 +37,11 @@ def int_(*args: Any, **keywords: Any) -> Any:
     if isinstance(number, tracers.SizeTracer):
         return number
     value = _number(number, "int")
-    if values.dtype_of_value(value).kind == "c":
-        raise located(UserTypeError("int() argument must be a string, a bytes-like object or a real number, not "
-                                    f"'{number.__class__.__name__}'"))  # fmt: skip
-    weak = as_weak(value, F64) if values.dtype_of_value(value).kind == "f" else value
-    return apply("trunc", tracers.wrap(weak)) if weak is not value else _integer(value)
+    message = "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
+    value = _real(number, value, message)
+    return (
+        apply("trunc", tracers.wrap(as_weak(value, F64))) if values.dtype_of_value(value).is_float else _integer(value)
+    )
 
 
 def _integer(value: Value) -> Any:
@@ -51,9 +53,17 @@ def float_(*args: Any) -> Any:
     if not args or not isinstance(args[0], tracers.Tracer):
         return builtins.float(*args)
     value = _number(args[0], "float")
-    if values.dtype_of_value(value).kind == "c":
-        raise located(UserTypeError("float() argument must be a string or a real number, not 'complex'"))
+    value = _real(args[0], value, "float() argument must be a string or a real number, not 'complex'")
     return tracers.wrap(as_weak(value, F64))
+
+
+def _real(thing: Any, value: Value, message: str) -> Value:
+    """A number without its imaginary part, which NumPy's complex scalars lose where Python's and arrays are refused."""
+    if not values.dtype_of_value(value).is_complex:
+        return value
+    if values.is_weak(value) or isinstance(thing, tracers.ArrayTracer):
+        raise located(UserTypeError(message))
+    return values.emit("real", value)
 
 
 def complex_(*args: Any) -> Any:
@@ -76,12 +86,13 @@ def bool_(*args: Any) -> Any:
 def item(array: Any, *index: Any) -> Any:
     """``array.item()``: the Python number."""
     if index:
-        array = array[index[0] if len(index) == 1 and isinstance(index[0], tuple) else tuple(index)]
+        place = index[0] if len(index) == 1 else index
+        array = array[place] if isinstance(place, tuple) else np.ravel(array)[place]
     value = _number(array, "item")
     kind = values.dtype_of_value(value).kind
     if kind == "b":
         return tracers.wrap(as_weak(value, BOOL))
-    return {"i": int_, "u": int_, "f": float_, "c": complex_}[kind](array)
+    return {"i": int_, "u": int_, "f": float_, "c": complex_}[kind](tracers.wrap(value))
 
 
 def _number(thing: Any, what: str) -> Value:
@@ -91,9 +102,18 @@ def _number(thing: Any, what: str) -> Value:
         if not all(map(broadcasting.is_one, values.dims(value))):
             if what == "item":
                 raise located(UserValueError("can only convert an array of size 1 to a Python scalar"))
-            raise located(UserTypeError("only length-1 arrays can be converted to Python scalars"))
+            raise located(UserTypeError("only 0-dimensional arrays can be converted to Python scalars"))
+        if what != "item":
+            numpy_says(_as_python, values.rank(value))
         value = values.reshape(value, (), assumed=True)
     return values.as_scalar(value)
+
+
+def _as_python(rank: int) -> None:
+    """Ask NumPy whether an array of one element is a Python number; that it has axes was once no matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        builtins.float(np.ones((1,) * rank))
 
 
 # -- folds --------------------------------------------------------------------------------------------------

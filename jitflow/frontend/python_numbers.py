@@ -20,13 +20,14 @@ from jitflow.errors import (
     UserTypeError,
     UserZeroDivisionError,
 )
+from jitflow.frontend.numpy.values import as_scalar, unless
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import Tracer, lift, located, wrap
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, U64, DType
 from jitflow.ir.types import Scalar
 
-__all__ = ["apply", "as_weak", "check", "dtype_of_value", "emit", "number_attribute"]
+__all__ = ["apply", "as_weak", "check", "check_finite", "dtype_of_value", "emit", "number_attribute"]
 
 _ORDER = (BOOL, I64, F64, C128)
 _NAMES = {BOOL: "bool", I64: "int", F64: "float", C128: "complex"}
@@ -39,6 +40,7 @@ _ARITHMETIC = {"add": "add", "sub": "subtract", "mul": "multiply"}
 _COMPARISONS = {
     "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
 }  # fmt: skip
+_OPERATORS = {op: name for name, op in _COMPARISONS.items()}
 _BITS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
 
 
@@ -77,6 +79,10 @@ def as_weak(value: Value, dtype: DType) -> Value:
     """The value as a Python number of ``dtype``."""
     if isinstance(value.type, Scalar) and value.type.weak and value.type.dtype == dtype:
         return value
+    value = as_scalar(value)
+    if dtype == I64 and isinstance(value.type, Scalar) and value.type.dtype == U64:
+        largest = emit("constant", value=2**63 - 1, type=Scalar(U64))
+        check(emit("less_equal", value, largest), OverflowError, "the int does not fit in 64 bits")
     return emit("cast", value, dtype=dtype, weak=True)
 
 
@@ -185,10 +191,16 @@ def _compare(name: str, left: Value, right: Value) -> Any:
 
 
 def _compare_exactly(op: str, left: Value, right: Value) -> Value:
-    """An int against a float: rounding the int is harmless unless it meets the float, and then the float is whole."""
-    rounded = emit(op, as_weak(left, F64), as_weak(right, F64))
-    meet = emit("equal", as_weak(left, F64), as_weak(right, F64))
-    return emit("select", meet, emit(op, as_weak(left, I64), as_weak(right, I64)), rounded)
+    """An int against a float: rounding the int is harmless unless it meets the float, and then the float is whole.
+
+    The largest ints meet 2.0**63, which is above them all.
+    """
+    first, second = as_weak(left, F64), as_weak(right, F64)
+    number_is_left = dtype_of_value(left) == F64
+    above = bool(getattr(operator, _OPERATORS[op])(number_is_left, not number_is_left))
+    below = emit("less", first if number_is_left else second, number(2.0**63, F64))
+    exact = emit("select", below, emit(op, as_weak(left, I64), as_weak(right, I64)), number(above, BOOL))
+    return emit("select", emit("equal", first, second), exact, emit(op, first, second))
 
 
 # -- one operand -----------------------------------------------------------------------------------
@@ -226,15 +238,19 @@ def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
     rounded = value if name == "trunc" and dtype == F64 else emit("rint" if name == "round" else name, value)
     large_enough = emit("greater_equal", rounded, number(-(2.0**63), F64))
     fits = emit("logical_and", large_enough, emit("less", rounded, number(2.0**63, F64)))
-    trace = current_trace()
-    with trace.region() as nothing:
-        pass
-    with trace.region() as failing:
-        check(_no(emit("isnan", value)), ValueError, "cannot convert float NaN to integer")
-        check(_no(emit("isinf", value)), OverflowError, "cannot convert float infinity to integer")
+
+    def explain() -> None:
+        check_finite(value)
         check(fits, OverflowError, "the int does not fit in 64 bits")
-    trace.add("if", fits, types=(), regions=(nothing.close((), ()), failing.close((), ())))
+
+    unless(fits, explain)
     return wrap(as_weak(rounded, I64))
+
+
+def check_finite(value: Value) -> None:
+    """Raise what ``int()`` does of a float that is no number, or infinite."""
+    check(_no(emit("isnan", value)), ValueError, "cannot convert float NaN to integer")
+    check(_no(emit("isinf", value)), OverflowError, "cannot convert float infinity to integer")
 
 
 # -- attributes ------------------------------------------------------------------------------------

@@ -68,6 +68,8 @@ class Bounds:
         """From sizes to those that something has been said about that may bound them from above."""
         self._capped: set[str] = set()
         """Sizes that are never above some number."""
+        self._unsigned: set[str] = set()
+        """Names of integers that may be above the largest one with a sign, as no size is."""
         self._failed: set[Dim] = set()
         self._seen: set[tuple[frozenset[tuple[int, int]], int, int]] = set()
         self._steps = 0
@@ -135,6 +137,8 @@ class Bounds:
         if isinstance(bound, int):
             if bound < _HUGE:
                 self._capped.add(name)
+            elif bound > _LARGEST:
+                self._unsigned.add(name)
         else:
             self._above.setdefault(name, set()).update(symbols(bound))
 
@@ -289,7 +293,7 @@ class Bounds:
         for bound in (self._lower if factor > 0 else self._upper).get(name, ()):
             if abs(bound.get(0, 0)) < _HUGE or len(bound) > 1 or abs(constant) > _HUGE:
                 yield [(sum_of(rest, bound, factor), ())]
-        if factor < 0 and constant > _HUGE:
+        if factor < 0 and constant > _HUGE and name not in self._unsigned:
             yield [(sum_of(rest, {0: _LARGEST}, factor), ())]
 
     def _without_call(self, terms: Terms, number: int, call: Call) -> Iterator[_Cases]:

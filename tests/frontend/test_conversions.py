@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,10 @@ X = np.array([3.75, -2.5, 0.0, 7.0])
         lambda x: x[3].item() / 2,
         lambda x: x.item(1),
         lambda x: x[:1].item(),
+        lambda x: (x.reshape(2, 2).item(2), x.reshape(2, 2).item(-1), x.reshape(2, 2).item(1, 0)),
         lambda x: sum(x),
         lambda x: sum([x[0], x[1]]),
+        lambda x: math.prod(x[:2]) + math.prod(x[2:], start=2.0),
         lambda x: max(x),
         lambda x: min(x),
         lambda x: any(x > 5),

@@ -30,7 +30,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, I64, DType, dtype_of
 
-__all__ = ["call_ufunc", "compute", "outer", "store_out"]
+__all__ = ["as_result", "call_ufunc", "compute", "outer", "output_dtype", "store_out"]
 
 _COMPARISONS = frozenset({np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal})
 
@@ -93,6 +93,18 @@ def store_out(result: Value, out: Any, casting: str = "same_kind", name: str = "
         )
     _require_no_repetition(target, source, broadcasting.common_dims([source, target]))
     return out.assign(values.as_array(broadcasting.broadcast_to(values.cast(result, wanted), target)))
+
+
+def output_dtype(out: Any) -> DType | None:
+    """The dtype of an array to write to; None if there is none."""
+    out = out[0] if isinstance(out, tuple) else out
+    return dtype_argument(out.dtype) if isinstance(out, tracers.ArrayTracer) else None
+
+
+def as_result(result: Value, out: Any) -> Any:
+    """A reduction's result as an array of its own or in ``out``, into which NumPy casts whatever it is."""
+    out = out[0] if isinstance(out, tuple) else out
+    return new(result) if out is None else store_out(result, out, "unsafe")
 
 
 def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...], met: tuple[Dim, ...]) -> None:

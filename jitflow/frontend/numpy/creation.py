@@ -12,6 +12,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError, UserZeroDivisionError
 from jitflow.frontend.numpy import broadcasting, layouts, runtime_sizes, values
+from jitflow.frontend.numpy.casts import as_element, as_object
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import (
     array_operand,
@@ -26,14 +27,14 @@ from jitflow.frontend.numpy.operands import (
     static_int,
     view,
 )
-from jitflow.frontend.numpy.promotion import convert, convert_object, result_dtype
+from jitflow.frontend.numpy.promotion import convert, result_dtype
 from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, DTYPES, F32, F64, I64, DType, dtype_of
 
-__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "copied", "size_dim"]
+__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied", "size_dim"]
 
 # -- one number everywhere ------------------------------------------------------------------------------
 
@@ -314,10 +315,7 @@ def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
 
 def array(object: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", subok: Any = False,
           ndmin: Any = 0, ndmax: Any = 0, like: Any = None) -> Any:  # fmt: skip
-    if dtype is None:
-        value = array_operand(object)
-    else:
-        value = values.as_array(convert_object(as_value(object), dtype_argument(dtype)))
+    value = array_operand(object) if dtype is None else values.as_array(array_object(object, dtype_argument(dtype)))
     missing = static_int(ndmin, "ndmin") - values.rank(value)
     if missing > 0:
         value = values.reshape(value, (1,) * missing + values.dims(value))
@@ -362,11 +360,18 @@ def copied(a: Any, order: Any = "K", subok: Any = False) -> Any:
     return layouts.made(new(value), order, value)
 
 
-def array_from_sequence(items: Sequence[Any]) -> Value:
+def array_object(item: Any, dtype: DType) -> Value:
+    """What ``np.asarray(item, dtype)`` holds; of rank 0 for a number."""
+    if isinstance(item, list | tuple):
+        return array_from_sequence(item, dtype)
+    return as_object(operand(item), dtype)
+
+
+def array_from_sequence(items: Sequence[Any], dtype: DType | None = None) -> Value:
     """What ``np.array`` makes of nested lists in which tracers stand: strong dtypes, promoted, stacked."""
     if not any(isinstance(item, tracers.Tracer | list | tuple) for item in items):
-        return tracers.lift(numpy_says(np.asarray, items))
-    rows = [array_operand(item) for item in items]
+        return tracers.lift(numpy_says(np.asarray, items, None if dtype is None else dtype.numpy))
+    rows = [array_operand(item) if dtype is None else values.as_array(_item(item, dtype)) for item in items]
     ranks = {values.rank(row) for row in rows}
     shapes = {tuple(dim for dim in values.dims(row) if isinstance(dim, int)) for row in rows}
     if len(ranks) > 1 or (len(shapes) > 1 and all(isinstance(d, int) for row in rows for d in values.dims(row))):
@@ -377,13 +382,22 @@ def array_from_sequence(items: Sequence[Any]) -> Value:
     return stack_values(rows, 0)
 
 
+def _item(item: Any, dtype: DType) -> Value:
+    """An item of a list that becomes an array of ``dtype``."""
+    if isinstance(item, list | tuple):
+        return array_from_sequence(item, dtype)
+    given = operand(item)
+    listed = isinstance(given, Value) and values.rank(given)
+    return as_object(given, dtype) if listed else as_element(given, dtype)
+
+
 def _converter(kind: type[np.generic]) -> Callable[..., Any]:
     """What calling a scalar type does: ``np.float32(x)`` converts numbers and arrays."""
 
     def convert_to(value: Any = 0, /) -> Any:
         if type(value) is int and issubclass(kind, np.integer):  # it may be too large for a Python int of the program
             return new(values.constant(int(numpy_says(kind, value)), dtype_argument(kind)))
-        return new(values.as_scalar(convert_object(as_value(value), dtype_argument(kind))))
+        return new(values.as_scalar(array_object(value, dtype_argument(kind))))
 
     convert_to.__name__ = kind.__name__
     return convert_to

@@ -154,9 +154,8 @@ def _function_writes(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
 @partial(_located, writes=_ufunc_writes)
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``ufunc(...)`` or ``ufunc.method(...)`` on tracers."""
-    if method == "at" and ufunc in (np.add, np.subtract):
-        array, indices, given = inputs
-        return storing.add_at(array, indices, given if ufunc is np.add else np.negative(given))
+    if method == "at" and ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
+        return storing.ufunc_at(ufunc, *inputs)
     if method == "__call__":
         found = selections.elementwise(ufunc, inputs, kwargs)
         if found is not None:
@@ -165,7 +164,10 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: M
         return special(*inputs, **kwargs) if special else calling.call_ufunc(ufunc, *inputs, **kwargs)
     handler = _UFUNC_METHODS.get(method)
     if handler is None:
-        raise refuse(f"{ufunc.__name__}.{method}", "the methods reduce, accumulate, reduceat and outer are compiled")
+        raise refuse(
+            f"{ufunc.__name__}.{method}",
+            "the methods reduce, accumulate, reduceat, outer and at of binary ufuncs are compiled",
+        )
     return handler(ufunc, *inputs, **kwargs)
 
 

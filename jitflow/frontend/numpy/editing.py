@@ -11,11 +11,12 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import broadcasting, selections, values
-from jitflow.frontend.numpy.creation import arange
+from jitflow.frontend.numpy.creation import arange, array_object
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, static_int
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.numpy.slices import slice_bounds
+from jitflow.frontend.numpy.values import as_array, dtype_of_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -76,7 +77,7 @@ def _taken(obj: slice, size: Dim) -> Value:
 
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     value, place = _along(arr, axis)
-    obj, given = pinned(obj), array_operand(values)
+    obj, given = pinned(obj), as_array(array_object(values, dtype_of_value(value)))
     if isinstance(obj, slice):
         obj = tracers.wrap(_taken(obj, _dims(value)[place]), owned=False)
     if isinstance(obj, list | tuple | np.ndarray | tracers.VariableTracer):

@@ -15,6 +15,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import compute, store_out
+from jitflow.frontend.numpy.casts import require_cast
 from jitflow.frontend.numpy.operands import (
     array_operand,
     as_value,
@@ -30,7 +31,8 @@ from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import BOOL, DType
+from jitflow.ir.dtypes import BOOL, I64, DType
+from jitflow.ir.types import Scalar
 
 __all__ = [
     "FUNCTIONS",
@@ -90,11 +92,19 @@ def clip_method(a: Any, min: Any = None, max: Any = None, out: Any = None, **key
     array = as_tracer(a)
     if array.dtype.kind in "iu":
         limits = np.iinfo(array.dtype)
-        min = None if type(min) is int and min <= limits.min else min
-        max = None if type(max) is int and max >= limits.max else max
+        min = None if type(min) is int and min <= limits.min else _brought_in("maximum", min, int(limits.min))
+        max = None if type(max) is int and max >= limits.max else _brought_in("minimum", max, int(limits.max))
     given = tuple(bound for bound in (min, max) if bound is not None)
     ufunc = _clip_ufunc if len(given) == 2 else np.positive if not given else np.minimum if min is None else np.maximum
     return numpy_says(ufunc, array, *given, out=out, **keywords)
+
+
+def _brought_in(op: str, bound: Any, limit: int) -> Any:
+    """A bound that is a Python int of the running program, and beyond the dtype where that makes no difference."""
+    is_int = isinstance(bound, tracers.NumberTracer) and values.dtype_of_value(bound.value) == I64
+    if not is_int or not -(2**63) <= limit < 2**63:
+        return bound
+    return tracers.wrap(emit(op, bound.value, emit("constant", value=limit, type=Scalar(I64, True))))
 
 
 _clip_ufunc: Any = np._core.umath.clip  # type: ignore[attr-defined]
@@ -112,9 +122,12 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     for place, flag in enumerate(flags):
         if values.dtype_of_value(flag) != BOOL:
             raise UserTypeError(f"invalid entry {place} in condlist: should be boolean ndarray")
-    result: Any = new(values.as_array(convert(choices[-1], dtype)))
-    for flag, choice in zip(reversed(flags), reversed(choices[:-1]), strict=True):
-        result = where(new(flag), new(convert(choice, dtype)), result)
+    *arrays, last = (array_operand(choice) for choice in choices)  # numbers are arrays by now
+    result: Any = new(values.as_array(values.cast(last, dtype)))
+    for choice in arrays:
+        require_cast(values.broadcast_in(choice, (1,), ()) if not values.rank(choice) else choice, dtype, "same_kind")
+    for flag, choice in zip(reversed(flags), reversed(arrays), strict=True):
+        result = where(new(flag), new(values.as_scalar(values.cast(choice, dtype))), result)
     return result
 
 
@@ -124,11 +137,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def astype(x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     value, wanted = as_value(x), dtype_argument(dtype)
     found = values.dtype_of_value(value)
-    if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
-        kind = "array data" if isinstance(x, tracers.ArrayTracer) else "scalar"
-        raise UserTypeError(
-            f"Cannot cast {kind} from {found.numpy!r} to {wanted.numpy!r} according to the rule '{casting}'"
-        )
+    require_cast(value, wanted, casting)
     if not copy and found == wanted:
         return x
     converted = values.cast(value, wanted)
@@ -150,7 +159,7 @@ def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     else:
         result = _rounded(value, digits, dtype)
     if out is not None:
-        return store_out(result, out, "unsafe")
+        return store_out(result, out, name="rint")
     return new(result if not values.rank(result) else values.as_array(result))
 
 
@@ -325,11 +334,11 @@ def fix(x: Any, out: Any = None) -> Any:
 
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     """``np.copyto``: an assignment."""
-    result = as_value(src)
+    wanted, given = dtype_argument(dst.dtype), operand(src)
+    require_cast(given, wanted, casting)
+    result = convert(given, wanted)
     if where is not True:
-        wanted = dtype_argument(dst.dtype)
-        flags, source, held = as_value(where), values.cast(result, wanted), dst.value
-        aligned, _ = broadcasting.align([values.as_scalar(item) for item in (flags, source, held)])
+        aligned, _ = broadcasting.align([values.as_scalar(item) for item in (as_value(where), result, dst.value)])
         result = emit("select", *aligned)
     store_out(result, dst, casting, "copyto")
 

@@ -26,7 +26,7 @@ from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Tensor
 
-__all__ = ["Lookup", "gather", "get_item", "has_elements", "lay_out", "looked_up", "sliced",
+__all__ = ["Lookup", "gather", "get_item", "has_elements", "has_ellipsis", "lay_out", "looked_up", "sliced",
            "too_many_indices", "unravelled"]  # fmt: skip
 
 
@@ -108,12 +108,12 @@ def looked_up(value: Value, items: Sequence[Any]) -> tuple[Value, list[Value], i
 def _basic(value: Value, items: Sequence[Any], index: Any) -> Any:
     """No arrays in the index: a view, or a scalar."""
     basic, _ = sliced(value, items, keep_positions=False)
-    if not values.rank(basic) and not _has_ellipsis(index):
+    if not values.rank(basic) and not has_ellipsis(index):
         return new(values.as_scalar(basic))
     return view(values.as_array(basic))
 
 
-def _has_ellipsis(index: Any) -> bool:
+def has_ellipsis(index: Any) -> bool:
     """An ellipsis in the index makes a result of rank 0 an array, where it would be a scalar."""
     return index is Ellipsis or (isinstance(index, tuple) and any(item is Ellipsis for item in index))
 

@@ -53,7 +53,7 @@ def _viewed(array: Any, dtype: Any = None, type: Any = None) -> Any:
 
 def _fill(array: Any, value: Any) -> None:
     """``array.fill(value)``."""
-    elementwise.copyto(array, value, "unsafe")
+    storing.fill(array, value)
 
 
 def _item(array: Any, *index: Any) -> Any:

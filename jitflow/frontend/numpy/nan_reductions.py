@@ -10,11 +10,12 @@ import numpy as np
 
 from jitflow.errors import UserTypeError
 from jitflow.frontend.numpy import broadcasting, reductions, statistics, values
-from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.calling import as_result, output_dtype, store_out
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.values import emit
+from jitflow.ir.dtypes import DType
 
 __all__ = ["FUNCTIONS"]
 
@@ -92,9 +93,18 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
         return statistics.mean(array, axis, dtype, out, keep, where=mask)
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         raise UserTypeError("If a is inexact, then dtype must be inexact")
-    total = np.sum(_replaced(array, 0), axis=axis, dtype=dtype, keepdims=keep, where=mask)
-    result = statistics.divided_by_count(total.value, _counts(array, axis, keep, mask).value)
-    return new(result) if out is None else store_out(result, out, "unsafe")
+    into = _inexact(out)
+    total = reductions.reduce_value(np.add, _replaced(array, 0).value, axis, dtype, keep, reductions.ABSENT, mask, into)
+    total = total if into is None else values.cast(total, into)
+    return as_result(statistics.divided_by_count(total, _counts(array, axis, keep, mask).value), out)
+
+
+def _inexact(out: Any) -> DType | None:
+    """The dtype of an output, which has to be one of floats."""
+    into = output_dtype(out)
+    if into is not None and into.kind not in "fc":
+        raise UserTypeError("If a is inexact, then out must be inexact")
+    return into
 
 
 def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = ABSENT, *,
@@ -108,6 +118,7 @@ def nanvar(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: A
         if np.dtype(dtype).kind not in "fc":
             raise UserTypeError("If a is inexact, then dtype must be inexact")
         array = astype(array, dtype)
+    _inexact(out)
     centre = nanmean(array, axis, keepdims=True, where=mask) if mean is ABSENT else mean
     deviation = np.where(np.isnan(array), dtype_argument(array.dtype).numpy.type(0), array - centre)
     squares = np.real(deviation * np.conjugate(deviation)) if array.dtype.kind == "c" else deviation * deviation

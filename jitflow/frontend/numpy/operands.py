@@ -125,8 +125,11 @@ def array_operand(item: Any) -> Value:
 def number_constant(number: PythonNumber, dtype: DType) -> Value:
     """A Python number as a constant of ``dtype``, converted by NumPy."""
     with np.errstate(all="ignore"):
-        if isinstance(number, complex) and not dtype.is_complex:  # only casting="unsafe" asks for it
-            number = number.real if dtype != BOOL else bool(number)
+        is_wider = (
+            not dtype.is_complex if isinstance(number, complex) else isinstance(number, float) and dtype.is_integer
+        )
+        if is_wider:  # only casting="unsafe" asks for it
+            number = np.asarray(number).astype(dtype.numpy).item()
         converted = numpy_says(np.asarray, number, dtype.numpy)
     return values.constant(converted.item() if dtype.name != "bf16" else float(converted), dtype)
 

@@ -16,13 +16,14 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.operands import Operand, number_constant, numpy_says
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import DTYPES, DType, dtype_of
+from jitflow.ir.dtypes import DType, dtype_of
 from jitflow.ir.types import Scalar
 
-__all__ = ["convert", "convert_object", "convert_wrapping", "promoted", "result_dtype", "ufunc_dtypes"]
+__all__ = ["check_range", "convert", "convert_wrapping", "promoted", "result_dtype", "ufunc_dtypes"]
 
 _WEAK = {"i": int, "f": float, "c": complex}
 _SAMPLE: dict[type, Any] = {int: 0, float: 0.0, complex: 0j}
+I64_LIMITS = np.iinfo(np.int64)
 Placeholder = Any
 """A NumPy dtype, or ``int``, ``float`` or ``complex`` for a weak number."""
 
@@ -36,9 +37,11 @@ def placeholder(operand: Operand) -> Placeholder:
 
 
 @lru_cache(maxsize=4096)
-def _resolve(ufunc: np.ufunc, inputs: tuple[Placeholder, ...], signature: Any, casting: Any, reduction: bool) -> Any:
+def _resolve(
+    ufunc: np.ufunc, inputs: tuple[Placeholder, ...], signature: Any, casting: Any, reduction: bool, into: Placeholder
+) -> Any:
     outputs = (None,) * ufunc.nout
-    given: tuple[Any, ...] = (None, *inputs, None) if reduction else (*inputs, *outputs)
+    given: tuple[Any, ...] = (into, *inputs, None) if reduction else (*inputs, *outputs)
     extra = {} if signature is None else {"signature": signature}
     return ufunc.resolve_dtypes(given, casting=casting, reduction=reduction, **extra)
 
@@ -49,12 +52,16 @@ def ufunc_dtypes(
     signature: Any = None,
     casting: str = "same_kind",
     reduction: bool = False,
+    into: DType | None = None,
 ) -> tuple[DType, ...]:
-    """The dtypes of a ufunc's loop for these operands: inputs, then outputs. Raises TypeError as NumPy does."""
+    """The dtypes of a ufunc's loop for these operands: inputs, then outputs. Raises TypeError as NumPy does.
+
+    ``into``: the dtype of what a reduction has as ``out=``, in which NumPy looks for the loop as well.
+    """
     inputs = tuple(placeholder(operand) for operand in operands)
     if all(isinstance(item, type) for item in inputs):  # Python numbers alone are arrays of their own dtypes
         inputs = tuple(np.dtype(item) for item in inputs)
-    found = numpy_says(_resolve, ufunc, inputs, signature, casting, reduction)
+    found = numpy_says(_resolve, ufunc, inputs, signature, casting, reduction, into and into.numpy)
     known = tuple(dtype_of(dtype) for dtype in found)
     if any(dtype is None for dtype in known):
         names = ", ".join(str(dtype) for dtype in found)
@@ -94,32 +101,6 @@ def convert(operand: Operand, dtype: DType) -> Value:
     return values.cast(operand, dtype)
 
 
-def convert_object(value: Value, dtype: DType) -> Value:
-    """What ``np.asarray`` makes of a value: a Python number goes through ``int()`` or ``float()``, and so errs."""
-    if not values.is_weak(value) or dtype.kind in "bc":
-        return values.cast(value, dtype)
-    own = values.dtype_of_value(value)
-    if own.is_complex:
-        name, wanted = ("int", ", a bytes-like object or") if dtype.is_integer else ("float", " or")
-        raise UserTypeError(f"{name}() argument must be a string{wanted} a real number, not 'complex'")
-    if own.is_float and dtype.is_integer:
-        check_is_int(value)
-        value = values.emit("cast", value, dtype=DTYPES["i64"], weak=True)
-    return convert(value, dtype)
-
-
-def check_is_int(number: Value) -> None:
-    """Raise what Python's ``int()`` raises at run time for a float that is no number, or too large for 64 bits."""
-    for test, error, message in (
-        ("isnan", ValueError, "cannot convert float NaN to integer"),
-        ("isinf", OverflowError, "cannot convert float infinity to integer"),
-    ):
-        values.check(values.emit("logical_not", values.emit(test, number)), error, message)
-    size = values.emit("absolute", values.cast(number, DTYPES["f64"]))
-    fits = values.emit("less", size, values.constant(2.0**63, DTYPES["f64"]))
-    values.check(fits, OverflowError, "Python int too large to convert to C long")
-
-
 def convert_wrapping(operand: Operand, dtype: DType) -> Value:
     """`convert` for the few functions that do not mind: a Python integer out of range wraps around."""
     if isinstance(operand, Value):
@@ -129,16 +110,21 @@ def convert_wrapping(operand: Operand, dtype: DType) -> Value:
 
 
 def check_range(number: Value, dtype: DType) -> None:
-    """Raise OverflowError at run time unless a Python integer fits in ``dtype``."""
-    if dtype.name == "i64":
-        return
-    limits = np.iinfo(dtype.numpy)
-    wide = values.cast(number, DTYPES["i64"])
-    fits = values.emit("greater_equal", wide, values.constant_like(int(limits.min), wide))
-    if dtype.name != "u64":
-        below = values.emit("less_equal", wide, values.constant_like(int(limits.max), wide))
-        fits = values.emit("logical_and", fits, below)
-    values.check(fits, OverflowError, f"Python integer {{}} out of bounds for {dtype.numpy}", wide)
+    """Raise OverflowError at run time unless an integer fits in ``dtype``, as for a Python int of that value."""
+    own = values.dtype_of_value(number)
+    given, limits = np.iinfo(own.numpy), np.iinfo(dtype.numpy)
+    strong = values.cast(number, own)
+    if given.max > I64_LIMITS.max >= limits.max:
+        small = values.emit("less_equal", strong, values.constant(int(I64_LIMITS.max), own))
+        values.check(small, OverflowError, "Python int too large to convert to C long")
+    tests = []
+    if given.min < limits.min:
+        tests.append(values.emit("greater_equal", strong, values.constant(int(limits.min), own)))
+    if given.max > limits.max and limits.max != I64_LIMITS.max:
+        tests.append(values.emit("less_equal", strong, values.constant(int(limits.max), own)))
+    if tests:
+        fits = tests[0] if len(tests) == 1 else values.emit("logical_and", *tests)
+        values.check(fits, OverflowError, f"Python integer {{}} out of bounds for {dtype.numpy}", strong)
 
 
 def is_python_integer(operand: Operand) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
+from jitflow.frontend.numpy.casts import as_element
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.joining import concatenate_values
 from jitflow.frontend.numpy.operands import (
@@ -19,12 +20,10 @@ from jitflow.frontend.numpy.operands import (
     normalized_axes,
     normalized_axis,
     numpy_says,
-    operand,
     pinned,
     refuse,
     static_int,
 )
-from jitflow.frontend.numpy.promotion import convert
 from jitflow.frontend.numpy.routines import fresh, new_results
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
@@ -265,6 +264,13 @@ def _width(count: Any) -> Dim:
     return width
 
 
+def _number_of_array(filler: Any) -> Value:
+    """What is padded with: NumPy makes an array of it, and takes the number out of that."""
+    given = array_operand(filler)
+    is_one = values.rank(given) and all(map(broadcasting.is_one, values.dims(given)))
+    return values.as_scalar(values.reshape(given, (), assumed=True) if is_one else given)
+
+
 def _pad_constant(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tuple[Any, Any]) -> Value:
     dtype = values.dtype_of_value(value)
     dims = values.dims(value)
@@ -272,7 +278,8 @@ def _pad_constant(value: Value, axis: int, counts: tuple[Dim, Dim], fillers: tup
     def block(count: Dim, filler: Any) -> list[Value]:
         if count == 0:
             return []
-        return [values.fill(convert(operand(filler), dtype), (*dims[:axis], count, *dims[axis + 1 :]))]
+        number = as_element(_number_of_array(filler), dtype)
+        return [values.fill(number, (*dims[:axis], count, *dims[axis + 1 :]))]
 
     return concatenate_values([*block(counts[0], fillers[0]), value, *block(counts[1], fillers[1])], axis)
 

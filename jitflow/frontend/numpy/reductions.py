@@ -15,7 +15,8 @@ import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, ufunc_methods, values
-from jitflow.frontend.numpy.calling import compute, store_out, where_mask
+from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
+from jitflow.frontend.numpy.casts import as_element
 from jitflow.frontend.numpy.operands import (
     array_operand,
     as_value,
@@ -27,14 +28,23 @@ from jitflow.frontend.numpy.operands import (
     refuse,
     static_int,
 )
-from jitflow.frontend.numpy.promotion import convert, ufunc_dtypes
+from jitflow.frontend.numpy.promotion import ufunc_dtypes
 from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.ops.reduction import NO_IDENTITY
 
-__all__ = ["ABSENT", "FUNCTIONS", "accumulate", "fold", "keep_axes", "reduce_ufunc", "reduction_axes"]
+__all__ = [
+    "ABSENT",
+    "FUNCTIONS",
+    "accumulate",
+    "fold",
+    "keep_axes",
+    "reduce_ufunc",
+    "reduce_value",
+    "reduction_axes",
+]
 
 ABSENT: Any = np._NoValue
 """What NumPy's signatures have where an argument is left out and None would mean something."""
@@ -132,11 +142,9 @@ def reduce_ufunc(
     where: Any = True,
 ) -> Any:
     """``ufunc.reduce``."""
-    if isinstance(out, tuple):
-        (out,) = out
-    result = reduce_value(ufunc, array_operand(array), axis, dtype, bool(keepdims and keepdims is not ABSENT),
-                          initial, where)  # fmt: skip
-    return new(result) if out is None else store_out(result, out, name=ufunc.__name__)
+    keep = bool(keepdims and keepdims is not ABSENT)
+    result = reduce_value(ufunc, array_operand(array), axis, dtype, keep, initial, where, output_dtype(out))
+    return as_result(result, out)
 
 
 def reduce_value(
@@ -147,19 +155,21 @@ def reduce_value(
     keepdims: bool = False,
     initial: Any = ABSENT,
     where: Any = True,
+    into: DType | None = None,
 ) -> Value:
-    """`reduce_ufunc` on a value."""
+    """`reduce_ufunc` on a value, for an array of the dtype ``into``."""
     rule = _FOLDS.get(ufunc)
     if rule is None and initial is ABSENT and where is True:
-        return ufunc_methods.reduce(ufunc, value, axis, dtype, keepdims)
+        loop = dtype if into is None else _reduction_dtype(ufunc, value, dtype, into).numpy
+        return ufunc_methods.reduce(ufunc, value, axis, loop, keepdims)
     if rule is None:
         raise refuse(f"{ufunc.__name__}.reduce with initial= or where=", "leave these out, or write the loop")
     if ufunc in (np.fmax, np.fmin) and values.dtype_of_value(value).is_complex:
         raise refuse(f"{ufunc.__name__}.reduce of complex numbers", "reduce the real and imaginary parts")
-    loop = _reduction_dtype(ufunc, value, dtype)
+    loop = _reduction_dtype(ufunc, value, dtype, into)
     axes = reduction_axes(axis, values.rank(value))
     value = values.cast(value, loop)
-    start = None if initial is ABSENT or initial is None else convert(operand(initial), loop)
+    start = None if initial is ABSENT or initial is None else as_element(operand(initial), loop)
     if where is not True:
         value = _masked(ufunc, value, where, start if rule.identity is None else _identity(rule, loop))
     result = _folded(ufunc, rule, values.as_array(value), axes, start)
@@ -190,14 +200,14 @@ def _folded(ufunc: np.ufunc, rule: Fold, value: Value, axes: tuple[int, ...], st
     return values.cast(compute(ufunc, (result, start))[0], dtype)
 
 
-def _reduction_dtype(ufunc: np.ufunc, value: Value, dtype: Any) -> DType:
+def _reduction_dtype(ufunc: np.ufunc, value: Value, dtype: Any, into: DType | None = None) -> DType:
     """The dtype in which a ufunc folds; NumPy says that small integers are summed in 64 bits."""
     if ufunc in (np.logical_and, np.logical_or, np.logical_xor):
         return BOOL
     if dtype is not None:
         signature = (dtype_argument(dtype).numpy, None, None)
         return ufunc_dtypes(ufunc, (value,), signature, "unsafe", reduction=True)[-1]
-    return ufunc_dtypes(ufunc, (value,), reduction=True)[-1]
+    return ufunc_dtypes(ufunc, (value,), casting="unsafe", reduction=True, into=into)[-1]
 
 
 def _masked(ufunc: np.ufunc, value: Value, where: Any, filler: Value | None) -> Value:
@@ -236,19 +246,21 @@ def _require_no_wider(mask: tuple[Dim, ...], source: tuple[Dim, ...]) -> None:
 def accumulate(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """``ufunc.accumulate``."""
     name = _ACCUMULATIONS.get(ufunc)
-    value = array_operand(array)
+    value, into = array_operand(array), output_dtype(out)
+    if isinstance(axis, tuple | list):
+        if len(axis) != 1:
+            raise UserValueError("accumulate does not allow multiple axes")
+        (axis,) = axis
     if name is None:
-        found = ufunc_methods.accumulate(ufunc, value, axis, dtype)
-        return new(found) if out is None else store_out(found, out)
+        loop = dtype if into is None else _reduction_dtype(ufunc, value, dtype, into).numpy
+        return as_result(ufunc_methods.accumulate(ufunc, value, axis, loop), out)
     if values.rank(value) == 0:
         raise UserTypeError("cannot accumulate on a scalar")
-    loop = _reduction_dtype(ufunc, value, dtype)
+    loop = _reduction_dtype(ufunc, value, dtype, into)
     if loop == BOOL and ufunc in (np.add, np.multiply):
         name = _ACCUMULATIONS[np.maximum if ufunc is np.add else np.minimum]
     result = emit(name, values.cast(value, loop), axis=normalized_axis(axis, values.rank(value)))
-    if isinstance(out, tuple):
-        (out,) = out
-    return new(result) if out is None else store_out(result, out, name=ufunc.__name__)
+    return as_result(result, out)
 
 
 # -- the functions that are a ufunc's reduction ----------------------------------------------------------
@@ -290,9 +302,12 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
     value = array_operand(a)
     keep = bool(keepdims and keepdims is not ABSENT)
-    high, low = (reduce_value(ufunc, value, axis, None, keep) for ufunc in (np.maximum, np.minimum))
-    (result,) = compute(np.subtract, (high, low))
-    return new(result) if out is None else store_out(result, out)
+    high = reduce_value(np.maximum, value, axis, None, keep, into=output_dtype(out))
+    low = reduce_value(np.minimum, value, axis, None, keep)
+    if out is None:
+        return new(compute(np.subtract, (high, low))[0])
+    held = as_result(high, out)
+    return np.subtract(held, new(low), out=held)
 
 
 def _argument(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
@@ -341,15 +356,14 @@ def _cumulative_array_api(ufunc: np.ufunc, x: Any, axis: Any, dtype: Any, out: A
         if values.rank(value) != 1:
             raise UserValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
-    result = accumulate(ufunc, value, axis, dtype)
-    if include_initial:
-        running = as_value(result)
-        position = normalized_axis(axis, values.rank(value))
-        first = list(values.dims(running))
-        first[position] = 1
-        start = values.fill(values.constant_like(0 if ufunc is np.add else 1, running), tuple(first))
-        result = new(emit("concatenate", start, running, axis=position))
-    return result if out is None else store_out(as_value(result), out)
+    if not include_initial:
+        return accumulate(ufunc, value, axis, dtype, out)
+    running = as_value(accumulate(ufunc, value, axis, dtype))
+    position = normalized_axis(axis, values.rank(value))
+    first = list(values.dims(running))
+    first[position] = 1
+    start = values.fill(values.constant_like(0 if ufunc is np.add else 1, running), tuple(first))
+    return as_result(emit("concatenate", start, running, axis=position), out)
 
 
 def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None,

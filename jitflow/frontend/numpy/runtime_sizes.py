@@ -7,12 +7,14 @@ do. So whatever is computed from it (dims, offsets, loops) is the same as for si
 from __future__ import annotations
 
 import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError
 from jitflow.frontend.numpy import values
+from jitflow.frontend.numpy.promotion import check_range
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import I64, U64
 
 __all__ = ["bind", "clamped", "from_front", "integer", "is_running", "position", "sum_of"]
 
@@ -28,9 +30,13 @@ def is_running(item: object) -> bool:
 
 
 def integer(item: object) -> Value:
-    """The integer as an i64 of the IR."""
-    value = item if isinstance(item, Value) else tracers.lift(item)
-    return values.cast(values.as_scalar(value), I64)
+    """The integer as an i64 of the IR. Raises OverflowError, as NumPy does, if it is none."""
+    value = values.as_scalar(item if isinstance(item, Value) else tracers.lift(item))
+    if values.rank(value):
+        raise UserTypeError("only integer scalar arrays can be converted to a scalar index")
+    if values.dtype_of_value(value) == U64:
+        check_range(value, I64)
+    return values.cast(value, I64)
 
 
 def bind(number: Value, name: str, at_most: Dim | None = None) -> Dim:
@@ -77,11 +83,13 @@ def _maker(value: Value) -> Op | None:
 
 
 def _clamped(item: Value, size: Dim, backwards: bool) -> Dim:
+    if values.dtype_of_value(item) == U64:  # what is beyond all sizes is clamped as well
+        item = emit("minimum", values.as_scalar(item), values.constant(2**63 - 1, U64))
     number, length = integer(item), values.size_value(size)
     zero, one = values.constant(0, I64), values.constant(1, I64)
     number = from_front(number, length)
     if backwards:  # one more, so that it is not negative
-        number = emit("add", number, one)
+        number = emit("add", emit("minimum", number, length), one)
     inside = emit("minimum", emit("maximum", number, zero), length)
     found = bind(inside, "bound", size)
     return found - 1 if backwards else found

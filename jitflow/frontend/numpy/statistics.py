@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.calling import compute, store_out, where_mask
+from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
 from jitflow.frontend.numpy.operands import (
     array_operand,
     as_value,
@@ -59,25 +59,40 @@ def sum_dtype(found: DType, dtype: Any) -> tuple[DType, DType]:
     return (F32, found) if found.name == "f16" else (found, found)
 
 
-def mean_value(value: Value, axis: Any, dtype: Any = None, keepdims: bool = False, where: Any = True) -> Value:
-    """`mean` on a value."""
+def mean_value(
+    value: Value,
+    axis: Any,
+    dtype: Any = None,
+    keepdims: bool = False,
+    where: Any = True,
+    into: DType | None = None,
+) -> Value:
+    """`mean` on a value, for an array of the dtype ``into``: the sum is put there before it is divided."""
     axes = reduction_axes(axis, values.rank(value), strict=True)
     loop, result = sum_dtype(values.dtype_of_value(value), dtype)
     count = count_value(value, axes, where, keepdims)  # first: a mask that does not fit is found there
-    total = reduce_value(np.add, value, axes, loop, keepdims, ABSENT, where)
-    return values.cast(divided_by_count(total, count), result)
+    found = None if dtype is None and loop == values.dtype_of_value(value) else loop
+    total = reduce_value(np.add, value, axes, found, keepdims, ABSENT, where, into)
+    return values.cast(divided_by_count(total if into is None else values.cast(total, into), count), into or result)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
          where: Any = True) -> Any:  # fmt: skip
-    result = mean_value(array_operand(a), axis, dtype, bool(keepdims and keepdims is not ABSENT), where)
-    return new(result) if out is None else store_out(result, out, "unsafe")
+    keep = bool(keepdims and keepdims is not ABSENT)
+    return as_result(mean_value(array_operand(a), axis, dtype, keep, where, output_dtype(out)), out)
 
 
 def variance_value(
-    value: Value, axis: Any, dtype: Any, ddof: Any, keepdims: bool, where: Any, mean: Any = ABSENT
+    value: Value,
+    axis: Any,
+    dtype: Any,
+    ddof: Any,
+    keepdims: bool,
+    where: Any,
+    mean: Any = ABSENT,
+    into: DType | None = None,
 ) -> Value:
-    """`var` on a value."""
+    """`var` on a value, for an array of the dtype ``into``."""
     axes = reduction_axes(axis, values.rank(value), strict=True)
     source = values.dims(value)
     found = values.dtype_of_value(value)
@@ -91,7 +106,7 @@ def variance_value(
         total = _squared_deviations(value, axes, keepdims, where, mean)
     (left,) = compute(np.subtract, (count_value(value, axes, where, keepdims), operand(ddof)))
     (freedom,) = compute(np.maximum, (left, 0))
-    return values.cast(divided_by_count(total, freedom), result)
+    return values.cast(divided_by_count(total if into is None else values.cast(total, into), freedom), into or result)
 
 
 def _squared_deviations(value: Value, axes: tuple[int, ...], keepdims: bool, where: Any, mean: Any) -> Value:
@@ -117,17 +132,16 @@ def degrees_lost(ddof: Any, correction: Any) -> Any:
 def var(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
-    result = variance_value(array_operand(a), axis, dtype, degrees_lost(ddof, correction), keep, where, mean)
-    return new(result) if out is None else store_out(result, out, "unsafe")
+    lost, into = degrees_lost(ddof, correction), output_dtype(out)
+    return as_result(variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into), out)
 
 
 def std(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, ddof: Any = 0, keepdims: Any = False, *,
         where: Any = True, mean: Any = ABSENT, correction: Any = ABSENT) -> Any:  # fmt: skip
     keep = bool(keepdims and keepdims is not ABSENT)
-    result = emit(
-        "sqrt", variance_value(array_operand(a), axis, dtype, degrees_lost(ddof, correction), keep, where, mean)
-    )
-    return new(result) if out is None else store_out(result, out, "unsafe")
+    lost, into = degrees_lost(ddof, correction), output_dtype(out)
+    (result,) = compute(np.sqrt, (variance_value(array_operand(a), axis, dtype, lost, keep, where, mean, into),))
+    return new(result) if out is None else store_out(result, out, name="sqrt")
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: Any = False, *, keepdims: Any = ABSENT) -> Any:

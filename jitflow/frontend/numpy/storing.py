@@ -16,15 +16,17 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, indexing, layouts, selections, values
-from jitflow.frontend.numpy.creation import arange
+from jitflow.frontend.numpy.casts import as_element, as_object, require_cast
+from jitflow.frontend.numpy.creation import arange, array_object
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
-from jitflow.frontend.numpy.operands import Operand, as_value, normalized_axis, operand, refuse
-from jitflow.frontend.numpy.promotion import convert, convert_wrapping
+from jitflow.frontend.numpy.operands import array_operand, as_value, normalized_axis, operand, refuse
+from jitflow.frontend.numpy.promotion import ufunc_dtypes
 from jitflow.frontend.numpy.shape import reshape_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import product
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Tensor
 
 __all__ = ["FUNCTIONS", "in_place", "put", "set_flat", "set_item"]
 
@@ -36,14 +38,14 @@ def set_item(array: Any, index: Any, value: Any) -> None:
     if mask is not None:
         _store_under_mask(array, mask, value)
         return
-    given = operand(value)
     laid_out = indexing.lay_out(items, array.ndim)
     if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
         view, _ = indexing.sliced(_shown(array), laid_out, keep_positions=False)
         # What ``x[i] += y`` ends with: the view has been written to in place already.
         if not (isinstance(value, tracers.ArrayTracer) and current_trace().storage.same_view(view, value._value)):
-            _store(view, given)
+            _store(view, value, is_element=not values.rank(view) and not indexing.has_ellipsis(index))
         return
+    given = array_object(value, values.dtype_of_value(_shown(array)))
     moved, indices, before = indexing.looked_up(_shown(array), laid_out)
     _scatter(moved, indices, before, given)
 
@@ -55,15 +57,18 @@ def _shown(array: Any) -> Value:
     return array.value
 
 
-def _store(view: Value, given: Operand) -> None:
-    """Make the elements that ``view`` shows be what is given, broadcast to it."""
-    current_trace().storage.write(view, _fitting(given, view))
+def _store(view: Value, thing: Any, *, is_element: bool = False) -> None:
+    """Make the elements that ``view`` shows be what is given, broadcast to it; ``is_element`` if it is one place."""
+    dtype = values.dtype_of_value(view)
+    given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing)
+    if is_element or not (isinstance(given, Value) and values.rank(given)):
+        given = as_element(given, dtype)
+    current_trace().storage.write(view, _fitting(values.cast(given, dtype), view))
 
 
-def _fitting(given: Operand, view: Value) -> Value:
-    """What is given, in the dtype and with the dims of ``view``, or of rank 0."""
-    dtype, target = values.dtype_of_value(view), values.dims(view)
-    value = values.as_scalar(convert(given, dtype))
+def _fitting(given: Value, view: Value) -> Value:
+    """What is given with the dims of ``view``, or of rank 0."""
+    value, target = values.as_scalar(given), values.dims(view)
     source = values.dims(value)
     if not source:
         return value
@@ -89,7 +94,7 @@ def _store_under_mask(array: Any, mask: Value, value: Any) -> None:
     if beside and selections.same_mask(value.mask, mask):
         wide = values.broadcast_in(values.cast(value.whole, dtype), dims, axes, assumed=True)
     else:
-        wide = _spread_under_mask(values.as_scalar(convert(operand(value), dtype)), mask, dims)
+        wide = _spread_under_mask(values.as_scalar(array_object(value, dtype)), mask, dims)
     current_trace().storage.write(shown, values.emit("select", flags, wide, shown))
 
 
@@ -123,23 +128,25 @@ def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
 # -- integer arrays ---------------------------------------------------------------------------------------
 
 
-def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Operand, combine: str = "set") -> None:
+def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Value, combine: str = "set") -> None:
     looked_up = next((values.dims(index) for index in indices if values.rank(index)), ())
     target = values.dims(moved)[:before] + looked_up + values.dims(moved)[before + len(indices) :]
-    dtype = values.dtype_of_value(moved)
-    value = values.as_scalar(convert(given, dtype))
+    value = values.as_scalar(given)
     if values.rank(value):
-        value = _spread(value, target)
+        value = _spread(value, target, _MISMATCH if combine == "set" else _NOT_SPREAD)
     trace = current_trace()
     place = trace.storage.target(moved)
     trace.add("scatter", place, *indices, value, axis=before, combine=combine)
 
 
-def _spread(value: Value, target: tuple[Any, ...]) -> Value:
+_MISMATCH = "shape mismatch: value array of shape {shape} could not be broadcast to indexing result of shape {shape}"
+_NOT_SPREAD = "array is not broadcastable to correct shape"
+
+
+def _spread(value: Value, target: tuple[Any, ...], message: str = _MISMATCH) -> Value:
     source = values.dims(value)
     shapes = (source, target)
-    message = "shape mismatch: value array of shape {shape} could not be broadcast to indexing result of shape {shape}"
-    while len(source) > len(target) and source[0] == 1:
+    while message is _MISMATCH and len(source) > len(target) and source[0] == 1:
         value, source = values.reshape(value, source[1:]), source[1:]
     if len(source) > len(target):
         raise UserValueError(broadcasting.with_shapes(message, shapes))
@@ -147,20 +154,43 @@ def _spread(value: Value, target: tuple[Any, ...]) -> Value:
     return broadcasting.broadcast_to(value, target)
 
 
-def add_at(a: Any, indices: Any, b: Any) -> None:
-    """``np.add.at``: repeated positions add up."""
+def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any) -> None:
+    """``ufunc.at(a, indices, b)``: repeated positions combine, one after the other. What is stored is cast."""
+    dtype, added = values.dtype_of_value(_shown(a)), array_operand(b)
+    *_, found = ufunc_dtypes(ufunc, (a.value, added), casting="unsafe")
+    keeps = found == dtype or (found.is_integer and dtype.is_integer)
+    if not keeps or ufunc not in (np.add, np.subtract):
+        _combine_in_turn(ufunc, a, indices, added)
+        return
+    added = values.cast(added, dtype)
     items = indices if isinstance(indices, tuple) else (indices,)
     laid_out = indexing.lay_out(items, a.ndim)
-    added, dtype = operand(b), values.dtype_of_value(_shown(a))
-    weak = not isinstance(added, Value) or values.is_weak(added)
-    if weak and dtype.is_integer:  # NumPy makes an array of a Python number, which wraps around
-        added = convert_wrapping(added, dtype)
-        b = tracers.wrap(added)
     if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
-        a[indices] = a[indices] + b
+        _combine_in_turn(ufunc, a, indices, added)
         return
-    moved, found, before = indexing.looked_up(_shown(a), laid_out)
-    _scatter(moved, found, before, added, "add")
+    moved, places, before = indexing.looked_up(_shown(a), laid_out)
+    _scatter(moved, places, before, values.emit("negative", added) if ufunc is np.subtract else added, "add")
+
+
+def _combine_in_turn(ufunc: np.ufunc, a: Any, indices: Any, given: Value) -> None:
+    """One element after the other, each computed in the dtype of the ufunc's loop and cast."""
+    from jitflow.frontend.control.loop import for_  # control flow stands on this package
+    from jitflow.frontend.control.sources import Range
+
+    dtype = values.dtype_of_value(_shown(a))
+    places = as_value(indexing.get_item(np.reshape(arange(a.size), a.shape), indices))
+    target = values.dims(places)
+    positions = [
+        tracers.wrap(values.reshape(values.as_array(axis), (product(target),)), owned=False)
+        for axis in indexing.unravelled(places, values.dims(a.value))
+    ]
+    numbers = tracers.wrap(values.reshape(_spread(given, target, _NOT_SPREAD), (product(target),)), owned=False)
+
+    def body(turn: Any) -> None:
+        place = tuple(axis[turn] for axis in positions)
+        set_item(a, place, tracers.wrap(values.cast(as_value(ufunc(a[place], numbers[turn])), dtype)))
+
+    for_(Range(0, tracers.size_of(product(target)), 1), body, None, (), ())
 
 
 def set_attribute(array: Any, name: str, value: Any) -> None:
@@ -173,6 +203,8 @@ def set_attribute(array: Any, name: str, value: Any) -> None:
         if array.dtype.kind != "c":
             raise UserTypeError("array does not have imaginary part to set")
         set_item(array.imag, Ellipsis, value)
+    elif name == "flat":
+        set_flat(array, slice(None), value)
     elif name == "T":
         raise UserAttributeError("attribute 'T' of 'numpy.ndarray' objects is not writable")
     elif values.rank(as_value(value)):
@@ -198,6 +230,13 @@ def _set_shape(array: Any, shape: Any) -> None:
     array._value = found
 
 
+def fill(array: Any, value: Any) -> None:
+    """``array.fill(value)``: what one element would be, in all of them."""
+    shown = _shown(array)
+    given = array_object(value, values.dtype_of_value(shown)) if isinstance(value, list | tuple) else operand(value)
+    current_trace().storage.write(shown, as_element(given, values.dtype_of_value(shown)))
+
+
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """``np.fill_diagonal`` of a matrix."""
     if a.ndim != 2 or wrap:
@@ -205,7 +244,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     rows, columns = a.type.dims
     size = broadcasting.smaller(rows, columns)
     diagonal = values.emit("diagonal", _shown(a), axes=(0, 1), offset=0, size=size)
-    _store(diagonal, operand(val))
+    _store(diagonal, tracers.wrap(array_object(val, values.dtype_of_value(diagonal)), owned=False))
 
 
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
@@ -216,24 +255,56 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 def set_flat(array: Any, index: Any, value: Any) -> None:
-    """``array.flat[index] = value``: positions in C order, however the elements lie."""
+    """``array.flat[index] = value``: positions in C order, however the elements lie; few values are repeated."""
     shown = _shown(array)
+    places = as_value(indexing.get_item(arange(array.size), index))
+    if values.rank(places):
+        given = _repeated(array_object(value, values.dtype_of_value(shown)), values.dims(places))
+        if given is None:
+            return
+        value = tracers.wrap(given, owned=False)
     if layouts.is_contiguous(shown):
         set_item(tracers.wrap(reshape_value(shown, -1), owned=False), index, value)
         return
-    dims = values.dims(shown)
-    places = indexing.get_item(arange(array.size), index)
-    found = indexing.unravelled(tracers.lift(places), dims)
+    found = indexing.unravelled(places, values.dims(shown))
     set_item(array, tuple(tracers.wrap(place) for place in found), value)
+
+
+def _repeated(given: Value, target: tuple[Dim, ...]) -> Value | None:
+    """The elements of an array in C order, over and over, in another shape; None where there are none."""
+    size, wanted = product(values.dims(given)), product(target)
+    if not values.rank(given) or size == 1:
+        return values.as_scalar(values.reshape(given, ()) if values.rank(given) else given)
+    if values.dims(given) == target:
+        return given
+    if not indexing.has_elements(size):
+        if broadcasting.bound_by_call(size) or size == 0:
+            return None
+        found = values.emit("greater", values.size(size), values.size(0))
+        values.check(found, ValueError, "expected values to store, got an empty array that the running program found")
+    flat = values.reshape(given, (size,))
+    if not current_trace().known(size, "==", wanted):
+        flat = array_operand(
+            np.take(tracers.wrap(flat, owned=False), arange(tracers.size_of(wanted)) % tracers.size_of(size))
+        )
+    return values.reshape(flat, target)
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """``np.putmask``: ``a.flat[i] = values.flat[i % values.size]`` where the mask is set."""
-    flags = as_tracer(mask).astype(bool)
-    given = as_tracer(values)
-    if given.ndim and given.shape != a.shape:
-        given = np.take(np.ravel(given), arange(a.size) % given.size).reshape(a.shape)
-    copyto(a, given, "unsafe", flags)
+    shown = _shown(a)
+    given = _repeated(_safely_cast(values, shown), shown.type.dims)  # type: ignore[union-attr]
+    if given is not None:
+        copyto(a, given, "unsafe", as_tracer(mask).astype(bool))
+
+
+def _safely_cast(thing: Any, target: Value) -> Value:
+    """Values for an array: arrays are cast where nothing is lost, numbers as long as they fit."""
+    dtype = values.dtype_of_value(target)
+    given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing)
+    if isinstance(given, Value) and isinstance(given.type, Tensor):
+        require_cast(given, dtype, "safe")
+    return as_object(given, dtype)
 
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:

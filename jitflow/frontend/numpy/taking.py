@@ -15,8 +15,8 @@ from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.indexing import gather, has_elements
 from jitflow.frontend.numpy.joining import stack_values
-from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis
-from jitflow.frontend.numpy.promotion import promoted
+from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, operand
+from jitflow.frontend.numpy.promotion import convert_wrapping, result_dtype
 from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -116,12 +116,14 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         place = len(wanted) - len(target) + axis
         index.append(new(values.iota(I64, tuple(dim if other == place else 1 for other in range(len(wanted))), place)))
     result = array_operand(new(table)[tuple(index)])
-    return new(result) if out is None else store_out(result, out)
+    return new(result) if out is None else store_out(result, out, "unsafe")
 
 
 def _table(choices: Any) -> Value:
     """The choices in one dtype and one shape, along a new first axis."""
-    options = promoted(*(values.as_strong(as_value(item)) for item in choices))
+    given = [operand(item) for item in choices]
+    dtype = result_dtype(*given)
+    options = [convert_wrapping(item, dtype) for item in given]
     target = broadcasting.common_dims([values.dims(option) for option in options])
     return stack_values([values.as_array(broadcasting.broadcast_to(option, target)) for option in options], 0)
 

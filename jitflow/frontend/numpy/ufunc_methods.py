@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, normalized_axes, refuse, static_int
+from jitflow.frontend.numpy.promotion import ufunc_dtypes
 from jitflow.frontend.numpy.routines import library_call, sampled
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -30,13 +32,17 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
     place = static_int(axis, "axis")
     (axis_found,) = normalized_axes(place, values.rank(value))
     dims = values.dims(value)
+    out = out[0] if isinstance(out, tuple) else out
+    if dtype is None and isinstance(out, tracers.ArrayTracer):
+        into = dtype_argument(out.dtype)
+        dtype = ufunc_dtypes(ufunc, (value,), casting="unsafe", reduction=True, into=into)[-1].numpy
     options = _options(ufunc, place, dtype)
     kind = _kind(ufunc, value, dtype, routines.accumulate)
     shape: tuple[Dim, ...] = (*dims[:axis_found], *values.dims(marks), *dims[axis_found + 1 :])
     if values.rank(marks) != 1 or not values.dtype_of_value(marks).is_integer:
         raise UserValueError("expected a line of integers as indices of reduceat")
     (found,) = library_call(routines.reduceat, [value, marks], [shape], options, kinds=[kind])
-    return new(found) if out is None else store_out(found, out)
+    return new(found) if out is None else store_out(found, out, "unsafe")
 
 
 def accumulate(ufunc: np.ufunc, value: Value, axis: Any, dtype: Any) -> Value:

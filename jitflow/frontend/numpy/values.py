@@ -39,6 +39,7 @@ __all__ = [
     "size_value",
     "slice_axes",
     "transpose",
+    "unless",
 ]  # fmt: skip
 
 
@@ -171,3 +172,13 @@ def check(condition: Value, error: type[Exception], message: str, *operands: Val
     assert isinstance(condition.type, Scalar), condition.type
     assert condition.type.dtype == BOOL, condition.type
     current_trace().add("check", condition, *operands, error=error.__name__, message=message)
+
+
+def unless(condition: Value, otherwise: Callable[[], None]) -> None:
+    """Record ``otherwise`` for where ``condition`` does not hold: checks that say what is wrong, out of the way."""
+    trace = current_trace()
+    with trace.region() as nothing:
+        pass
+    with trace.region() as failing:
+        otherwise()
+    trace.add("if", condition, types=(), regions=(nothing.close((), ()), failing.close((), ())))

@@ -58,7 +58,7 @@ def lift(operand: Any) -> Value:
     if kind is int:
         if not -(1 << 63) <= operand < 1 << 63:
             raise located(
-                UserOverflowError("Python int too large to convert to C long", found=str(operand),
+                UserOverflowError("Python int too large to convert to C long", found=_int_text(operand),
                                   mend="Python ints are 64 bits wide in compiled code; use a float")
             )  # fmt: skip
         return constant(operand, Scalar(I64, True))
@@ -80,6 +80,11 @@ def lift(operand: Any) -> Value:
             mend="convert it with np.asarray outside the compiled function",
         )
     )
+
+
+def _int_text(number: int) -> str:
+    """An int in a message; Python refuses to write those of thousands of digits."""
+    return str(number) if number.bit_length() < 512 else f"an int of {number.bit_length()} bits"
 
 
 def constant(number: Any, kind: Scalar | Tensor) -> Value:
