@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -151,7 +152,7 @@ class Function:
     def results(self) -> tuple[Value, ...]:
         return self.region.yielded
 
-    @property
+    @cached_property
     def kernels(self) -> tuple[Function, ...]:
         """The functions that are launched; those with the attribute ``called`` are called for their results."""
         return tuple(function for function in self.functions if not function.attributes.get("called"))

@@ -16,7 +16,6 @@ sizes allow:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial, reduce
 from typing import Any
 
 from jitflow.errors import USER_ERRORS
@@ -200,9 +199,11 @@ def _require_all_equal(
         raise USER_ERRORS[error](with_shapes(message, shapes))
     asked = [dim for dim, answer in known.items() if answer is None]
     equal = [values.emit("equal", values.size(chosen), values.size(dim)) for dim in asked]
-    if equal:
-        both = reduce(partial(values.emit, "logical_and"), equal)
-        values.check(both, error, *_template(message, shapes))
+    while len(equal) > 1:  # in pairs of pairs, so that nobody has to go down as deep as there are sizes
+        both = [values.emit("logical_and", *pair) for pair in zip(equal[::2], equal[1::2], strict=False)]
+        equal = [*both, *equal[2 * len(both) :]]
+    for answer in equal:
+        values.check(answer, error, *_template(message, shapes))
     for dim in asked:
         trace.establish(Fact(dim, "==", chosen))
 
@@ -220,7 +221,7 @@ def _require_no_repetition(left: Dim, right: Dim, shapes: Sequence[Dims]) -> Non
 def _unequal(dims: Sequence[Dim]) -> list[Dim]:
     """The dims but for those that are equal to an earlier one."""
     kept: list[Dim] = []
-    plain = _of_arguments(dims)
+    plain = _of_arguments(dims) if len(dims) > 2 else set()
     for dim in dims:
         if not any(_are_equal(dim, other) for other in kept if not (dim in plain and other in plain)):
             kept.append(dim)
