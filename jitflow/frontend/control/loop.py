@@ -20,6 +20,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, Rolling, Test
 from jitflow.frontend.control.sources import Source, as_source
 from jitflow.frontend.objects import Recorded
+from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
@@ -76,8 +77,11 @@ def _through_a_list(
 def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
     """A loop over a source that the program has begun to go through."""
     count = source.count
-    if isinstance(count, int) and count <= FEW_TURNS:
-        turns = _unrolled(loop, map(source.item, range(count)), body, test)
+    budget = current_trace().budget
+    is_small = isinstance(count, int) and count <= FEW_TURNS
+    if is_small and _may_be_written_out(loop.key, count):
+        with budget.unrolling(loop.key, count):
+            turns = _unrolled(loop, map(source.item, range(count)), body, test)
         note_unrolled(body, "for", turns, "these are few")
         return
     try:
@@ -90,12 +94,33 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
         if trace.number_of(count, why) > MOST_TURNS:
             begin_anew_with(problem.changed)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
-        if trace.number_of(count, why) > MANY_TURNS:
+        if is_small or trace.number_of(count, why) > MANY_TURNS:
             begin_anew_with(problem.changed, is_wish=True)
         turns = _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
         note_unrolled(body, "for", turns, problem.reason)
     else:
         note_rolled(body, "for", count, carried)
+
+
+def _may_be_written_out(key: tuple[str, int], turns: int) -> bool:
+    """Whether a loop of few turns is one of few in its nest as well.
+
+    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses: the trace
+    starts anew to make one of the outermost.
+    """
+    trace = current_trace()
+    rolled = trace.storage.place_sites
+    if _turns_site(key) in rolled:
+        return False
+    if trace.budget.allows(turns):
+        return True
+    outermost = next((each for each, _ in trace.budget.unrolled if _turns_site(each) not in rolled), key)
+    raise trace.begin_anew(Restart(_turns_site(outermost)))
+
+
+def _turns_site(key: tuple[str, int]) -> Site:
+    """What stands for the decision whether a loop is written out."""
+    return Site(*key, "[turns]")
 
 
 def _too_many_turns(error: UserError, count: int) -> UserError:
