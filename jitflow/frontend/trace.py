@@ -89,6 +89,10 @@ class Trace:
         self.lessons: dict[tuple[tuple[str, int], str], Any] = {}
         """What loops have taught about their locals, while the loop around them is being traced."""
         self._learns = False
+        self.deep_branches: Counter[tuple[str, int]] = Counter()
+        """How often branches were traced deep in helpers; see `control.sharing`."""
+        self.shared_calls: dict[Scope, Any] = {}
+        """What the calls give that paths of branches make."""
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         """For each ``try`` statement whose body is being traced: whether it handles exceptions of a class."""
         self.found_sizes: set[str] = set()

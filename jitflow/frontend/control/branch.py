@@ -42,6 +42,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.locate import is_internal
 from jitflow.frontend.numpy import selections, values
 from jitflow.frontend.objects import Recorded
@@ -154,12 +155,18 @@ def decide(
     """Trace both blocks, and merge the locals that they leave. ``key`` says where the statement stands."""
     names = (*state, *temporaries)
     before, mutables = cells.read(names), Mutables(cells.contents())
-    paths = []
-    for run in (then, orelse):
+
+    def trace_one(run: Callable[[], Any]) -> Path:
         cells.write(before)
-        paths.append(trace_path(run, lambda: cells.read(state)))
+        path = trace_path(run, lambda: cells.read(state))
         _require_unchanged(mutables)
-    merged = join(answer, paths, state, key)
+        return path
+
+    def join_here(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Any]:
+        return join(answer, paths, names, key)
+
+    paths = traced_paths((then, orelse), trace_one, join_here, mutables, key)
+    merged = join_here(paths, state)
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
     if all(path.ended for path in paths):
         raise EndOfPath
@@ -185,15 +192,22 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *calls
         return then() if answer else orelse()
     functions = [run for run in (then, orelse, *calls) if isinstance(run, FunctionType)]
     written = [run for run in functions if not is_internal(run.__code__.co_filename)]
-    mutables, paths = Mutables(Cells(*written).contents()), []
-    for run in (then, orelse):
-        paths.append(trace_path(run, dict))
-        _require_unchanged(mutables)
-    for path in paths:
-        path.locals = {"the value": path.result}
+    mutables = Mutables(Cells(*written).contents())
     here = current_trace().here()
     key = (here.file, here.line)
-    found = join(answer, paths, ("the value",), key)["the value"]
+
+    def trace_one(run: Callable[[], Any]) -> Path:
+        path = trace_path(run, dict)
+        _require_unchanged(mutables)
+        return path
+
+    def join_here(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Any]:
+        return join(answer, paths, names, key)
+
+    paths = traced_paths((then, orelse), trace_one, join_here, mutables, key)
+    for path in paths:
+        path.locals = {"the value": path.result}
+    found = join_here(paths, ("the value",))["the value"]
     if all(path.ended for path in paths):
         raise EndOfPath
     return found
