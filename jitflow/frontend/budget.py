@@ -16,13 +16,13 @@ from math import prod
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.location import Loc
 
-__all__ = ["MOST_KNOWN_TURNS", "Budget"]
+__all__ = ["MOST_COPIES", "MOST_KNOWN_TURNS", "Budget", "spent"]
 
 _MOST_WORK = 40_000
 """The ops that are recorded for one place of the program at the most."""
 _REGION = 16
 """An op with regions costs as much as so many others."""
-_MOST_COPIES = 32
+MOST_COPIES = 32
 """Small loops in each other are unrolled up to so many copies of what is inside, and are native loops around that."""
 MOST_KNOWN_TURNS = 1_000_000
 """The turns that a loop which Python goes through takes at the most: more would take Python long, or forever."""
@@ -43,7 +43,7 @@ class Budget:
 
     def allows(self, turns: int) -> bool:
         """Whether a loop of so many turns may be written out inside of those that are."""
-        return prod((number for _, number in self.unrolled), start=turns) <= _MOST_COPIES
+        return prod((number for _, number in self.unrolled), start=turns) <= MOST_COPIES
 
     @contextmanager
     def unrolling(self, key: tuple[str, int], turns: int) -> Iterator[None]:

@@ -6,11 +6,14 @@ arguments decide is unrolled then, and compiled for this number; so is one of fe
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.budget import MOST_COPIES, MOST_KNOWN_TURNS
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -18,7 +21,7 @@ from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, Rolling, Test
-from jitflow.frontend.control.sources import Source, as_source
+from jitflow.frontend.control.sources import Product, Source, as_source
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import MOST_TURNS, current_trace
@@ -40,7 +43,13 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         return
     cells = Cells(body, test)
     loop = Rolling(cells, state, temporaries, _key(body))
+    counted = _as_count(iterable) if test is not None else None
+    if counted is not None:
+        _counting(*counted, body, test, state, temporaries)
+        return
     source = as_source(iterable)
+    if source is None and (source := _as_product(iterable, test)) is not None:
+        deque(iterable, 0)  # which Python leaves at its end
     if source is None:
         turns = _unrolled(loop, iter(iterable), body, test)
         note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
@@ -72,6 +81,44 @@ def _through_a_list(
         body(items.item(position__ - 1))
 
     _while(goes_on, turn, Cells(turn, body, test), ("position__", *state), temporaries, body)
+
+
+def _as_count(iterable: Any) -> tuple[int, int] | None:
+    """Where ``itertools.count`` begins and its step, if these are integers and nobody goes on with it."""
+    if type(iterable) is not itertools.count or _is_held(iterable):
+        return None
+    start, step = (*iterable.__reduce__()[1], 1)[:2]
+    return (start, step) if type(start) is type(step) is int else None
+
+
+def _counting(
+    start: int, step: int, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]
+) -> None:
+    """A loop that counts until a turn ends it."""
+    number__: Any = start
+
+    def turn() -> None:
+        nonlocal number__
+        number__ += step
+        body(number__ - step)
+
+    assert test is not None
+    _while(test, turn, Cells(turn, body, test), ("number__", *state), temporaries, body)
+
+
+def _as_product(iterable: Any, test: Test | None) -> Product | None:
+    """What ``itertools.product`` gives, if it is more than a few and nobody sees how far the loop came."""
+    if type(iterable) is not itertools.product or (test is not None and _is_held(iterable)):
+        return None
+    _, pools, *state = iterable.__reduce__()
+    found = Product(pools)
+    return None if state or found.count <= MOST_COPIES else found
+
+
+def _is_held(iterator: Any) -> bool:
+    """Whether the program has a name for an iterator."""
+    frame = current_trace().user_frame()
+    return frame is not None and Mutables(frame.f_locals.values()).holds(iterator)
 
 
 def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
@@ -179,6 +226,8 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
         except StopIteration:
             break
         turns += 1
+        if turns > MOST_KNOWN_TURNS:
+            raise located(_endless())
         if answer is True:
             body(item)
         else:
@@ -189,6 +238,13 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
             turn = partial(body, item)
             decide(answer, turn, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
     return turns
+
+
+def _endless() -> UserError:
+    return UserNotImplementedError(
+        f"a loop that Python goes through while tracing takes more than {MOST_KNOWN_TURNS} turns",
+        mend="loop over range(...), or write `while` with a condition of numbers and arrays",
+    )
 
 
 def _require_unheld(iterator: Any) -> None:

@@ -8,7 +8,9 @@ in Python, which goes on where it was left: such a source is gone through once.
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,7 +26,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Range", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex", "traced_range",
+__all__ = ["Product", "Range", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex", "traced_range",
            "traced_reversed", "traced_zip"]  # fmt: skip
 
 
@@ -206,6 +208,34 @@ class Places(Source):
             rest, place = rest // size, rest % size
             found.append(place)
         return (*([rest] if self.dims else []), *found[::-1])
+
+
+class Product(Source):
+    """``itertools.product``, the last of its operands fastest."""
+
+    def __init__(self, pools: Sequence[Sequence[Any]]) -> None:
+        self.pools = [_as_range(pool) for pool in pools]
+        self.count = self.span = prod(len(pool) for pool in pools)
+
+    def item(self, position: Any) -> Any:
+        found: list[Any] = []
+        rest = position
+        for pool in self.pools[:0:-1]:
+            rest, place = rest // len(pool), rest % len(pool)
+            found.append(_item_of(pool, place))
+        return (*(_item_of(pool, rest) for pool in self.pools[:1]), *found[::-1])
+
+
+def _as_range(pool: Sequence[Any]) -> Sequence[Any]:
+    """The integers of a range as that range, whose items a position can be computed of."""
+    if len(pool) < 2 or any(type(item) is not int for item in pool) or pool[0] == pool[1]:
+        return pool
+    found = range(pool[0], pool[-1] + (1 if pool[1] > pool[0] else -1), pool[1] - pool[0])
+    return found if len(found) == len(pool) and all(map(operator.eq, found, pool)) else pool
+
+
+def _item_of(pool: Sequence[Any], place: Any) -> Any:
+    return pool.start + place * pool.step if isinstance(pool, range) else pool[place]
 
 
 class Placed(Source):
