@@ -15,6 +15,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.changes import in_containers_of
 from jitflow.frontend.control.alternatives import Alternatives, aligned, leaves_the_function
 from jitflow.frontend.control.branch import (
     Path,
@@ -92,8 +93,9 @@ class Rolling:
 
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
-        self._grown: set[str] = set()
-        """What is a number before the loop and becomes an array in it."""
+        self._grown: dict[str, str] = {}
+        """What is something else before the loop than behind a turn, and in which words: a number that becomes an
+        array, an argument that becomes a structure of the program's own."""
 
     def roll(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> list[str]:
         """Trace the loop into a ``for``, or a ``while`` if there is a test; returns the names that it carries.
@@ -263,6 +265,9 @@ class Rolling:
                 continue
             left = flatten(resolved(thing))
             if repr(left.shape) != repr(local.leaves.shape):
+                if self._take_apart(local, resolved(thing)):
+                    stable = False
+                    continue
                 if local.entry is not UNBOUND:
                     raise NeedsUnrolling(f"{local.name} becomes a structure of another shape")
                 count = len(left.items)
@@ -271,6 +276,16 @@ class Rolling:
             for number, item in enumerate(left.items):
                 stable &= self._learn_part(local, number, item)
         return stable
+
+    def _take_apart(self, local: Local, left: Any) -> bool:
+        """Let a structure from outside begin as one of the program's own, if a turn leaves such a one."""
+        own = in_containers_of(left, local.entry)
+        if own is local.entry or repr(flatten(own).shape) != repr(flatten(left).shape):
+            return False
+        fresh = self._local(local.name, own)
+        local.entry, local.leaves, local.slots, local.open_axes = own, fresh.leaves, fresh.slots, fresh.open_axes
+        self._grown[local.name] = "the argument itself, of which compiled code has made another object"
+        return True
 
     def _align(self, local: Local, left: Any) -> bool:
         """Let what is returned begin as the alternatives that a turn leaves; whether it did not do so."""
@@ -302,7 +317,7 @@ class Rolling:
             require_common_rank(name, [before, left])
         kind = common_kind(name, [before, left], new_size)
         if is_array(kind) and entry is not UNBOUND and not is_array(entry):
-            self._grown.add(name)
+            self._grown[name] = "a number, which compiled code has made an array"
         if isinstance(kind, Tensor):
             visible = trace.is_visible_in(trace.scope)
             changed = {axis for axis, dim in enumerate(kind.dims) if dim in fresh or not visible(dim)} - opened
@@ -326,8 +341,9 @@ class Rolling:
         elif trace.is_open(source.count):
             turns = values.emit("greater_equal", values.size(source.count), values.size(1))
         else:
-            return trace.decide(source.count, ">=", 1, "a loop in which a number becomes an array")
-        words = f"a loop takes no turn, and so {min(self._grown)} stays a number, which compiled code has made an array"
+            return trace.decide(source.count, ">=", 1, "a loop that puts another object where one was")
+        name = min(self._grown)
+        words = f"a loop takes no turn, and so {name} stays {self._grown[name]}"
         trace.add("check", turns, error="NotImplementedError", message=words)
         return True
 

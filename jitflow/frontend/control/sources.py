@@ -26,8 +26,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Product", "Range", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex", "traced_range",
-           "traced_reversed", "traced_zip"]  # fmt: skip
+__all__ = ["Product", "Range", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex",
+           "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Source:
