@@ -22,7 +22,7 @@ _MOST_WORK = 40_000
 """The ops that are recorded for one place of the program at the most."""
 _REGION = 16
 """An op with regions costs as much as so many others."""
-MOST_COPIES = 32
+MOST_COPIES = 16
 """Small loops in each other are unrolled up to so many copies of what is inside, and are native loops around that."""
 MOST_KNOWN_TURNS = 1_000_000
 """The turns that a loop which Python goes through takes at the most: more would take Python long, or forever."""

@@ -70,7 +70,7 @@ class RecordedFunctions:
         self.inputs.guard(_function_guard(function, register))
         return self._recording(function, register, defaults=False)
 
-    def helper(self, function: FunctionType, register: int) -> FunctionType:
+    def helper(self, function: FunctionType, register: int) -> Any:
         """A function that the program calls, with its defaults."""
         self.inputs.guard(_function_guard(function, register, any_closure=self._is_another_each_time(register)))
         return sharable(self._recording(function, register, defaults=True))

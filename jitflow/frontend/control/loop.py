@@ -21,7 +21,7 @@ from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, Rolling, Test
-from jitflow.frontend.control.sources import Product, Source, as_source
+from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import MOST_TURNS, current_trace
@@ -83,16 +83,16 @@ def _through_a_list(
     _while(goes_on, turn, Cells(turn, body, test), ("position__", *state), temporaries, body)
 
 
-def _as_count(iterable: Any) -> tuple[int, int] | None:
+def _as_count(iterable: Any) -> tuple[Any, Any] | None:
     """Where ``itertools.count`` begins and its step, if these are integers and nobody goes on with it."""
     if type(iterable) is not itertools.count or _is_held(iterable):
         return None
     start, step = (*iterable.__reduce__()[1], 1)[:2]
-    return (start, step) if type(start) is type(step) is int else None
+    return (start, step) if is_integer(start) and is_integer(step) else None
 
 
 def _counting(
-    start: int, step: int, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]
+    start: Any, step: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]
 ) -> None:
     """A loop that counts until a turn ends it."""
     number__: Any = start
@@ -110,9 +110,10 @@ def _as_product(iterable: Any, test: Test | None) -> Product | None:
     """What ``itertools.product`` gives, if it is more than a few and nobody sees how far the loop came."""
     if type(iterable) is not itertools.product or (test is not None and _is_held(iterable)):
         return None
-    _, pools, *state = iterable.__reduce__()
+    reduced: Any = iterable.__reduce__()
+    _, pools, *state = reduced
     found = Product(pools)
-    return None if state or found.count <= MOST_COPIES else found
+    return None if state or found.turns <= MOST_COPIES else found
 
 
 def _is_held(iterator: Any) -> bool:
@@ -126,7 +127,7 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None) -> None:
     count = source.count
     budget = current_trace().budget
     is_small = isinstance(count, int) and count <= FEW_TURNS
-    if is_small and _may_be_written_out(loop.key, count):
+    if isinstance(count, int) and is_small and _may_be_written_out(loop.key, count):
         with budget.unrolling(loop.key, count):
             turns = _unrolled(loop, map(source.item, range(count)), body, test)
         note_unrolled(body, "for", turns, "these are few")

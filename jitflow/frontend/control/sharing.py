@@ -111,7 +111,7 @@ class SharedCalls:
         raise _Reached(call)
 
 
-def sharable(function: FunctionType) -> FunctionType:
+def sharable(function: Any) -> Any:
     """A helper as branches are to call it: itself, unless calls are shared."""
     if _SHARED not in current_trace().storage.place_sites:
         return function
@@ -162,8 +162,8 @@ def traced_paths(
             mutables.restore()
             raise trace.begin_anew(Restart(apart))
         _keep_apart([operands[number] for number in chosen], apart)
-    for number, call in enumerate(reached):
-        if call is not None:
+    for number, last in enumerate(reached):
+        if last is not None:
             paths[number] = _traced(trace, runs[number], trace_one, SharedCalls(results, goes_on=True, apart=apart))
     return paths
 

@@ -26,8 +26,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Product", "Range", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex",
-           "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
+__all__ = ["Product", "Range", "Source", "as_source", "is_integer", "traced_enumerate", "traced_ndenumerate",
+           "traced_ndindex", "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Source:
@@ -215,7 +215,8 @@ class Product(Source):
 
     def __init__(self, pools: Sequence[Sequence[Any]]) -> None:
         self.pools = [_as_range(pool) for pool in pools]
-        self.count = self.span = prod(len(pool) for pool in pools)
+        self.turns = prod(len(pool) for pool in pools)
+        self.count = self.span = self.turns
 
     def item(self, position: Any) -> Any:
         found: list[Any] = []
@@ -281,7 +282,7 @@ def traced_range(*bounds: Any) -> Any:
     """`range`."""
     sizes = [tracers.as_size(pinned(bound)) for bound in bounds]
     for size in sizes:
-        if not isinstance(size, int) and not _is_integer(size):
+        if not isinstance(size, int) and not is_integer(size):
             kind = size.__class__.__name__
             raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
     if not any(isinstance(size, tracers.Tracer) for size in sizes):
@@ -290,8 +291,11 @@ def traced_range(*bounds: Any) -> Any:
     return Range(start, stop, step)
 
 
-def _is_integer(size: Any) -> bool:
-    return isinstance(size, tracers.Tracer) and bool(values.dtype_of_value(tracers.lift(size)).is_integer)
+def is_integer(thing: Any) -> bool:
+    """Whether it is an integer, known or of the running program."""
+    if not isinstance(thing, tracers.Tracer):
+        return type(thing) is int
+    return bool(values.dtype_of_value(tracers.lift(thing)).is_integer)
 
 
 def traced_enumerate(iterable: Any, start: Any = 0) -> Any:
