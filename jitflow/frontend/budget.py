@@ -18,9 +18,9 @@ from jitflow.ir.location import Loc
 
 __all__ = ["MOST_COPIES", "MOST_KNOWN_TURNS", "Budget", "spent"]
 
-_MOST_WORK = 40_000
+_MOST_WORK = 150_000
 """The ops that are recorded for one place of the program at the most."""
-_REGION = 16
+_REGION = 64
 """An op with regions costs as much as so many others."""
 MOST_COPIES = 16
 """Small loops in each other are unrolled up to so many copies of what is inside, and are native loops around that."""

@@ -230,10 +230,15 @@ def walk(region: Region) -> Iterator[Op]:
 
 def walk_ops(ops: Iterable[Op]) -> Iterator[Op]:
     """The ops, and those of the regions inside them, in order, outer ops first."""
-    for op in ops:
-        yield op
-        for region in op.regions:
-            yield from walk_ops(region.ops)
+    waiting = [iter(ops)]  # a generator in a generator would hand each op through as many as there are regions around
+    while waiting:
+        for op in waiting[-1]:
+            yield op
+            if op.regions:
+                waiting += [iter(region.ops) for region in reversed(op.regions)]
+                break
+        else:
+            waiting.pop()
 
 
 def walk_inside(op: Op) -> Iterator[Op]:
