@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from jitflow.errors import as_user_error
 from jitflow.frontend.builtin_functions import BUILTIN_FUNCTIONS
+from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.objects import is_frozen, is_made
 from jitflow.frontend.purity import impure_builtins
 from jitflow.frontend.stores import refuse_stores
@@ -69,10 +70,10 @@ class RecordedFunctions:
         self.inputs.guard(_function_guard(function, register))
         return self._recording(function, register, defaults=False)
 
-    def helper(self, function: FunctionType, register: int) -> FunctionType:
+    def helper(self, function: FunctionType, register: int) -> Any:
         """A function that the program calls, with its defaults."""
         self.inputs.guard(_function_guard(function, register, any_closure=self._is_another_each_time(register)))
-        return self._recording(function, register, defaults=True)
+        return sharable(self._recording(function, register, defaults=True))
 
     def _is_another_each_time(self, register: int) -> bool:
         """Whether the next call may well find another function of the same code, with cells of its own."""

@@ -8,6 +8,7 @@ another size for which it would have gone the other way compiles anew, and every
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError, UserRuntimeError
+from jitflow.frontend.budget import Budget, spent
 from jitflow.frontend.locate import Locator
 from jitflow.frontend.scopes import Knowledge, Scope
 from jitflow.frontend.storage import Restart, Site, Storage
+from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Builder, Fact, Region, TypeRuleError, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
 from jitflow.ir.dtypes import DTYPES
@@ -82,6 +85,14 @@ class Trace:
         self.restart: Restart | None = None
         """What was raised to start anew, in case that the program catches all exceptions."""
         self.storage = Storage(self, place_sites)
+        self.budget = Budget()
+        self.lessons: dict[tuple[tuple[str, int], str], Any] = {}
+        """What loops have taught about their locals, while the loop around them is being traced."""
+        self._learns = False
+        self.deep_branches: Counter[tuple[str, int]] = Counter()
+        """How often branches were traced deep in helpers; see `control.sharing`."""
+        self.shared_calls: dict[Scope, Any] = {}
+        """What the calls give that paths of branches make."""
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         """For each ``try`` statement whose body is being traced: whether it handles exceptions of a class."""
         self.found_sizes: set[str] = set()
@@ -105,6 +116,8 @@ class Trace:
         """The lists that statements have made, by identity, and where."""
         self.choices: list[Any] = []
         """The objects that the running program chooses from; see `control.identity`."""
+        self.splits_loops = True
+        """Whether loops are split where the kinds of their values change; see `control.splitting`."""
         self.growing: list[Any] = []
         """The lists that are part of the running program; see `growing`."""
         self.options: list[Any] = []
@@ -142,6 +155,8 @@ class Trace:
         except TypeRuleError as error:
             operation = f"{name}({', '.join(str(operand.type) for operand in operands)}) {attributes or ''}"
             raise CompilerBug(str(error), pass_name="trace", operation=operation, location=builder.loc) from error
+        if self.budget.is_spent(builder.loc, len(regions)):
+            raise self.locate(self._spent(builder.loc))
         self.storage.note(builder.ops[-1])
         return results
 
@@ -164,6 +179,15 @@ class Trace:
                 raise CompilerBug("a variable was read by a trace that has no inputs", pass_name="trace")
             self.adopt(variable)
         return self.variables[id(variable)]
+
+    @contextmanager
+    def whole_loops(self) -> Iterator[None]:
+        """Loops that are recorded meanwhile are not split where the kinds of their values change."""
+        before, self.splits_loops = self.splits_loops, False
+        try:
+            yield
+        finally:
+            self.splits_loops = before
 
     def require(self, guard: Guard) -> None:
         """Let every call check this."""
@@ -213,6 +237,23 @@ class Trace:
     def here(self) -> Loc:
         """The user's line that is running."""
         return self._locator.here(self._bottom)
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """While a loop is traced, what the loops inside it teach is kept for when they are traced again."""
+        outermost, self._learns = not self._learns, True
+        try:
+            yield
+        finally:
+            if outermost:
+                self.lessons.clear()
+                self._learns = False
+
+    def _spent(self, loc: Loc) -> UserError:
+        codes = [code for code in self._locator.codes(self._bottom) if not is_block(code)]
+        calls = Counter(codes)
+        recursive = next((code.co_name for code in codes if calls[code] > 1), "")
+        return spent(recursive, codes[0].co_name if len(codes) > 1 else "", loc)
 
     def user_frame(self) -> FrameType | None:
         """The frame of the user's line that is running."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -151,7 +152,7 @@ class Function:
     def results(self) -> tuple[Value, ...]:
         return self.region.yielded
 
-    @property
+    @cached_property
     def kernels(self) -> tuple[Function, ...]:
         """The functions that are launched; those with the attribute ``called`` are called for their results."""
         return tuple(function for function in self.functions if not function.attributes.get("called"))
@@ -229,10 +230,15 @@ def walk(region: Region) -> Iterator[Op]:
 
 def walk_ops(ops: Iterable[Op]) -> Iterator[Op]:
     """The ops, and those of the regions inside them, in order, outer ops first."""
-    for op in ops:
-        yield op
-        for region in op.regions:
-            yield from walk_ops(region.ops)
+    waiting = [iter(ops)]  # a generator in a generator would hand each op through as many as there are regions around
+    while waiting:
+        for op in waiting[-1]:
+            yield op
+            if op.regions:
+                waiting += [iter(region.ops) for region in reversed(op.regions)]
+                break
+        else:
+            waiting.pop()
 
 
 def walk_inside(op: Op) -> Iterator[Op]:

@@ -35,6 +35,7 @@ __all__ = [
     "is_pure",
     "is_removable",
     "may_fail",
+    "written_by",
 ]
 
 ANYTHING = Value(Place(F64, ()), "anything")
@@ -192,6 +193,14 @@ def _inside(op: Op) -> frozenset[Access]:
     if op.regions:
         effects._spread((op,))
     return effects.of(op)
+
+
+def written_by(ops: Sequence[Op]) -> Iterator[PlaceSet]:
+    """What each of the writes among some ops may touch."""
+    effects = Effects()
+    effects._spread(ops)
+    for op in ops:
+        yield from (access.places for access in effects.of(op) if access.kind == "writes")
 
 
 def _is_inside(role: Value, region: Region) -> bool:

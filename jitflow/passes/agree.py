@@ -106,20 +106,24 @@ class _Agreeing:
 
     def found_equal(self, check: Op) -> Iterator[tuple[str, str]]:
         """The pairs of sizes that are equal if the op is a check that holds."""
-        test = self.producer.get(check.operands[0]) if check.name == "check" else None
-        if test is None or test.name != "equal":
-            return
-        left, right = (operand.type.dim if isinstance(operand.type, Index) else None for operand in test.operands)
-        if isinstance(left, Expression) and isinstance(right, Expression) and left.is_symbol and right.is_symbol:
-            yield str(left), str(right)
+        waiting = [check.operands[0]] if check.name == "check" else []
+        while waiting:
+            test = self.producer.get(waiting.pop())
+            if test is not None and test.name == "logical_and":
+                waiting += reversed(test.operands)
+            if test is None or test.name != "equal":
+                continue
+            left, right = (operand.type.dim if isinstance(operand.type, Index) else None for operand in test.operands)
+            if isinstance(left, Expression) and isinstance(right, Expression) and left.is_symbol and right.is_symbol:
+                yield str(left), str(right)
 
 
 def _note(older: str, newer: str, names: Names) -> None:
     older, newer = str(names.get(older, older)), str(names.get(newer, newer))
     if older != newer:
-        for name, dim in names.items():
-            names[name] = substitute(dim, {newer: symbol(older)})
-        names[newer] = symbol(older)
+        before, now = symbol(newer), symbol(older)
+        names.update({name: now for name, dim in names.items() if dim == before})
+        names[newer] = now
 
 
 def _renamed(kind: Type, names: Names) -> Type:

@@ -261,12 +261,13 @@ class _Fusion:
     def _makes_cycle(self, upper: Group, lower: Group) -> bool:
         """Whether ``lower`` needs a group that needs ``upper``, other than directly."""
         seen: set[Group] = set()
+        first = min(self.position[upper.ops[0]], self.position[lower.ops[0]])
         frontier = [group for group in self._needs(lower) if group is not upper]
         while frontier:
             group = frontier.pop()
             if group is upper or group is lower:
                 return True
-            if group not in seen:
+            if group not in seen and self.position[group.ops[-1]] > first:  # one needs what stands before it
                 seen.add(group)
                 frontier.extend(self._needs(group))
         return False

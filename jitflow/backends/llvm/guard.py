@@ -57,9 +57,9 @@ def _require_apart(writer: _GuardWriter, function: Function, apart: Collection[i
         else:
             slot += 2 if isinstance(type, Scalar) and type.dtype == C128 else 1
     for number, (type, place) in enumerate(arrays):
-        for other, (other_type, other_place) in enumerate(arrays):
+        for other, (other_type, other_place) in enumerate(arrays if isinstance(type, Variable) else ()):
             pair_seen = other < number and isinstance(other_type, Variable)
-            if isinstance(type, Variable) and other != number and not pair_seen:
+            if other != number and not pair_seen:
                 writer.require_apart(type, place, other_type, other_place)
 
 

@@ -84,7 +84,7 @@ def emit_program(
             parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
 
     scalar = [kernel for kernel in program.kernels if kernel.attributes.get("scalar")]
-    vectors = [kernel for kernel in program.kernels if kernel not in scalar]
+    vectors = [kernel for kernel in program.kernels if not kernel.attributes.get("scalar")]
     for share in _shares(vectors):
         add("vectors", (_kernel(module, kernel) for kernel in share))
     for share in _shares(scalar):
@@ -92,7 +92,7 @@ def emit_program(
     for kernel in program.kernels:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
     for function in program.functions:
-        if function not in program.kernels:
+        if function.attributes.get("called"):
             module.define(function.name, _called(module, function))
     if _computes_in_turns(program.region):
         add("turns", [_host(module, program)])
@@ -112,8 +112,11 @@ def _shares(kernels: Sequence[Function]) -> list[list[Function]]:
     ops = {kernel.name: sum(1 for _ in walk(kernel.region)) for kernel in kernels}
     count = max(min(processors(), len(kernels), sum(ops.values()) // _WORTH_A_MODULE), 1)
     shares: list[list[Function]] = [[] for _ in range(count)]
+    work = [0] * count
     for kernel in sorted(kernels, key=lambda kernel: -ops[kernel.name]):
-        min(shares, key=lambda share: sum(ops[kernel.name] for kernel in share)).append(kernel)
+        least = work.index(min(work))
+        shares[least].append(kernel)
+        work[least] += ops[kernel.name]
     return shares
 
 

@@ -18,7 +18,7 @@ from jitflow.errors import (
 )
 from jitflow.frontend.control.alternatives import aligned
 from jitflow.frontend.control.cells import UNBOUND, Cells
-from jitflow.frontend.control.changes import Changes
+from jitflow.frontend.control.contents import Changes
 from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
 from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.logic import OnlyTruth, as_bool, truth
@@ -38,6 +38,7 @@ from jitflow.frontend.control.merge import (
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.returning import leaves_the_function
+from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.locate import is_internal
 from jitflow.frontend.numpy import selections, values
 from jitflow.frontend.objects import Recorded
@@ -174,13 +175,19 @@ def decide(
     """Trace both blocks, and merge the locals that they leave. ``key`` says where the statement stands."""
     names = (*state, *temporaries)
     before, objects = cells.read(names), Changes(cells.contents())
-    paths = []
-    for run, holds in ((then, True), (orelse, False)):
+
+    def trace_one(run: Callable[[], Any]) -> Path:
         cells.write(before)
-        paths.append(trace_path(run, lambda: cells.read(state), assuming=(answer, holds)))
-        objects.take_back()
+        path = trace_path(run, lambda: cells.read(state), assuming=(answer, run is then))
+        objects.take_back(path)
+        return path
+
+    def join_here(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Any]:
+        return join(answer, paths, names, key, objects.before)
+
+    paths = traced_paths((then, orelse), trace_one, join_here, objects.before, key)
     contents = objects.as_locals(paths)
-    merged = join(answer, paths, (*state, *contents), key, objects.before)
+    merged = join_here(paths, (*state, *contents))
     objects.write({name: merged.pop(name) for name in contents})
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
     if all(path.ended for path in paths):
@@ -204,23 +211,29 @@ def choose_path(
     reached: Iterable[Any],
     mistakes: tuple[type[Exception], ...] = (),
 ) -> Any:
-    """`choose` where the running program decides. No object within reach of what is ``reached`` may change.
+    """`choose` where the running program decides. What is ``reached`` leads to all objects that the paths may change.
 
     ``mistakes`` are raised when the program comes to them, unless both paths end with one.
     """
-    objects, paths = Changes(reached), []
-    for run, holds in ((then, True), (orelse, False)):
-        paths.append(trace_path(run, dict, assuming=(answer, holds), mistakes=mistakes))
-        objects.take_back()
+    objects, here = Changes(reached), current_trace().here()
+    key = (here.file, here.line)
+
+    def trace_one(run: Callable[[], Any]) -> Path:
+        path = trace_path(run, dict, assuming=(answer, run is then), mistakes=mistakes)
+        objects.take_back(path)
+        return path
+
+    def join_here(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Any]:
+        return join(answer, paths, names, key, objects.before)
+
+    paths = traced_paths((then, orelse), trace_one, join_here, objects.before, key)
     for path in paths:
         path.locals = {"the value": path.result}
     contents = objects.as_locals(paths)
     first = paths[0].mistake
     if first is not None and paths[1].mistake is not None:
         raise first
-    here = current_trace().here()
-    key = (here.file, here.line)
-    found = join(answer, paths, ("the value", *contents), key, objects.before)
+    found = join_here(paths, ("the value", *contents))
     objects.write({name: found[name] for name in contents})
     if all(path.ended for path in paths):
         raise EndOfPath

@@ -6,11 +6,14 @@ arguments decide is unrolled then, and compiled for this number; so is one of fe
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.budget import MOST_COPIES, MOST_KNOWN_TURNS
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -18,10 +21,11 @@ from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
-from jitflow.frontend.control.sources import Source, as_source
+from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.switching import for_each_kind
 from jitflow.frontend.objects import Recorded
+from jitflow.frontend.storage import Restart, Site
 from jitflow.frontend.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
@@ -46,7 +50,13 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         return
     cells = Cells(body, test)
     loop = Rolling(cells, state, temporaries, _key(body))
+    counted = _as_count(iterable) if test is not None else None
+    if counted is not None:
+        _counting(*counted, body, test, state, temporaries)
+        return
     source = as_source(iterable)
+    if source is None and (source := _as_product(iterable, test)) is not None:
+        deque(iterable, 0)  # which Python leaves at its end
     if source is None:
         turns = _unrolled(loop, iter(iterable), body, test)
         note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
@@ -80,15 +90,62 @@ def _through_a_list(
     _while(goes_on, turn, Cells(turn, body, test), ("position__", *state), temporaries, body)
 
 
+def _as_count(iterable: Any) -> tuple[Any, Any] | None:
+    """Where ``itertools.count`` begins and its step, if these are integers and nobody goes on with it."""
+    if type(iterable) is not itertools.count or _is_held(iterable):
+        return None
+    start, step = (*iterable.__reduce__()[1], 1)[:2]
+    return (start, step) if is_integer(start) and is_integer(step) else None
+
+
+def _counting(
+    start: Any, step: Any, body: Body, test: Test | None, state: Sequence[str], temporaries: Sequence[str]
+) -> None:
+    """A loop that counts until a turn ends it."""
+    number__: Any = start
+
+    def turn() -> None:
+        nonlocal number__
+        number__ += step
+        body(number__ - step)
+
+    assert test is not None
+    _while(test, turn, Cells(turn, body, test), ("number__", *state), temporaries, body)
+
+
+def _as_product(iterable: Any, test: Test | None) -> Product | None:
+    """What ``itertools.product`` gives, if it is more than a few and nobody sees how far the loop came."""
+    if type(iterable) is not itertools.product or (test is not None and _is_held(iterable)):
+        return None
+    reduced: Any = iterable.__reduce__()
+    _, pools, *state = reduced
+    found = Product(pools)
+    return None if state or found.turns <= MOST_COPIES else found
+
+
+def _is_held(iterator: Any) -> bool:
+    """Whether the program has a name for an iterator."""
+    frame = current_trace().user_frame()
+    return frame is not None and Mutables(frame.f_locals.values()).holds_iterator(iterator)
+
+
 def _over(source: Source, loop: Rolling, body: Body, test: Test | None, splits: int = MOST_SPLITS) -> None:
     """A loop over a source that the program has begun to go through."""
     count = source.count
-    if isinstance(count, int) and count <= FEW_TURNS:
-        turns = _unrolled(loop, map(source.item, range(count)), body, test)
+    budget = current_trace().budget
+    is_small = isinstance(count, int) and count <= FEW_TURNS
+    if isinstance(count, int) and is_small and _may_be_written_out(loop.key, count):
+        with budget.unrolling(loop.key, count):
+            turns = _unrolled(loop, map(source.item, range(count)), body, test)
         note_unrolled(body, "for", turns, "these are few")
         return
     try:
-        carried = loop.roll(lambda position: body(source.item(position)), test, source, splits=splits > 0)
+        carried = loop.roll(
+            lambda position: body(source.item(position)),
+            test,
+            source,
+            splits=splits > 0 and current_trace().splits_loops,
+        )
     except KindsChange as found:
         pieces = Pieces(loop, lambda position: body(source.item(position)), test, source, found.changes)
         pieces.record(lambda rest, splits: _over(rest, loop, body, test, splits), splits)
@@ -100,12 +157,33 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None, splits: 
         if trace.number_of(count, why) > MOST_TURNS:
             begin_anew_with(problem.changed)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
-        if trace.number_of(count, why) > MANY_TURNS:
+        if is_small or trace.number_of(count, why) > MANY_TURNS:
             begin_anew_with(problem.changed, is_wish=True)
         turns = _unrolled(loop, map(source.item, range(trace.fix(count, why))), body, test)
         note_unrolled(body, "for", turns, problem.reason)
     else:
         note_rolled(body, "for", count, carried)
+
+
+def _may_be_written_out(key: tuple[str, int], turns: int) -> bool:
+    """Whether a loop of few turns is one of few in its nest as well.
+
+    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses: the trace
+    starts anew to make one of the outermost.
+    """
+    trace = current_trace()
+    rolled = trace.storage.place_sites
+    if _turns_site(key) in rolled:
+        return False
+    if trace.budget.allows(turns):
+        return True
+    outermost = next((each for each, _ in trace.budget.unrolled if _turns_site(each) not in rolled), key)
+    raise trace.begin_anew(Restart(_turns_site(outermost)))
+
+
+def _turns_site(key: tuple[str, int]) -> Site:
+    """What stands for the decision whether a loop is written out."""
+    return Site(*key, "[turns]")
 
 
 def _too_many_turns(error: UserError, count: int) -> UserError:
@@ -168,6 +246,8 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
         except StopIteration:
             break
         turns += 1
+        if turns > MOST_KNOWN_TURNS:
+            raise located(_endless())
         if answer is True:
             body(item)
         else:
@@ -178,6 +258,13 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
             turn = partial(body, item)
             decide(answer, turn, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
     return turns
+
+
+def _endless() -> UserError:
+    return UserNotImplementedError(
+        f"a loop that Python goes through while tracing takes more than {MOST_KNOWN_TURNS} turns",
+        mend="loop over range(...), or write `while` with a condition of numbers and arrays",
+    )
 
 
 def _require_unheld(iterator: Any) -> None:

@@ -126,10 +126,14 @@ class Mutables:
         thing = next((held.thing for held in self._held.values() if held.changed()), None)
         return thing if type(thing) is list else None
 
+    def holds_iterator(self, iterator: Any) -> bool:
+        """Whether the program can go on with an iterator when a loop over it is over."""
+        moved = {id(part) for part in _with_inner(iterator)}
+        return any(id(part) in moved for held, _ in self._iterators for part in _with_inner(held))
+
     def require_unheld(self, iterator: Any) -> None:
         """Raise if the program can go on with an iterator that a loop leaves where nobody knows while tracing."""
-        moved = {id(part) for part in _with_inner(iterator)}
-        if any(id(part) in moved for held, _ in self._iterators for part in _with_inner(held)):
+        if self.holds_iterator(iterator):
             raise located(
                 UserNotImplementedError(
                     f"a loop over an iterator that the program keeps, left on a decision that only the running program "

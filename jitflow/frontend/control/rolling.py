@@ -123,6 +123,10 @@ class Rolling:
         Raises `CannotRoll`, everything undone, and so `KindsChange` if it ``splits`` where turns leave other kinds of
         values than they find.
         """
+        with current_trace().learning():
+            return self._rolled(run, test, source, splits and current_trace().splits_loops)
+
+    def _rolled(self, run: Callable[[Any], None], test: Test | None, source: Source | None, splits: bool) -> list[str]:
         trace = current_trace()
         names = (*self.state, *self.temporaries)
         entry, mutables, refusals = self.cells.read(names), Mutables(self.cells.contents()), len(trace.refusals)
@@ -167,8 +171,15 @@ class Rolling:
                 self.cells.write(entry)
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
                 if not trace.storage.goes_again(before):
+                    if any(local.learnt_too_much(_left(turn.path, local)) for local in locals_):
+                        locals_ = [self._local(name, entry[name], learns=False) for name in self.state]
+                        continue
+                    trace.lessons.update({(self.key, local.name): local.lesson for local in locals_})
                     self._finish(turn, locals_, source, test is not None, *sent)
-                    return [slot.name for local in locals_ for slot in local.slots if slot is not None]
+                    carried = [(local, slot) for local in locals_ for slot in local.slots if slot is not None]
+                    several = tracers.Alternatives
+                    names = (local.name if type(local.entry) is several else slot.name for local, slot in carried)
+                    return [*dict.fromkeys(names)]
         del trace.loops[inner:]
         raise CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
 
@@ -212,7 +223,7 @@ class Rolling:
 
     # -- one turn ------------------------------------------------------------------------------------
 
-    def _local(self, name: str, thing: Any) -> Local:
+    def _local(self, name: str, thing: Any, learns: bool = True) -> Local:
         entry = resolved(thing)
         leaves = flatten(entry)
         local = Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
@@ -221,6 +232,9 @@ class Rolling:
                 kind = _number_kind(item)
                 if kind is not None:
                     local.slots[number] = self._slot(local, number, kind)
+        if learns:
+            lesson = current_trace().lessons.get((self.key, name))
+            local.begin_with(lesson, lambda number, kind: self._slot(local, number, kind))
         return local
 
     def _slot(self, local: Local, number: int, kind: Scalar | Tensor) -> Slot:
@@ -264,7 +278,7 @@ class Rolling:
                     inside = self._opened(slot, local, number)
                     parameter = Value(inside.type, word(slot.name))
                     parameters.append(parameter)
-                    items[number] = result_of(inside, parameter)
+                    items[number] = local.inside[number] = result_of(inside, parameter)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
                 if local.may_be_unbound:
@@ -505,6 +519,11 @@ class Rolling:
         if source is None or current_trace().known(source.count, ">=", 1):
             return None
         return values.emit("greater_equal", values.size(source.count), values.size(1))
+
+
+def _left(path: Path, local: Local) -> Any:
+    """What a turn leaves in a local."""
+    return UNBOUND if path.ended else resolved(path.locals.get(local.name, UNBOUND))
 
 
 def _is_single(thing: Any, axis: int) -> bool:

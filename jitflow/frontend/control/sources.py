@@ -8,7 +8,9 @@ in Python, which goes on where it was left: such a source is gone through once.
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Range", "Rest", "Source", "as_source", "traced_enumerate", "traced_ndenumerate", "traced_ndindex",
-           "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
+__all__ = ["Product", "Range", "Rest", "Source", "as_source", "is_integer", "traced_enumerate", "traced_ndenumerate",
+           "traced_ndindex", "traced_range", "traced_reversed", "traced_zip"]  # fmt: skip
 
 
 class Source:
@@ -221,6 +223,35 @@ class Places(Source):
         return (*([rest] if self.dims else []), *found[::-1])
 
 
+class Product(Source):
+    """``itertools.product``, the last of its operands fastest."""
+
+    def __init__(self, pools: Sequence[Sequence[Any]]) -> None:
+        self.pools = [_as_range(pool) for pool in pools]
+        self.turns = prod(len(pool) for pool in pools)
+        self.count = self.span = self.turns
+
+    def item(self, position: Any) -> Any:
+        found: list[Any] = []
+        rest = position
+        for pool in self.pools[:0:-1]:
+            rest, place = rest // len(pool), rest % len(pool)
+            found.append(_item_of(pool, place))
+        return (*(_item_of(pool, rest) for pool in self.pools[:1]), *found[::-1])
+
+
+def _as_range(pool: Sequence[Any]) -> Sequence[Any]:
+    """The integers of a range as that range, whose items a position can be computed of."""
+    if len(pool) < 2 or any(type(item) is not int for item in pool) or pool[0] == pool[1]:
+        return pool
+    found = range(pool[0], pool[-1] + (1 if pool[1] > pool[0] else -1), pool[1] - pool[0])
+    return found if len(found) == len(pool) and all(map(operator.eq, found, pool)) else pool
+
+
+def _item_of(pool: Sequence[Any], place: Any) -> Any:
+    return pool.start + place * pool.step if isinstance(pool, range) else pool[place]
+
+
 class Placed(Source):
     """The indices of an array with its elements: ``np.ndenumerate``."""
 
@@ -264,7 +295,7 @@ def traced_range(*bounds: Any) -> Any:
     """`range`."""
     sizes = [tracers.as_size(pinned(bound)) for bound in bounds]
     for size in sizes:
-        if not isinstance(size, int) and not _is_integer(size):
+        if not isinstance(size, int) and not is_integer(size):
             kind = size.__class__.__name__
             raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
     if not any(isinstance(size, tracers.Tracer) for size in sizes):
@@ -273,8 +304,11 @@ def traced_range(*bounds: Any) -> Any:
     return Range(start, stop, step)
 
 
-def _is_integer(size: Any) -> bool:
-    return isinstance(size, tracers.Tracer) and bool(values.dtype_of_value(tracers.lift(size)).is_integer)
+def is_integer(thing: Any) -> bool:
+    """Whether it is an integer, known or of the running program."""
+    if not isinstance(thing, tracers.Tracer):
+        return type(thing) is int
+    return bool(values.dtype_of_value(tracers.lift(thing)).is_integer)
 
 
 def traced_enumerate(iterable: Any, start: Any = 0) -> Any:

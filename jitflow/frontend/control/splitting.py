@@ -6,7 +6,9 @@
             m = v
 
 Where every turn leaves the other kind (``s = 0`` before a sum of floats), the first turn stands before the loop. Where
-a value may be of its first kind again later, there is one loop, which carries the number of the kind.
+a value may be of its first kind again later, there is one loop, which carries the number of the kind. So do loops in
+the first of two pieces, most turns being in the other: a nest has two copies of each body, not two to the power of its
+depth.
 """
 
 from __future__ import annotations
@@ -61,7 +63,8 @@ class Pieces:
         def turns() -> None:
             if source is not None:
                 current_trace().raise_bound(source.span - 1)
-            self.run(0)
+            with current_trace().whole_loops():
+                self.run(0)
             again(None if source is None else Rest(source, 1), splits)
 
         answer = True if self.test is None else truth(self.test())
@@ -81,7 +84,8 @@ class Pieces:
         before = self.loop.cells.read(names)
         self.loop.cells.write({name: _of_kind(change.left, change.others[0]) for name, change in self.changes.items()})
         try:
-            return self.loop.keeps_kinds(self.run, self.test, self.source)
+            with current_trace().whole_loops():
+                return self.loop.keeps_kinds(self.run, self.test, self.source)
         finally:
             self.loop.cells.write(before)
 
@@ -109,7 +113,8 @@ class Pieces:
                 loop.cells.set(name, option(loop.cells.get(name), number))
             again(self.source if self.source is None else Rest(self.source, loop.position), splits)
 
-        loop.roll(self.run, go_on, self.source)
+        with current_trace().whole_loops():
+            loop.roll(self.run, go_on, self.source)
         answer = truth(have_changed())
         decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
 

@@ -22,7 +22,7 @@ from jitflow.errors import USER_ERRORS
 from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Fact, Value
-from jitflow.ir.dims import Dim, evaluate, minimum, product, substitute, symbol, symbols, upper_bound
+from jitflow.ir.dims import Dim, Expression, evaluate, minimum, product, substitute, symbol, symbols, upper_bound
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index
 
@@ -185,8 +185,27 @@ def _meet(dims: list[Dim], shapes: Sequence[Dims], message: str, error: type[Exc
     for dim in long:
         if _may_be_one(dim) or _may_be_one(chosen):
             _require_no_repetition(chosen, dim, shapes)
-        require_equal(chosen, dim, message, shapes, error)
+    _require_all_equal(chosen, long, message, shapes, error)
     return chosen
+
+
+def _require_all_equal(
+    chosen: Dim, dims: Sequence[Dim], message: str, shapes: Sequence[Dims], error: type[Exception]
+) -> None:
+    """`require_equal` of ``chosen`` and each of ``dims``: one check, whose message is the same for all."""
+    trace = current_trace()
+    known = {dim: trace.known(chosen, "==", dim) for dim in dims}
+    if False in known.values():
+        raise USER_ERRORS[error](with_shapes(message, shapes))
+    asked = [dim for dim, answer in known.items() if answer is None]
+    equal = [values.emit("equal", values.size(chosen), values.size(dim)) for dim in asked]
+    while len(equal) > 1:  # in pairs of pairs, so that nobody has to go down as deep as there are sizes
+        both = [values.emit("logical_and", *pair) for pair in zip(equal[::2], equal[1::2], strict=False)]
+        equal = [*both, *equal[2 * len(both) :]]
+    for answer in equal:
+        values.check(answer, error, *_template(message, shapes))
+    for dim in asked:
+        trace.establish(Fact(dim, "==", chosen))
 
 
 def _require_no_repetition(left: Dim, right: Dim, shapes: Sequence[Dims]) -> None:
@@ -202,10 +221,24 @@ def _require_no_repetition(left: Dim, right: Dim, shapes: Sequence[Dims]) -> Non
 def _unequal(dims: Sequence[Dim]) -> list[Dim]:
     """The dims but for those that are equal to an earlier one."""
     kept: list[Dim] = []
+    plain = _of_arguments(dims) if len(dims) > 2 else set()
     for dim in dims:
-        if not any(_are_equal(dim, other) for other in kept):
+        if not any(_are_equal(dim, other) for other in kept if not (dim in plain and other in plain)):
             kept.append(dim)
     return kept
+
+
+def _of_arguments(dims: Sequence[Dim]) -> set[Dim]:
+    """The sizes among them that arguments bind, and of which nothing says that one is equal to another."""
+    trace = current_trace()
+    facts = [fact.left for fact in trace.knowledge.established if fact.relation == "=="]
+    related = {name for dim in facts for name in symbols(dim)}
+    return {
+        dim
+        for dim in dims
+        if isinstance(dim, Expression) and dim.is_symbol and trace.known(dim, "==", 1) is False
+        and related.isdisjoint(symbols(dim))
+    }  # fmt: skip
 
 
 def _are_equal(dim: Dim, other: Dim) -> bool:

@@ -84,7 +84,7 @@ class HostLowering(OwningProgram):
             places, slots = self._body()
         self.builder.add("yield")
         host = Function(
-            self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels),
+            self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels.values()),
         )  # fmt: skip
         if not self.target.distributed:
             host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))

@@ -48,7 +48,7 @@ class HostProgram:
         self.suffix = ""
         """What is appended to the names of this version's kernels."""
         self.scopes = Scopes()
-        self.kernels: list[Function] = []
+        self.kernels: dict[str, Function] = {}
         self.storage: dict[Value, Storage] = {}
         self.layouts: dict[Value, Layout] = {}
         self.tapes: dict[Value, Value] = {}
@@ -209,7 +209,7 @@ class HostProgram:
     def kernel_name(self, base: str) -> str:
         """A name that no other kernel of this program has."""
         name, number = base, 0
-        while any(kernel.name == name for kernel in self.kernels):
+        while name in self.kernels:
             name, number = f"{base}_{number}", number + 1
         return name
 
@@ -244,7 +244,7 @@ class HostProgram:
         if (span := kernel.span) is not None:
             arguments += [self.dim(0), self.dim(span.count), self.dim(0), self.dim(span.least)]
             shared = {"shared": (span.step, self.target.threads)}
-        self.kernels.append(kernel.function)
+        self.kernels[kernel.function.name] = kernel.function
         self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name, **shared)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)

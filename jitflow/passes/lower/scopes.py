@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jitflow.ir.core import Builder, Value
-from jitflow.ir.dims import Call, Dim, Symbol, lower_bound, symbols
+from jitflow.ir.dims import Call, Dim, Expression, Symbol, lower_bound, symbols
 from jitflow.ir.location import NOWHERE, Loc
 
 __all__ = ["Scope", "Scopes"]
@@ -23,6 +23,8 @@ class Scope:
     builder: Builder
     sizes: dict[str, Value] = field(default_factory=dict)
     dims: dict[Dim, Value] = field(default_factory=dict)
+    long_sum: Dim = 0
+    """The sum of many sizes that was computed last: the next one is often that with one more."""
     numbers: dict[Value, Value] = field(default_factory=dict)
     """The host's value of each number of the tensor function."""
 
@@ -82,7 +84,7 @@ class Scopes:
         """A dim as an index value."""
         scope = self.open[max((self._depth(name) for name in symbols(dim)), default=0)]
         if dim not in scope.dims:
-            scope.dims[dim] = self._compute(dim, scope.builder)
+            scope.dims[dim] = self._compute(dim, scope)
         return scope.dims[dim]
 
     def _depth(self, name: str) -> int:
@@ -91,9 +93,15 @@ class Scopes:
     def _size(self, name: str) -> Value:
         return self.open[self._depth(name)].sizes[name]
 
-    def _compute(self, dim: Dim, builder: Builder) -> Value:
+    def _compute(self, dim: Dim, scope: Scope) -> Value:
+        builder = scope.builder
         if isinstance(dim, int):
             return builder.make("size", dim=dim)
+        if len(dim.terms) > _LONG_SUM:
+            known, scope.long_sum = scope.long_sum, dim
+            rest = dim - known
+            if known in scope.dims and _is_shorter_sum(rest, dim):
+                return builder.make("add", scope.dims[known], self.dim(rest))
         total: Value | None = None
         for monomial, coefficient in dim.terms:
             term: Value | None = None if coefficient == 1 and monomial else self.dim(coefficient)
@@ -113,6 +121,17 @@ class Scopes:
         for other in rest:
             first = builder.make(names[call.operator], first, other)
         return first
+
+
+_LONG_SUM = 2
+"""How many terms a sum has at the most that is computed term by term, whatever is known."""
+
+
+def _is_shorter_sum(rest: Dim, dim: Expression) -> bool:
+    """Whether nothing is subtracted in ``rest``, so that it saturates as the whole does, and it is less work."""
+    return isinstance(rest, int) or (
+        len(rest.terms) < len(dim.terms) and all(coefficient > 0 for _, coefficient in rest.terms)
+    )
 
 
 def _divides_plainly(left: Dim, right: Dim) -> bool:

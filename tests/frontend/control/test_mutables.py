@@ -179,11 +179,11 @@ REFUSED = [
     asks_a_generator_on_a_path,
     asks_a_zip_in_some_turns,
     adds_to_a_set_on_a_path,
-    sets_an_item_on_a_path,
-    sets_a_field_on_a_path,
     sets_a_field_while,
 ]
 COMPILED = [
+    sets_an_item_on_a_path,
+    sets_a_field_on_a_path,
     chooses_what_a_list_gives,
     keeps_the_last_three,
     counts_turns,

@@ -25,25 +25,27 @@ class HasLocals(Protocol):
 
     locals: dict[str, Any]
 
+    def __hash__(self) -> int: ...
+
 
 class Changes:
     """The objects within reach of a branch, and what its paths have left in them."""
 
     def __init__(self, reached: Iterable[Any]) -> None:
         self.before = Mutables(reached)
-        self._left: list[dict[int, Any]] = []
+        self._left: dict[HasLocals, dict[int, Any]] = {}
         self._names: dict[str, int] = {}
 
-    def take_back(self) -> None:
+    def take_back(self, path: HasLocals) -> None:
         """A path has been traced: what it has changed is given back."""
         self.before.changed()  # raises for iterators
-        self._left.append(self.before.taken_back())
+        self._left[path] = self.before.taken_back()
 
     def as_locals(self, paths: Sequence[HasLocals]) -> list[str]:
         """Let the paths have what is left in the objects as locals; returns their names."""
-        for key in dict.fromkeys(key for left in self._left for key in left):
+        for key in dict.fromkeys(key for path in paths for key in self._left[path]):
             held = self.before.behind(key)
-            contents = [left.get(key, held.content) for left in self._left]
+            contents = [self._left[path].get(key, held.content) for path in paths]
             if not all(_are_of_one_form(held.content, content) for content in contents):
                 if type(held.thing) is list:
                     begin_anew_with(held.thing)

@@ -1,0 +1,74 @@
+"""What a trace may cost: how often one place of the program is recorded, and how many copies small loops make.
+
+The time of a compilation grows with the number of ops recorded. That number is bounded for each place of the program
+rather than altogether, so that it is at most linear in the text: a long program may take long, while a short one that
+writes itself out again and again (loops in loops, helpers called in the branches of helpers, recursion) is refused at
+the line that did. What is given up while tracing, because a loop is traced once more, counts as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.ir.location import Loc
+
+__all__ = ["MOST_COPIES", "MOST_KNOWN_TURNS", "Budget", "spent"]
+
+_MOST_WORK = 150_000
+"""The ops that are recorded for one place of the program at the most."""
+_REGION = 64
+"""An op with regions costs as much as so many others."""
+MOST_COPIES = 16
+"""Small loops in each other are unrolled up to so many copies of what is inside, and are native loops around that."""
+MOST_KNOWN_TURNS = 1_000_000
+"""The turns that a loop which Python goes through takes at the most: more would take Python long, or forever."""
+
+
+class Budget:
+    """The work of one trace so far."""
+
+    def __init__(self) -> None:
+        self._work: Counter[Loc] = Counter()
+        self.unrolled: list[tuple[tuple[str, int], int]] = []
+        """The loops of few turns that are being written out, outermost first: where they stand, and their turns."""
+
+    def is_spent(self, loc: Loc, regions: int) -> bool:
+        """Whether another op at a place, with some regions, is one too many."""
+        self._work[loc] += _REGION if regions else 1
+        return self._work[loc] > _MOST_WORK
+
+    def allows(self, turns: int) -> bool:
+        """Whether a loop of so many turns may be written out inside of those that are."""
+        return prod((number for _, number in self.unrolled), start=turns) <= MOST_COPIES
+
+    @contextmanager
+    def unrolling(self, key: tuple[str, int], turns: int) -> Iterator[None]:
+        """While a loop of few turns is written out."""
+        self.unrolled.append((key, turns))
+        try:
+            yield
+        finally:
+            self.unrolled.pop()
+
+
+def spent(recursive: str, helper: str, loc: Loc) -> UserNotImplementedError:
+    """The error for a place that was recorded too often, by a function that calls itself or in a helper."""
+    if recursive:
+        what = f"the recursion of {recursive}"
+        mend = "write a loop, or pass what differs between the calls as numbers and arrays and call it in one place"
+    elif helper:
+        what = f"{helper}, which is called on many paths or turns,"
+        mend = f"call {helper} once, behind the branches that choose its arguments, or in a loop over range(...)"
+    else:
+        what = "a line in loops that are written out turn by turn"
+        mend = "loop over range(...), and write to an array that is made before the loop"
+    return UserNotImplementedError(
+        f"{what} makes a program too large to compile",
+        found=f"line {loc.line} recorded more than {_MOST_WORK} times",
+        expected="code whose size the text bounds",
+        mend=mend,
+    )

@@ -1,0 +1,255 @@
+"""One copy of a helper for both paths of a branch that call it.
+
+A helper is written out where it is called, so a branch whose paths both call the next helper, which branches as well,
+doubles the program with each level, while the program that runs makes one call for each. Where helpers in branches of
+helpers are many, the trace starts anew and shares such calls: both paths are traced up to the call, the branch ends
+there and yields its arguments, the helper is called once behind it, and a second branch of the same condition goes on::
+
+    if c:                               if c: a = x + 1
+        y = f(x + 1) * 2                else: a = x - 1
+    else:                       ->      b = f(a)
+        y = f(x - 1)                    if c: y = b * 2
+                                        else: y = b
+
+What stands before the call is recorded once more in the second branch, so it has to be without effects, and the helper
+may write to nothing that was made before. Arguments have to be of the same types on both paths; what is no number or
+array has to be the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.merge import agreeing
+from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.syntax import is_block
+from jitflow.frontend.trace import Trace, current_trace
+from jitflow.ir.core import Op, Value, walk_ops
+from jitflow.ir.effects import written_by
+
+if TYPE_CHECKING:
+    from jitflow.frontend.control.branch import Path
+
+__all__ = ["sharable", "traced_paths"]
+
+_SHARED = Site("", 0, "[calls]")
+"""Stands for the decision to share calls."""
+_MANY = 6
+"""How often a branch is traced, deep in helpers, before calls are shared."""
+_DEEP = 3
+"""How many calls deep that is."""
+_MOST_SHARED = 4
+"""The calls of one branch that are shared at the most: for each its paths are traced once more."""
+
+Join = Callable[[Sequence[Any], Sequence[str]], dict[str, Any]]
+
+
+class _Reached(BaseException):
+    """A path has come to the call of a helper."""
+
+    def __init__(self, call: _Call) -> None:
+        super().__init__()
+        self.call = call
+
+
+@dataclass(frozen=True, eq=False)
+class _Call:
+    function: FunctionType
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return (*self.args, *self.kwargs.values())
+
+    def is_like(self, other: _Call) -> bool:
+        """Whether one call can serve for both."""
+        if self.function is not other.function or tuple(self.kwargs) != tuple(other.kwargs):
+            return False
+        ours, theirs = self.operands, other.operands
+        return len(self.args) == len(other.args) and all(map(_may_be_one, ours, theirs))
+
+    def with_operands(self, operands: Sequence[Any]) -> Any:
+        """Make the call, with other operands."""
+        count = len(self.args)
+        return _called(self.function, tuple(operands[:count]), dict(zip(self.kwargs, operands[count:], strict=True)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Shared:
+    """What a call gave, and the positions of the operands that the branch chose."""
+
+    result: Any
+    chosen: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class SharedCalls:
+    """What the calls of a path give, in their order; the next one is reached, or made if the path ``goes_on``."""
+
+    results: Sequence[_Shared]
+    goes_on: bool
+    apart: Site
+    made: int = field(default=0)
+
+    def call(self, call: _Call) -> Any:
+        """What a call that the path makes gives."""
+        self.made += 1
+        if self.made <= len(self.results):
+            shared = self.results[self.made - 1]
+            _keep_apart([call.operands[number] for number in shared.chosen], self.apart)
+            return shared.result
+        if self.goes_on:
+            return call.function(*call.args, **call.kwargs)
+        raise _Reached(call)
+
+
+def sharable(function: Any) -> Any:
+    """A helper as branches are to call it: itself, unless calls are shared."""
+    if _SHARED not in current_trace().storage.place_sites:
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _called(function, args, kwargs)
+
+    return call
+
+
+def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    trace = current_trace()
+    shared = trace.shared_calls.get(trace.scope)
+    return function(*args, **kwargs) if shared is None else shared.call(_Call(function, args, kwargs))
+
+
+def traced_paths(
+    runs: Sequence[Callable[[], Any]], trace_one: Callable[[Callable[[], Any]], Path], join: Join,
+    mutables: Mutables, key: tuple[str, int],
+) -> list[Path]:  # fmt: skip
+    """The paths of a branch, traced by ``trace_one``; ``join`` ends a branch and says what names are behind it."""
+    trace = current_trace()
+    sites = trace.storage.place_sites
+    if _SHARED not in sites:
+        _share_if_deep(trace, key)
+    apart = Site(*key, "[calls]")
+    if _SHARED not in sites or apart in sites:
+        return [trace_one(run) for run in runs]
+    results: list[_Shared] = []
+    while True:
+        reached, paths = _up_to_calls(trace, runs, trace_one, results, apart)
+        calls = [call for call in reached if call is not None]
+        if len(calls) < len(runs) or len(results) == _MOST_SHARED or not _is_one_call(calls, paths):
+            break
+        names = [f"argument {number + 1}" for number in range(len(calls[0].operands))]
+        for path, call in zip(paths, calls, strict=True):
+            path.locals = dict(zip(names, call.operands, strict=True))
+        found = join(paths, names)
+        operands = [found[name] for name in names]
+        begin = len(trace.builder.ops)
+        result = calls[0].with_operands(operands)
+        chosen = [
+            n for n, pair in enumerate(zip(*(call.operands for call in calls), strict=True)) if pair[0] is not pair[1]
+        ]
+        results.append(_Shared(result, tuple(chosen)))
+        if mutables.changed() or _writes(trace, trace.builder.ops[begin:]):
+            mutables.restore()
+            raise trace.begin_anew(Restart(apart))
+        _keep_apart([operands[number] for number in chosen], apart)
+    for number, last in enumerate(reached):
+        if last is not None:
+            paths[number] = _traced(trace, runs[number], trace_one, SharedCalls(results, goes_on=True, apart=apart))
+    return paths
+
+
+def _share_if_deep(trace: Trace, key: tuple[str, int]) -> None:
+    """Start anew, to share calls, where branches in helpers in branches are traced often."""
+    if sum(1 for _ in trace.scope.around()) <= _DEEP:
+        return
+    if sum(not is_block(code) for code in trace.running_code()) <= _DEEP:
+        return
+    trace.deep_branches[key] += 1
+    if trace.deep_branches[key] > _MANY:
+        raise trace.begin_anew(Restart(_SHARED))
+
+
+def _up_to_calls(
+    trace: Trace,
+    runs: Sequence[Callable[[], Any]],
+    trace_one: Callable[[Callable[[], Any]], Path],
+    results: list[_Shared],
+    apart: Site,
+) -> tuple[list[_Call | None], list[Path]]:
+    """The paths up to the first call that is not among those that have been made, or to their ends."""
+    reached: list[_Call | None] = [None] * len(runs)
+
+    def up_to_call(number: int) -> Callable[[], Any]:
+        def run() -> Any:
+            try:
+                return runs[number]()
+            except _Reached as found:
+                reached[number] = found.call
+                return None
+
+        return run
+
+    paths = [
+        _traced(trace, up_to_call(number), trace_one, SharedCalls(results, goes_on=False, apart=apart))
+        for number in range(len(runs))
+    ]
+    return reached, paths
+
+
+def _traced(
+    trace: Trace, run: Callable[[], Any], trace_one: Callable[[Callable[[], Any]], Path], shared: SharedCalls
+) -> Path:
+    """A path, whose own calls give what ``shared`` says."""
+
+    def inside() -> Any:
+        trace.shared_calls[trace.scope] = shared
+        return run()
+
+    return trace_one(inside)
+
+
+def _is_one_call(calls: Sequence[_Call], paths: Sequence[Path]) -> bool:
+    first, *others = calls
+    if not all(first.is_like(other) for other in others):
+        return False
+    trace, regions = current_trace(), [path.scope.builder.ops for path in paths]
+    calls_out = any(effect.kind == "external" for ops in regions for op in walk_ops(ops) for effect in op.own_effects)
+    return not calls_out and not any(_writes(trace, ops) for ops in regions)
+
+
+def _keep_apart(operands: Sequence[Any], apart: Site) -> None:
+    """Start anew without sharing if something is written to later that a helper was handed: its result may show it."""
+    storage = current_trace().storage
+    for leaf in (leaf for operand in operands for leaf in flatten(operand).items):
+        if isinstance(leaf, tracers.ArrayTracer):
+            storage.copy_at(apart, leaf._value)
+
+
+def _may_be_one(one: Any, other: Any) -> bool:
+    """Whether an argument may be chosen by a branch: nobody could tell, while tracing, that it was."""
+    if one is other:
+        return True
+    if isinstance(one, tuple) and type(one) is type(other) and len(one) == len(other):
+        return all(map(_may_be_one, one, other))
+    if isinstance(one, tracers.ArrayTracer | tracers.ScalarTracer) and type(one) is type(other):
+        return kind_of(one) == kind_of(other)
+    return not isinstance(one, list | dict | set) and agreeing([one, other])
+
+
+def _writes(trace: Trace, ops: Sequence[Op]) -> bool:
+    """Whether ops write to memory that they have not made."""
+    inside = {result for op in walk_ops(ops) for result in op.results}
+    variables = trace.storage.variables
+    made: set[Value] = inside | {variables[root] for root in inside & variables.keys()}
+    return any(not places <= made for places in written_by(ops))
