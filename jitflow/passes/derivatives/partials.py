@@ -73,15 +73,17 @@ def _power(m: Notation, op: Op) -> tuple[Factor, ...]:
 
 
 def _logaddexp(exponential: str) -> Partials:
-    """The softmax of the two; equal operands share equally, two infinite ones too."""
+    """The softmax of the two; equal operands share equally, two infinite ones too.
+
+    A power that overflows is an infinity that was chosen, whose derivative is 0.
+    """
 
     def partials(m: Notation, op: Op) -> tuple[Factor, ...]:
         a, b = op.operands
         ahead = difference(m, a, b)
-        return (
-            Over(m("add", 1, m(exponential, m("negative", ahead))), regular=True),
-            Over(m("add", 1, m(exponential, ahead)), regular=True),
-        )
+        powers = [m(exponential, exponent) for exponent in (m("negative", ahead), ahead)]
+        bounded = [where(m, m("isinf", power), math.inf, power) for power in powers]
+        return tuple(Over(m("add", 1, power), regular=True) for power in bounded)
 
     return partials
 
