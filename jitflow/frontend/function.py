@@ -142,7 +142,7 @@ def _trace(
     inputs = Inputs(state, overlap)
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
-    state.guard = inputs.guard
+    state.guard, state.origins = inputs.guard, recorder.origins
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):

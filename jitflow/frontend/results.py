@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.control.alternatives import Alternatives
+from jitflow.frontend.control.alternatives import Alternatives, Passed
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.proxies import outside_register
@@ -91,6 +91,8 @@ class Results:
         if isinstance(result, Tracer):
             return self._computed(result)
         kind = type(result)
+        if kind is Passed:
+            return self._computed(result.array)
         if kind is Alternatives:
             options = [(number, self.tree(thing, path)) for number, thing in result.options.items()
                        if thing is not UNBOUND]  # fmt: skip

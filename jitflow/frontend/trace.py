@@ -105,6 +105,8 @@ class Trace:
         """The lists that statements have made, by identity, and where."""
         self.growing: list[Any] = []
         """The lists that are part of the running program; see `growing`."""
+        self.origins: Mapping[int, int] = {}
+        """The registers of the objects from outside, by the identity of what stands for them in the program."""
         self.kinds_returned: dict[Hashable, int] = {}
         """The numbers of the kinds of what the function returns on its paths; see `control.alternatives`."""
         self.keeps_dtypes = False
@@ -156,6 +158,10 @@ class Trace:
                 raise CompilerBug("a variable was read by a trace that has no inputs", pass_name="trace")
             self.adopt(variable)
         return self.variables[id(variable)]
+
+    def is_passed(self, thing: Any) -> bool:
+        """Whether it stands for an object from outside, and is no copy of it or view on it."""
+        return id(thing) in self.origins
 
     def require(self, guard: Guard) -> None:
         """Let every call check this."""

@@ -9,6 +9,8 @@ brings the number of its kind and the values of that kind; the values of other k
 (`merge.py`) and loops (`rolling.py`) treat the whole as a structure like any other, and nothing is converted: 0 stays
 Python's int though the other path returns a NumPy scalar.
 
+An array that the caller passed is a kind of its own, as a constant is: what leaves the function is that very object.
+
 Only what leaves the compiled function may be an alternative. A value that the program goes on with has one type.
 """
 
@@ -30,10 +32,26 @@ from jitflow.frontend.syntax import is_block
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.types import Tensor
 
-__all__ = ["Alternatives", "aligned", "leaves_the_function", "returning_function"]
+__all__ = ["Alternatives", "Passed", "aligned", "leaves_the_function", "returning_function"]
 
 _DRIVER = frontend_path("function.py")
 _CONTAINERS = (tuple, list)
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """An array that the caller passed, which is returned as the object that it is."""
+
+    array: Any
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Passed and other.array is self.array
+
+    def __hash__(self) -> int:
+        return id(self.array)
+
+    def __repr__(self) -> str:
+        return f"Passed({id(self.array)})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,20 +132,30 @@ def aligned(things: Sequence[Any]) -> list[Any]:
                    for place in range(count)]  # fmt: skip
         rows = list(zip(*columns, strict=True)) if columns else [()] * len(things)
         return [UNBOUND if thing is UNBOUND else kind(row) for thing, row in zip(things, rows, strict=True)]
+    given, things = things, [*map(_with_passed, things)]
+    bound = [thing for thing in things if thing is not UNBOUND]
     keys = {key for thing in bound for key in _keys(thing)}
     known = current_trace().kinds_returned
     if None in keys:
-        return list(things)
+        return list(given)
     partly = len(bound) < len(things) and any(key[0] == "constant" for key in keys)
     mixed = len({isinstance(thing, Alternatives) for thing in bound}) > 1
     if not (len(keys) > 1 or partly or mixed):
-        return list(things)
+        return list(given)
     numbers = sorted(known.setdefault(key, len(known)) for key in keys)
     absent = {known[key]: key[1] for key in keys if key[0] == "constant"}
     for thing in bound:
         options = thing.options.items() if isinstance(thing, Alternatives) else [(known[_keys(thing)[0]], thing)]
         absent |= {number: _unbound(option) for number, option in options if _holds_values(option)}
     return [thing if thing is UNBOUND else _among(thing, numbers, absent) for thing in things]
+
+
+def _with_passed(thing: Any) -> Any:
+    """The thing, with the arrays that the caller passed marked as such."""
+    if type(thing) in _CONTAINERS:
+        items = [*map(_with_passed, thing)]
+        return thing if all(item is other for item, other in zip(items, thing, strict=True)) else type(thing)(items)
+    return Passed(thing) if isinstance(thing, tracers.ArrayTracer) and current_trace().is_passed(thing) else thing
 
 
 def _holds_values(thing: Any) -> bool:
@@ -171,5 +199,7 @@ def _keys(thing: Any) -> list[Any]:
 
 
 def _is_plain(thing: Any) -> bool:
-    """Whether it is a constant, and no number."""
+    """Whether it is a constant, and no number, or an array that the caller passed."""
+    if type(thing) is Passed:
+        return True
     return not isinstance(thing, tracers.Tracer) and is_constant(thing) and kind_of(thing) is None

@@ -408,7 +408,9 @@ def _by_leaves(
 
 def _is_visible(thing: Any) -> bool:
     """Whether what a path left may be used behind the branch as it is: the other paths never come here."""
-    return not any(isinstance(leaf, tracers.Tracer) for leaf in flatten(thing).items) and thing is not UNBOUND
+    passed = current_trace().is_passed
+    made = any(isinstance(leaf, tracers.Tracer) and not passed(leaf) for leaf in flatten(thing).items)
+    return not made and thing is not UNBOUND
 
 
 def outside_type(kind: Type) -> Type:
