@@ -79,6 +79,8 @@ class Trace:
         """What became of each loop, inner ones first."""
         self.refusals: list[UserError] = []
         """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
+        self.left_by: Exception | None = None
+        """What a region inside the current one was left by."""
         self.restart: Restart | None = None
         """What was raised to start anew, in case that the program catches all exceptions."""
         self.storage = Storage(self, place_sites)
@@ -196,6 +198,9 @@ class Trace:
         self._recall()
         try:
             yield scope
+        except Exception as error:
+            self.left_by = error
+            raise
         finally:
             self.scope = outer
             self._recall()
