@@ -241,6 +241,12 @@ def exception_class(name: str) -> type[Exception]:
     return found if isinstance(found, type) and issubclass(found, Exception) else type(name, (Exception,), {})
 
 
+def again(error: UserError) -> UserError:
+    """The same mistake once more, as an exception that nobody has raised."""
+    details = {name: getattr(error, name) for name in ("found", "expected", "mend", "location", "callers")}
+    return type(error)(error.message, **details)
+
+
 def as_user_error(error: Exception, *, mend: str = "", location: Location | None = None) -> UserError:
     """Return the user error with the class and message of `error`, which NumPy or Python raised.
 

@@ -34,6 +34,9 @@ def value_and_grad(
     and dtypes; by several, a tuple. With ``variables``, a structure of `jitflow.Variable`, it is by what these hold, in
     the same structure; with both, a pair.
 
+    What is differentiated by is a value: ``fun`` may write to it, and the caller's array stays as it was. What ``fun``
+    writes to other arguments is seen.
+
     Reverse mode (Speelpenning 1980): time and memory are a small multiple of the function's own, whatever the number of
     inputs. Loops are run backwards from values that their turns have kept.
 
@@ -60,26 +63,38 @@ def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
     A cotangent has the structure, shapes and dtypes of what it belongs to. The function of the cotangents runs ``fun``
     once more, and backwards; what it shares with the first run is computed once if both are in one compiled function.
 
+    The primals are values: ``fun`` may write to them without the caller's arrays changing, and the second run finds
+    them as they were at the first, whatever has been written to the caller's arrays since. What ``fun`` reads from
+    elsewhere is read anew.
+
     Raises NotImplementedError for a function that changes what it reads from outside: a variable, a random generator.
     """
     from jitflow.frontend.trace import active_trace
 
     if active_trace() is not None:
-        return _call(fun, *primals), lambda cotangents: _pull(fun, cotangents, *primals)
+        from jitflow.frontend import derivatives
+
+        chosen = derivatives.chosen_arguments(primals, range(len(primals)))
+        value = derivatives.value(fun, chosen, derivatives.alone, {})
+        return value, lambda cotangents: tuple(derivatives.pullback(fun, chosen, {}, cotangents, "the vjp"))
     pull = _compiled(fun, _pull)
-    return _compiled(fun, _call)(*primals), lambda cotangents: pull(cotangents, *primals)
+    value, held = _compiled(fun, _call)(*primals)
+    return value, lambda cotangents: pull((cotangents, held), *primals)
 
 
-def _call(fun: Function, *primals: Any) -> Any:
-    from jitflow.frontend import derivatives
-
-    return derivatives.called(fun, primals)
-
-
-def _pull(fun: Function, cotangents: Any, *primals: Any) -> tuple[Any, ...]:
+def _call(fun: Function, *primals: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The value, and the numbers and arrays among the primals as they are now."""
     from jitflow.frontend import derivatives
 
     chosen = derivatives.chosen_arguments(primals, range(len(primals)))
+    return derivatives.value(fun, chosen, derivatives.alone, {}), derivatives.kept(chosen)
+
+
+def _pull(fun: Function, given: tuple[Any, Sequence[Any]], *primals: Any) -> tuple[Any, ...]:
+    from jitflow.frontend import derivatives
+
+    cotangents, held = given
+    chosen = derivatives.as_they_were(derivatives.chosen_arguments(primals, range(len(primals))), held)
     return tuple(derivatives.pullback(fun, chosen, {}, cotangents, "the vjp"))
 
 
@@ -196,16 +211,17 @@ def custom_gradient(fun: Function) -> Function:
 
 
 def _custom(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    from jitflow.frontend import derivatives
+    from jitflow.frontend import own_rules
     from jitflow.frontend.trace import active_trace
 
-    return fun(*args, **kwargs)[0] if active_trace() is None else derivatives.custom(fun, args, kwargs)
+    return fun(*args, **kwargs)[0] if active_trace() is None else own_rules.custom(fun, args, kwargs)
 
 
 def checkpoint(fun: Function) -> Function:
     """A function of which a reverse sweep keeps the arguments only, and computes the rest again (a decorator).
 
-    It trades time for memory (Griewank 1992; Chen et al. 2016): wrap the body of a long loop, or a layer.
+    It trades time for memory (Griewank 1992; Chen et al. 2016): wrap the body of a long loop, or a layer. What ``fun``
+    writes to its arguments is written as without it.
     """
 
     @functools.wraps(fun)
@@ -216,10 +232,10 @@ def checkpoint(fun: Function) -> Function:
 
 
 def _recomputed(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    from jitflow.frontend import derivatives
+    from jitflow.frontend import own_rules
     from jitflow.frontend.trace import active_trace
 
-    return fun(*args, **kwargs) if active_trace() is None else derivatives.recomputed(fun, args, kwargs)
+    return fun(*args, **kwargs) if active_trace() is None else own_rules.recomputed(fun, args, kwargs)
 
 
 def stop_gradient(x: Any) -> Any:

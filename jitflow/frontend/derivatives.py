@@ -6,10 +6,9 @@ argument and the caller's array stays as it was. Everything else of the program 
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.absent import NotGiven
-from jitflow.frontend.changes import as_cotangent, cotangents_of, items_like, own_containers, tangents_of
+from jitflow.frontend.changes import cotangents_of, own_containers, tangents_of
 from jitflow.frontend.control.branch import outside_type
 from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.explicit import map as map_items
@@ -34,9 +33,9 @@ from jitflow.ir.core import Region, Value
 from jitflow.ir.types import Place, Scalar, Tensor, Variable
 from jitflow.runtime import variable as outside
 
-__all__ = ["Chosen", "Traced", "alone", "called", "chosen_arguments", "cotangents_of", "custom", "forward",
-           "in_structure", "jacobian", "one_like", "pair", "pullback", "recomputed", "reverse", "stop", "tangents_of",
-           "trace_function", "traced_floats", "variables_in"]  # fmt: skip
+__all__ = ["Chosen", "Traced", "alone", "as_they_were", "called", "chosen_arguments", "cotangents_of", "forward",
+           "in_structure", "jacobian", "kept", "one_like", "pair", "program_object", "pullback", "result_from",
+           "reverse", "stop", "tangents_of", "trace_function", "traced_floats", "value", "variables_in"]  # fmt: skip
 
 Function = Callable[..., Any]
 
@@ -50,10 +49,13 @@ class Chosen:
     """The structure of each argument that has some."""
     places: tuple[tuple[int, int], ...]
     """Argument, and number of the leaf in it, of each."""
+    inputs: tuple[Value, ...]
+    """Their values when they were chosen, whatever is written to them later."""
 
-    def inputs(self) -> list[Value]:
-        """Their values."""
-        return [_input(self.leaves[number].items[leaf]) for number, leaf in self.places]
+    @property
+    def items(self) -> list[Any]:
+        """The program's numbers and arrays in these places."""
+        return [self.leaves[number].items[leaf] for number, leaf in self.places]
 
     def with_items(self, items: Sequence[Any]) -> list[Any]:
         """The arguments with other numbers and arrays in these places."""
@@ -78,7 +80,7 @@ def chosen_arguments(args: Sequence[Any], argnums: int | Sequence[int]) -> Chose
             )
         leaves[number % len(args)] = flatten(own_containers(args[number]))
     places = tuple((number, leaf) for number, found in leaves.items() for leaf in range(len(found.items)))
-    return Chosen(tuple(args), leaves, places)
+    return _chosen(args, leaves, places)
 
 
 def traced_floats(args: Sequence[Any]) -> Chosen:
@@ -90,7 +92,26 @@ def traced_floats(args: Sequence[Any]) -> Chosen:
         for leaf, item in enumerate(found.items)
         if isinstance(item, tracers.Tracer) and (kind := kind_of(item)) is not None and kind.dtype.kind in "fc"
     )
-    return Chosen(tuple(args), {number: leaves[number] for number, _ in places}, places)
+    return _chosen(args, {number: leaves[number] for number, _ in places}, places)
+
+
+def _chosen(args: Sequence[Any], leaves: Mapping[int, Leaves], places: Sequence[tuple[int, int]]) -> Chosen:
+    inputs = tuple(_input(leaves[number].items[leaf]) for number, leaf in places)
+    return Chosen(tuple(args), leaves, tuple(places), inputs)
+
+
+def as_they_were(chosen: Chosen, held: Sequence[Any]) -> Chosen:
+    """The same places with the numbers and arrays that `kept` took from them."""
+    if len(held) != len(chosen.places):
+        raise located(UserValueError("the arguments of the vjp have another structure now than when it was taken"))
+    return replace(chosen, inputs=tuple(map(_input, held)))
+
+
+def kept(chosen: Chosen) -> tuple[Any, ...]:
+    """What was chosen, in arrays that nobody else has."""
+    trace = current_trace()
+    return tuple(program_object(trace.make("copy", value)) if isinstance(value.type, Tensor) else tracers.wrap(value)
+                 for value in chosen.inputs)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,19 +128,21 @@ class Traced:
     """How many of the first values yielded are differentiated."""
     variables: tuple[Value, ...] = ()
     """The memory of the variables that are differentiated by."""
+    written: tuple[tuple[Any, int], ...] = ()
+    """The arguments that the function writes to, and which of the values yielded they are then."""
 
 
 def trace_function(
     fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], split: Callable[[Any], tuple[Any, Any]],
-    variables: Sequence[Any] = (), *, once: bool = True,
+    variables: Sequence[Any] = (), *, once: bool = True, writes: bool = False,
 ) -> Traced:  # fmt: skip
     """Trace ``fn`` with what is chosen of its arguments as inputs of its own.
 
     ``split`` gives what of its result is differentiated, and the rest; ``once`` says that the function is traced only
-    this once.
+    this once, ``writes`` that it matters what it writes to its arguments.
     """
     trace = current_trace()
-    inputs = chosen.inputs()
+    inputs = chosen.inputs
     parameters = [Value(value.type, value.name) for value in inputs]
     # From now on the variables are memory, and the region reads them from there: what was read before is a constant.
     memory = [trace.storage.place(_variable(variable)._value) for variable in variables]
@@ -127,7 +150,7 @@ def trace_function(
     try:
         with trace.region() as scope:
             scope.once, scope.is_differentiated = once, True
-            found = split(called(fn, chosen.with_items([*map(_own, parameters)]), kwargs))
+            found = split(called(fn, chosen.with_items([*map(program_object, parameters)]), kwargs))
             result = flatten(found)
             outputs = len(flatten(found[0]).items)
             positions: list[int | None] = []
@@ -139,12 +162,17 @@ def trace_function(
                     continue
                 positions.append(len(yielded))
                 yielded.append(tracers.lift(item))
+            written = []
+            for item, parameter in zip(chosen.items, parameters, strict=True):
+                if writes and parameter in trace.storage.variables:
+                    written.append((item, len(yielded)))
+                    yielded.append(trace.storage.read(parameter))
             drain_lists()
     except (EndOfPath, NotGiven):
         _inline(scope, parameters, inputs)
         raise
     region = scope.close(parameters, yielded)
-    return Traced(region, chosen, tuple(inputs), result, tuple(positions), outputs, tuple(memory))
+    return Traced(region, chosen, inputs, result, tuple(positions), outputs, tuple(memory), tuple(written))
 
 
 def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any] = MappingProxyType({})) -> Any:
@@ -193,9 +221,9 @@ def reverse(traced: Traced, cotangents: Sequence[Value]) -> tuple[Any, list[Any]
         "vjp", *traced.inputs, *cotangents, *traced.variables, types=[*types, *gradients], regions=(traced.region,),
         inputs=len(traced.inputs), outputs=traced.outputs, variables=len(traced.variables),
     )  # fmt: skip
-    made = [*map(_own, found)]
+    made = [*map(program_object, found)]
     results, arrived = made[: len(types)], made[len(types) :]
-    return _result(traced, results), arrived[: len(traced.inputs)], arrived[len(traced.inputs) :]
+    return result_from(traced, results), arrived[: len(traced.inputs)], arrived[len(traced.inputs) :]
 
 
 def _contents(memory: Value) -> Tensor:
@@ -210,9 +238,15 @@ def forward(traced: Traced, tangents: Sequence[Value]) -> tuple[Any, Any]:
         "jvp", *traced.inputs, *tangents, types=[*types, *types[: traced.outputs]], regions=(traced.region,),
         inputs=len(traced.inputs), outputs=traced.outputs,
     )  # fmt: skip
-    made = [*map(_own, found)]
+    made = [*map(program_object, found)]
     change, _ = traced.result.rebuild([*made[len(types) :], *traced.result.items[traced.outputs :]])
-    return _result(traced, made), change
+    return result_from(traced, made), change
+
+
+def value(fn: Function, chosen: Chosen, split: Callable[[Any], tuple[Any, Any]], kwargs: Mapping[str, Any]) -> Any:
+    """What a function returns of what is chosen, which it writes to as it does where its derivative is taken."""
+    traced = trace_function(fn, chosen, kwargs, split)
+    return reverse(replace(traced, outputs=0), ())[0][0]
 
 
 def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents: Any, repeats: str = "") -> list[Any]:
@@ -226,92 +260,19 @@ def pullback(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any], cotangents
     return in_structure(traced, reverse(traced, cotangents_of(traced, cotangents))[1])
 
 
-def custom(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What ``fn`` computes, whose gradient is what the second of the pair that it returns says."""
-    trace, chosen = current_trace(), traced_floats(args)
-    traced = trace_function(fn, chosen, kwargs, _value_and_rule, once=False)
-    types = [outside_type(result.type) for result in traced.region.yielded]
-    cotangents = [Value(result.type) for result in traced.region.yielded]
-    parameters = [Value(operand.type, operand.name) for operand in traced.inputs]
-    with trace.region() as scope:
-        _, rule = called(fn, chosen.with_items([*map(_own, parameters)]), kwargs)
-        outputs = _result(traced, [*map(_own, cotangents)])[0]
-        arrived = called(rule, outputs if isinstance(outputs, tuple) else (outputs,))
-        items = _from_rule(arrived, args)
-        yielded = [as_cotangent(items(place), own) for place, own in zip(chosen.places, parameters, strict=True)]
-    backward = scope.close([*parameters, *cotangents], yielded)
-    found = trace.add("custom_vjp", *traced.inputs, types=types, regions=(traced.region, backward))
-    return _result(traced, [*map(_own, found)])[0]
-
-
-def _value_and_rule(result: Any) -> tuple[Any, Any]:
-    if not isinstance(result, tuple) or len(result) != 2 or not callable(result[1]):
-        raise located(
-            UserTypeError(
-                "a function with a gradient of its own must return a pair",
-                found=type(result).__name__,
-                expected="its result, and a function that takes the cotangent of that",
-            )
-        )
-    return result[0], None
-
-
-def _from_rule(arrived: Any, args: Sequence[Any]) -> Callable[[tuple[int, int]], Any]:
-    """What a rule says of each number or array of the arguments; None is nothing."""
-    alone_in_tuple = isinstance(arrived, tuple) and len(arrived) == 1 and not isinstance(args[0], tuple)
-    each = arrived if isinstance(arrived, tuple) and (len(args) > 1 or alone_in_tuple) else (arrived,)
-    if len(each) != len(args):
-        raise located(
-            UserTypeError(
-                "a gradient of its own must say what arrives at each argument",
-                found=f"{len(each)} cotangents for {len(args)} arguments",
-                expected="a tuple with one for each argument, None where nothing arrives",
-            )
-        )
-
-    @functools.cache
-    def leaves(number: int) -> Sequence[Any] | None:
-        own = args[number]
-        if each[number] is None:
-            return None
-        return items_like(flatten(own_containers(own)), own, each[number], "a cotangent", "its argument")
-
-    def item(place: tuple[int, int]) -> Any:
-        number, leaf = place
-        found = leaves(number)
-        return 0.0 if found is None or found[leaf] is None else found[leaf]
-
-    return item
-
-
-def recomputed(fn: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What ``fn`` computes, of which a reverse sweep keeps nothing but the arguments."""
-    traced = trace_function(fn, traced_floats(args), kwargs, alone)
-    types = [outside_type(result.type) for result in traced.region.yielded]
-    found = current_trace().add("recompute", *traced.inputs, types=types, regions=(traced.region,))
-    return _result(traced, [*map(_own, found)])[0]
-
-
 def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[Any]:
     """The derivatives of each element of a function's result by each chosen argument: one reverse sweep an element."""
     apply = numpy_functions().apply_function
-    value = called(fn, chosen.with_items([leaves.items[leaf] for leaves, leaf in _leaves(chosen)]), kwargs)
-    kind = kind_of(value)
-    if kind is None or kind.dtype.kind != "f":
-        raise located(
-            UserTypeError(
-                "the Jacobian of something that is no real number or array",
-                found=type(value).__name__ if kind is None else str(kind),
-                mend="return one array of floats",
-            )
-        )
+    found = value(fn, chosen, _real, kwargs)
+    kind = kind_of(found)
+    assert kind is not None
     if isinstance(kind, Scalar) or not kind.dims:
         return pullback(fn, chosen, kwargs, 1.0, "the Jacobian")
-    shape = value.shape
-    positions = apply(np.arange, (value.size,), {})
+    shape = found.shape
+    positions = apply(np.arange, (found.size,), {})
 
     def row(position: Any) -> Any:
-        return pullback(fn, chosen, kwargs, (positions == position).astype(value.dtype).reshape(shape), "the Jacobian")
+        return pullback(fn, chosen, kwargs, (positions == position).astype(found.dtype).reshape(shape), "the Jacobian")
 
     rows = map_items(row, positions)
     stacked = []
@@ -321,8 +282,18 @@ def jacobian(fn: Function, chosen: Chosen, kwargs: Mapping[str, Any]) -> list[An
     return stacked
 
 
-def _leaves(chosen: Chosen) -> list[tuple[Leaves, int]]:
-    return [(chosen.leaves[number], leaf) for number, leaf in chosen.places]
+def _real(result: Any) -> tuple[Any, None]:
+    """The result of a function that has a Jacobian. Raises TypeError for what is no real number or array."""
+    kind = kind_of(result)
+    if kind is None or kind.dtype.kind != "f":
+        raise located(
+            UserTypeError(
+                "the Jacobian of something that is no real number or array",
+                found=type(result).__name__ if kind is None else str(kind),
+                mend="return one array of floats",
+            )
+        )
+    return result, None
 
 
 def stop(thing: Any) -> Any:
@@ -334,10 +305,11 @@ def stop(thing: Any) -> Any:
 def _stopped(item: Any) -> Any:
     if not isinstance(item, tracers.Tracer):
         return item
-    return _own(current_trace().make("stop_gradient", tracers.lift(item)))
+    return program_object(current_trace().make("stop_gradient", tracers.lift(item)))
 
 
-def _result(traced: Traced, made: Sequence[Any]) -> Any:
+def result_from(traced: Traced, made: Sequence[Any]) -> Any:
+    """The function's result in its structure, of what its region yields."""
     items = [
         item if position is None else made[position]
         for item, position in zip(traced.result.items, traced.positions, strict=True)
@@ -389,7 +361,7 @@ def _variable(item: Any) -> tracers.VariableTracer:
     return item
 
 
-def _own(parameter: Value) -> Any:
+def program_object(parameter: Value) -> Any:
     """The program's object for a parameter of a region, or a result, which nothing else shows."""
     storage = current_trace().storage
     storage.made_here(parameter)

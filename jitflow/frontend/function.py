@@ -22,7 +22,7 @@ from jitflow.errors import (
 )
 from jitflow.frontend.absent import NOT_GIVEN
 from jitflow.frontend.control.identity import require_unchanged
-from jitflow.frontend.control.raising import EndOfPath
+from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
 from jitflow.frontend.control.switching import switch
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal, jitflow_path
@@ -44,6 +44,8 @@ _ON_BEHALF = (
     jitflow_path("random"),
 )
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
+_RAISED_BY_PYTHON = (LookupError, ValueError, ArithmeticError, AttributeError, NameError)
+"""What jitflow raises where Python or NumPy would."""
 _RAISING = ("bound", "raise_")
 """The hooks that raise what the program raises."""
 
@@ -128,9 +130,20 @@ def _recorded(
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
                 ) from error
-            if not isinstance(error, RecursionError) and type(error) not in USER_ERRORS:
-                raise with_user_frames(error, *_places(error.__traceback__, function)) from error.__cause__
-            raise _placed(_user_error(error), error.__traceback__, function) from error
+            told, places = _told(error, function)
+            if isinstance(told, UserError):
+                raise told from error
+            raise with_user_frames(told, *places) from error.__cause__
+
+
+def _told(error: Exception, root: FunctionType) -> tuple[Exception, tuple[Loc, tuple[Loc, ...]]]:
+    """What the program raised while it was traced as the caller gets it, and the user's lines that led there."""
+    places = _places(error.__traceback__, root)
+    if isinstance(error, UserError):
+        return _placed(error, error.__traceback__, root), places
+    if not isinstance(error, RecursionError) and type(error) not in USER_ERRORS:
+        return error, places
+    return _placed(_user_error(error), error.__traceback__, root), places
 
 
 def _trace(
@@ -144,7 +157,7 @@ def _trace(
     inputs = Inputs(state, overlap)
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
-    state.guard, state.switch = inputs.guard, switch
+    state.guard, state.switch, state.origins = inputs.guard, switch, recorder.origins
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
@@ -153,6 +166,12 @@ def _trace(
     try:
         result = _call(recorded, taken)
     except EndOfPath:  # whatever the running program decides, it raises
+        result = None
+    except Exception as error:
+        if not _is_raised_behind_others(state, error):
+            raise
+        told, (place, _) = _told(error, function)
+        raise_when_run(told, place)
         result = None
     if state.restart is not None:
         raise state.restart
@@ -179,6 +198,18 @@ def _trace(
         tuple(dict.fromkeys(state.loops)),
         MappingProxyType(dict(state.hints)),
     )
+
+
+def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
+    """Whether Python would raise an exception here, after things that can be seen from outside.
+
+    Not what jitflow alone raises, which leaves everything as it was; nor what is found in the middle of a loop.
+    """
+    if isinstance(error, UserError):
+        is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and not isinstance(error, UserNotImplementedError)
+    else:
+        is_of_the_program = not isinstance(error, CompilerBug | RecursionError) and not _is_bug(error)
+    return is_of_the_program and error is not state.left_by and has_shown_something(state)
 
 
 def _call(recorded: FunctionType, taken: list[Any]) -> Any:

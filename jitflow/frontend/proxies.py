@@ -206,7 +206,10 @@ class ModuleView:
         return ModuleType
 
     def __getattr__(self, name: str) -> Any:
-        member = getattr(self._jitflow_module, name)
+        try:
+            member = getattr(self._jitflow_module, name)
+        except AttributeError as error:
+            raise located(UserAttributeError(str(error))) from None
         if is_impure_member(self._jitflow_module, name):
             return Impure(f"{self._jitflow_module.__name__}.{name}", member)
         return self._jitflow_replace(member)

@@ -82,6 +82,8 @@ class Trace:
         """What became of each loop, inner ones first."""
         self.refusals: list[UserError] = []
         """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
+        self.left_by: Exception | None = None
+        """What a region inside the current one was left by."""
         self.restart: Restart | None = None
         """What was raised to start anew, in case that the program catches all exceptions."""
         self.storage = Storage(self, place_sites)
@@ -120,6 +122,8 @@ class Trace:
         """Whether loops are split where the kinds of their values change; see `control.splitting`."""
         self.growing: list[Any] = []
         """The lists that are part of the running program; see `growing`."""
+        self.origins: Mapping[int, int] = {}
+        """The registers of the objects from outside, by the identity of what stands for them in the program."""
         self.options: list[Any] = []
         """The kinds that values of several kinds are of, by number; see `control.alternatives`."""
         self.option_numbers: dict[Hashable, int] = {}
@@ -189,6 +193,10 @@ class Trace:
         finally:
             self.splits_loops = before
 
+    def is_passed(self, thing: Any) -> bool:
+        """Whether it stands for an object from outside, and is no copy of it or view on it."""
+        return id(thing) in self.origins
+
     def require(self, guard: Guard) -> None:
         """Let every call check this."""
         if self.guard is None:
@@ -222,6 +230,9 @@ class Trace:
         self._recall()
         try:
             yield scope
+        except Exception as error:
+            self.left_by = error
+            raise
         finally:
             self.scope = outer
             self._recall()

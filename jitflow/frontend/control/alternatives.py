@@ -36,7 +36,7 @@ def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] =
     if parts and all(part is not None and repr(part.shape) == repr(parts[0].shape) for part in parts):
         return _aligned_parts(things, name, is_itself) if type(bound[0]) is not Alternatives else list(things)
     if not any(type(thing) is Alternatives for thing in bound):
-        found = [option_of(thing, is_itself=is_itself(thing)) for thing in bound]
+        found = [option_of(thing, is_itself) for thing in bound]
         partly = len(bound) < len(things) and any(option is not None and option.has_constants for option in found)
         if None in found or (len({option.key for option in found if option is not None}) < 2 and not partly):
             return list(things)
@@ -52,7 +52,7 @@ def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] =
             words |= thing.words
             chosen.append(thing.chosen)
             continue
-        number = number_of(thing, is_itself=is_itself(thing))
+        number = number_of(thing, is_itself)
         if number is None:
             return list(things)
         numbers[number] = None
@@ -85,9 +85,9 @@ def _aligned_parts(things: Sequence[Any], name: str, is_itself: Callable[[Any], 
     return result
 
 
-def number_of(thing: Any, *, is_itself: bool = False) -> int | None:
+def number_of(thing: Any, is_itself: Callable[[Any], bool] = lambda thing: False) -> int | None:
     """The number of the kind of a thing; None for what cannot be one of several kinds."""
-    trace, kind = current_trace(), option_of(thing, is_itself=is_itself)
+    trace, kind = current_trace(), option_of(thing, is_itself)
     if kind is None:
         return None
     number = trace.option_numbers.setdefault(kind.key, len(trace.options))

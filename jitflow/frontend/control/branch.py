@@ -23,7 +23,6 @@ from jitflow.frontend.control.identity import is_chosen_by_identity, remember_ch
 from jitflow.frontend.control.leaves import flatten, parts_of
 from jitflow.frontend.control.logic import OnlyTruth, as_bool, truth
 from jitflow.frontend.control.merge import (
-    RETURNED,
     MaybeUnbound,
     Slot,
     Way,
@@ -37,7 +36,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
-from jitflow.frontend.control.returning import leaves_the_function
+from jitflow.frontend.control.returning import RETURNED, is_returned_itself, leaves_the_function
 from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.locate import is_internal
 from jitflow.frontend.numpy import selections, values
@@ -391,7 +390,9 @@ def _by_leaves(
     if len(live) == len(paths) and live[0] is not UNBOUND and all(thing is live[0] for thing in live):
         return lambda results: live[0]
     by_identity = is_chosen_by_identity(site)
-    arriving = iter(aligned(live, shown_name(name), lambda thing: by_identity and before.holds(thing)))
+    is_returned = is_returned_itself(name)
+    is_itself = lambda thing: is_returned(thing) or (by_identity and before.holds(thing))  # noqa: E731 - two questions
+    arriving = iter(aligned(live, shown_name(name), is_itself))
     whole = [UNBOUND if path.ended else next(arriving) for path in paths]
 
     def by_parts(
@@ -422,7 +423,9 @@ def _by_leaves(
 
 def _is_visible(thing: Any) -> bool:
     """Whether what a path left may be used behind the branch as it is: the other paths never come here."""
-    return not any(isinstance(leaf, tracers.Tracer) for leaf in flatten(thing).items) and thing is not UNBOUND
+    passed = current_trace().is_passed
+    made = any(isinstance(leaf, tracers.Tracer) and not passed(leaf) for leaf in flatten(thing).items)
+    return not made and thing is not UNBOUND
 
 
 def outside_type(kind: Type) -> Type:

@@ -96,7 +96,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, checkpo
 
 def _in_segments(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
     """`fori_loop` in segments of as many turns as there are segments, each of which is computed again."""
-    from jitflow.frontend.derivatives import recomputed
+    from jitflow.frontend.own_rules import recomputed
 
     functions = numpy_functions()
     root = functions.apply_ufunc(np.sqrt, "__call__", (upper - lower + 0.0,), {})

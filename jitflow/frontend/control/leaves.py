@@ -133,14 +133,21 @@ class Option:
         return self.leaves.rebuild(items)
 
 
-def option_of(thing: Any, *, is_itself: bool = False) -> Option | None:
-    """The kind of a value; None for what cannot be one of several kinds. An object may be a kind of its own."""
+def _is_never_itself(thing: Any) -> bool:
+    return False
+
+
+def option_of(thing: Any, is_itself: Callable[[Any], bool] = _is_never_itself) -> Option | None:
+    """The kind of a value; None for what cannot be one of several kinds.
+
+    An object of which ``is_itself`` says so is a kind of its own.
+    """
     if type(thing) is Alternatives:
         return None
-    if is_itself:
+    if is_itself(thing):
         return Option(("object", id(thing)), None, Leaves((thing,), None, lambda items: items[0]), ())
     leaves = flatten(thing)
-    keys = [_key(item) for item in leaves.items]
+    keys = [("object", id(item)) if is_itself(item) else _key(item) for item in leaves.items]
     if None in keys:
         return None
     traced = tuple(place for place, key in enumerate(keys) if key is not None and key[0] in ("number", "array"))

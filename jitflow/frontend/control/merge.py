@@ -22,7 +22,7 @@ from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.control.leaves import flatten
-from jitflow.frontend.control.returning import returning_function
+from jitflow.frontend.control.returning import RETURNED, returning_function
 from jitflow.frontend.numpy import values
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.scopes import Scope
@@ -34,7 +34,6 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
 __all__ = [
-    "RETURNED",
     "MaybeUnbound",
     "Slot",
     "Way",
@@ -117,8 +116,6 @@ def _no_common_type(name: str, things: Sequence[Any]) -> UserTypeError:
     )
 
 
-RETURNED = "value__"
-"""What the rewriting calls the value of a ``return``."""
 _MADE_NAME = re.compile(r"(and|or|choice|match)__\d+")
 
 

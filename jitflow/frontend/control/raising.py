@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn
 
-from jitflow.errors import ExceptionName, UserError, UserNotImplementedError
+from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, again
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.numpy import values
 from jitflow.frontend.proxies import ClassProxy
@@ -21,11 +21,12 @@ from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located, wrap
 from jitflow.ir.core import Value, walk
 from jitflow.ir.dtypes import BOOL
+from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
-__all__ = ["EndOfPath", "assert_", "exception", "fail", "raise_"]
+__all__ = ["EndOfPath", "assert_", "exception", "fail", "has_shown_something", "raise_", "raise_when_run"]
 
 _SHOWN_BY_CHECKS = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
 _VISIBLE = ("check", "external", "writes")
@@ -67,6 +68,8 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
     raised = error() if isinstance(error, type) else error
     kind, arguments = type(raised), raised.args
     if _makes_itself(kind) or vars(raised):
+        if trace is not None and trace.scope is trace.root and all(map(is_known, arguments)):
+            raise raised  # as it is; the running program raises it behind what it has done before
         raise _unknown(kind)
     message = _message(arguments)
     if message is not None:
@@ -139,8 +142,27 @@ def _is_the_first(trace: Trace, error: Any) -> bool:
     kind = error if isinstance(error, type) else type(error)
     if any(handles(kind) for handles in trace.handled):
         return True
+    return not has_shown_something(trace)
+
+
+def has_shown_something(trace: Trace) -> bool:
+    """Whether the program has done something so far that can be seen from outside."""
     ops = [*trace.builder.ops, *(op for outer in trace.builder.ops for region in outer.regions for op in walk(region))]
-    return all(effect.kind not in _VISIBLE for op in ops for effect in op.own_effects)
+    return any(effect.kind in _VISIBLE for op in ops for effect in op.own_effects)
+
+
+def raise_when_run(error: Exception, location: Loc) -> None:
+    """Record that the running program raises what was found while tracing, behind all that it has done before."""
+    from jitflow.frontend.callbacks import record_call
+
+    error.__cause__ = error.__context__ = None  # with all that their tracebacks hold
+
+    def raising() -> NoReturn:
+        raise again(error) if isinstance(error, UserError) else error.with_traceback(None)
+
+    trace = current_trace()
+    record_call(trace, raising, None, (), {})
+    trace.builder.relocate_last(location)
 
 
 def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:

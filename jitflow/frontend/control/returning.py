@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from jitflow.frontend.locate import frontend_path, is_internal
 from jitflow.frontend.syntax import is_block
+from jitflow.frontend.trace import current_trace
+from jitflow.frontend.tracers import ArrayTracer
 
-__all__ = ["leaves_the_function", "returning_function"]
+__all__ = ["RETURNED", "is_returned_itself", "leaves_the_function", "returning_function"]
+
+RETURNED = "value__"
+"""What the rewriting calls the value of a ``return``."""
 
 _DRIVER = frontend_path("function.py")
 
@@ -20,6 +26,13 @@ def leaves_the_function() -> bool:
     while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
         frame = frame.f_back
     return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == _DRIVER
+
+
+def is_returned_itself(name: str) -> Callable[[Any], bool]:
+    """Whether something is an array that the caller passed, which leaves the function in a local of this name."""
+    if not name.startswith(RETURNED) or not leaves_the_function():
+        return lambda thing: False
+    return lambda thing: isinstance(thing, ArrayTracer) and current_trace().is_passed(thing)
 
 
 def returning_function() -> FrameType | None:

@@ -29,7 +29,6 @@ from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
-    RETURNED,
     MaybeUnbound,
     Slot,
     Way,
@@ -42,6 +41,7 @@ from jitflow.frontend.control.merge import (
     word,
 )
 from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.returning import RETURNED, is_returned_itself
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.numpy import values
 from jitflow.frontend.numpy.runtime_sizes import bind
@@ -332,11 +332,14 @@ class Rolling:
         """What a turn leaves, beside what it found, as alternatives if the two differ in kind; whether that is new."""
         if left is UNBOUND:
             return left, False
+        is_itself, name = is_returned_itself(local.name), shown_name(local.name)
         if local.entry is UNBOUND:
-            local.sample, left = aligned([left if local.sample is None else local.sample, left], local.name)
+            local.sample, _, left = aligned(
+                [left if local.sample is None else local.sample, UNBOUND, left], name, is_itself
+            )
             return left, False
         local.left = left
-        entry, left = aligned([local.entry, left], shown_name(local.name))
+        entry, left = aligned([local.entry, left], name, is_itself)
         if entry is local.entry:
             return left, False
         fresh = self._local(local.name, entry)

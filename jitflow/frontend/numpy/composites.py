@@ -249,15 +249,19 @@ def logit(x: Value) -> Value:
 
 @through_f32
 def log_expit(x: Value) -> Value:
+    """log(expit(x)); the magnitude is chosen, since that of 0 has no slope of its own."""
     negative = emit("less", x, constant_like(0.0, x))
-    tail = emit("log1p", emit("exp", emit("negative", emit("absolute", x))))
+    tail = emit("log1p", emit("exp", select(negative, x, emit("negative", x))))
     return select(negative, emit("subtract", x, tail), emit("negative", tail))
 
 
 def _times_log(x: Value, y: Value, logarithm: str) -> Value:
     zero = constant_like(0.0, x)
     vanishes = emit("logical_and", emit("equal", x, zero), emit("logical_not", emit("isnan", y)))
-    return select(vanishes, zero, emit("multiply", x, emit(logarithm, y)))
+    product = emit("multiply", x, emit(logarithm, y))
+    # Nothing times a number is that product without its sign, so that its derivative is the number.
+    nothing = select(emit("isnan", product), zero, emit("add", product, zero))
+    return select(vanishes, nothing, product)
 
 
 @through_f32

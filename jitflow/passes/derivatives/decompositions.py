@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.derivatives.equations import of_triangle, symmetric
-from jitflow.passes.derivatives.factors import where
+from jitflow.passes.derivatives.factors import settled
 from jitflow.passes.derivatives.matrices import Matrices
 from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of
 from jitflow.passes.derivatives.rules import Arriving, Change, Refused, Tangent, Transpose, given, no_rule
@@ -24,7 +24,7 @@ __all__ = ["TANGENTS", "TRANSPOSES"]
 
 def _over(m: Notation, change: Value, numbers: Value) -> Value:
     """``change / numbers``, where there is a change."""
-    return where(m, m("equal", change, 0), 0, m("divide", change, numbers))
+    return settled(m, m("divide", change, numbers), (change,))
 
 
 def _over_gaps(a: Matrices, turn: Value, numbers: Value, *, adjoint: bool = False) -> Value:

@@ -14,13 +14,14 @@ A factor of a complex op acts on cotangents as its conjugate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.core import Value
 from jitflow.ir.types import dims_of
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 
-__all__ = ["Factor", "Over", "Share", "scaled", "where"]
+__all__ = ["Factor", "Over", "Share", "difference", "scaled", "settled", "where"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +62,29 @@ def scaled(
     if adjoint and dtype_of(value).is_complex:
         value = m("conjugate", value)
     found = m("divide" if isinstance(factor, Over) else "multiply", change, value)
+    zeros = []
     if masked or (isinstance(factor, Over) and not factor.regular):
-        found = where(m, m("not_equal", change, 0), found, 0)
+        zeros.append(change)
     if unbounded and isinstance(factor, Value):
-        found = where(m, m("not_equal", factor, 0), found, 0)
-    return found
+        zeros.append(factor)
+    return settled(m, found, zeros) if zeros else found
+
+
+def settled(m: Notation, found: Value, zeros: Sequence[Value]) -> Value:
+    """``found``, or 0 where it is nan though one of ``zeros`` is 0: a zero times something infinite.
+
+    Elsewhere ``found`` stays what it is, also where it is 0, so that its own derivative is not lost there.
+    """
+    none = m("equal", zeros[0], 0)
+    for zero in zeros[1:]:
+        none = m("logical_or", none, m("equal", zero, 0))
+    return where(m, m("logical_and", none, m("isnan", found)), 0, found)
+
+
+def difference(m: Notation, first: Value, second: Value) -> Value:
+    """``first - second``, 0 for two equal infinities: that of equal numbers changes as any other does."""
+    found = m("subtract", first, second)
+    return where(m, m("logical_and", m("equal", first, second), m("isnan", found)), 0, found)
 
 
 def where(m: Notation, condition: Value, yes: Value | complex, no: Value | complex) -> Value:

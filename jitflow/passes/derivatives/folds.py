@@ -9,7 +9,7 @@ from typing import Any
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
 from jitflow.passes.derivatives.accumulations import recurrence
-from jitflow.passes.derivatives.factors import where
+from jitflow.passes.derivatives.factors import difference, where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, options_of, rank
 from jitflow.passes.derivatives.rules import Arriving, Change, Tangent, Transpose, given, no_rule
 
@@ -83,7 +83,7 @@ def _slopes(m: Notation, op: Op) -> tuple[Value, Callable[[Value], Value]]:
     whole = spread(result)
     match options["ufunc"]:
         case "logaddexp" | "logaddexp2" as name:
-            behind = where(m, m("equal", array, whole), 0, m("subtract", array, whole))
+            behind = difference(m, array, whole)
             return m("exp" if name == "logaddexp" else "exp2", behind), spread
         case "hypot":
             return where(m, m("equal", whole, 0), 0, m("divide", array, whole)), spread
@@ -112,7 +112,7 @@ def _shares(m: Notation, op: Op) -> tuple[Value, Value]:
     array, result, options = op.operands[0], op.results[0], options_of(op)
     if options["ufunc"] not in ("logaddexp", "logaddexp2"):
         raise no_rule(op)
-    behind = where(m, m("equal", array, result), 0, m("subtract", array, result))
+    behind = difference(m, array, result)
     if options["ufunc"] == "logaddexp2":
         behind = m("multiply", behind, math.log(2))
     return m("negative", m("expm1", behind)), m("exp", behind)

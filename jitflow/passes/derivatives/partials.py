@@ -21,7 +21,7 @@ import math
 from collections.abc import Callable
 
 from jitflow.ir.core import Op, Value
-from jitflow.passes.derivatives.factors import Factor, Over, Share, where
+from jitflow.passes.derivatives.factors import Factor, Over, Share, difference, settled, where
 from jitflow.passes.derivatives.notation import Notation, dtype_of
 
 __all__ = ["CONSTANT", "PARTIALS", "Partials", "is_constant"]
@@ -67,21 +67,23 @@ def _power(m: Notation, op: Op) -> tuple[Factor, ...]:
     slope = m("multiply", exponent, m("power", base, m("subtract", exponent, 1)))
     growth = m("multiply", m("log", base), op.result)
     return (
-        where(m, m("equal", exponent, 0), 0, slope),
+        settled(m, slope, (exponent,)),
         where(m, m("equal", base, 0), 0, growth),
     )
 
 
 def _logaddexp(exponential: str) -> Partials:
-    """The softmax of the two; equal operands share equally, two infinite ones too."""
+    """The softmax of the two; equal operands share equally, two infinite ones too.
+
+    A power that overflows is an infinity that was chosen, whose derivative is 0.
+    """
 
     def partials(m: Notation, op: Op) -> tuple[Factor, ...]:
         a, b = op.operands
-        ahead = where(m, m("equal", a, b), 0, m("subtract", a, b))
-        return (
-            Over(m("add", 1, m(exponential, m("negative", ahead))), regular=True),
-            Over(m("add", 1, m(exponential, ahead)), regular=True),
-        )
+        ahead = difference(m, a, b)
+        powers = [m(exponential, exponent) for exponent in (m("negative", ahead), ahead)]
+        bounded = [where(m, m("isinf", power), math.inf, power) for power in powers]
+        return tuple(Over(m("add", 1, power), regular=True) for power in bounded)
 
     return partials
 

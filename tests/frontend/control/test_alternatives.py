@@ -218,3 +218,56 @@ def test_a_helper_returns_several_types() -> None:
     asked = jitflow.function(lambda x: helper(x) is None)
     assert asked(np.ones(3)) is False
     assert asked(-np.ones(3)) is True
+
+
+def on_both_paths(a: Any, c: float) -> Any:
+    if c > 5:
+        raise ValueError
+    if c > 1:
+        return a
+    return a
+
+
+def found_in_a_loop(a: Any, c: float) -> Any:
+    for i in range(len(a)):
+        if a[i] > c:
+            return a
+    return a
+
+
+def or_a_new_one(a: Any, c: float) -> Any:
+    if c > 0:
+        return a
+    return a * 2
+
+
+def or_nothing(a: Any, c: float) -> Any:
+    if c > 0:
+        return a
+    if c > -5:
+        return None
+    return a, 1
+
+
+def twice(a: Any, c: float) -> Any:
+    return (a, a) if c > 0 else (a, a * 2)
+
+
+def written_in_a_loop(a: Any, c: float) -> Any:
+    while True:
+        a[0] += 1
+        if a[0] > c:
+            return a
+
+
+@pytest.mark.parametrize("c", [2.0, -1.0, -7.0])
+@pytest.mark.parametrize(
+    "program", [on_both_paths, found_in_a_loop, or_a_new_one, or_nothing, twice, written_in_a_loop]
+)
+def test_a_returned_argument_is_the_very_object(program: Any, c: float) -> None:
+    ours, theirs = np.arange(3.0), np.arange(3.0)
+    found, expected = jitflow.function(program)(ours, c), program(theirs, c)
+    np.testing.assert_equal(found, expected)
+    np.testing.assert_equal(ours, theirs)
+    each = [[thing, *(thing if isinstance(thing, tuple) else ())] for thing in (found, expected)]
+    assert [thing is ours for thing in each[0]] == [thing is theirs for thing in each[1]]

@@ -1,0 +1,131 @@
+"""Mistakes that are found while tracing are raised where the program raises: what it stored before stays stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserError
+
+HERE = Path(__file__)
+
+
+class OwnError(Exception):
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{code}: {text}")
+        self.code = code
+
+
+def raises(a: Any) -> Any:
+    a[0] = 7.0
+    raise ValueError("x")
+
+
+def raises_its_own(a: Any) -> Any:
+    a[0] = 7.0
+    raise OwnError(3, "own")
+
+
+def misses_a_function(a: Any) -> Any:
+    a[0] = 7.0
+    return np.linalg.nope(a)
+
+
+def misses_an_attribute(a: Any) -> Any:
+    def helper(b: Any) -> Any:
+        b[1] = 3.0
+        return b.nope
+
+    a[0] = 7.0
+    return helper(a)
+
+
+def misses_a_name(a: Any) -> Any:
+    a[0] = 7.0
+    return nowhere  # noqa: F821
+
+
+def misses_a_key(a: Any) -> Any:
+    a[0] = 7.0
+    return {"a": a}["b"]
+
+
+def joins_other_ranks(a: Any) -> Any:
+    a += 1
+    return np.concatenate([a, np.ones((2, 2))])
+
+
+def sums_another_axis(a: Any) -> Any:
+    for i in range(len(a)):
+        a[i] = i * a[i]
+    return a.sum(axis=3)
+
+
+def unpacks(a: Any) -> Any:
+    if a[1] > 0:
+        a[1] = 9.0
+    b, _ = a
+    return b
+
+
+def divides(a: Any) -> Any:
+    a[0] = 7.0
+    return 1 / 0
+
+
+def adds_none(a: Any) -> Any:
+    a[0] = 7.0
+    return None + 1
+
+
+def inverts(a: Any) -> Any:
+    try:
+        return np.linalg.inv(a)
+    finally:
+        a[0] = 7.0
+
+
+@pytest.mark.parametrize(
+    "program",
+    [raises, raises_its_own, misses_a_function, misses_an_attribute, misses_a_name, misses_a_key, joins_other_ranks,
+     sums_another_axis, unpacks, divides, adds_none, inverts],
+)  # fmt: skip
+def test_what_was_stored_before_stays(program: Any) -> None:
+    theirs = np.arange(1.0, 4.0)
+    with pytest.raises(Exception) as expected:
+        program(theirs)
+    compiled = jitflow.function(program)
+    for _ in range(2):
+        ours = np.arange(1.0, 4.0)
+        with pytest.raises(expected.type) as found:
+            compiled(ours)
+        np.testing.assert_array_equal(ours, theirs)
+        assert str(found.value).strip("'") == str(expected.value).strip("'")
+        assert getattr(found.value, "code", None) == getattr(expected.value, "code", None)
+        assert found.traceback[-1].lineno == [entry.lineno for entry in expected.traceback if entry.path == HERE][-1]
+    assert compiled.cache_info().misses == 1
+
+
+def test_what_jitflow_refuses_changes_nothing() -> None:
+    def refused(a: Any) -> Any:
+        a[0] = 7.0
+        return a.flags
+
+    a = np.ones(3)
+    with pytest.raises(NotImplementedError):
+        jitflow.function(refused)(a)
+    assert a.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_what_is_printed_before_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    def prints(a: Any) -> Any:
+        print("first")
+        return a.nope
+
+    with pytest.raises(UserError, match="nope"):
+        jitflow.function(prints)(np.ones(3))
+    assert capsys.readouterr().out == "first\n"
