@@ -23,7 +23,7 @@ from jitflow.errors import (
 from jitflow.frontend.absent import NOT_GIVEN
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.inputs import Inputs
-from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal, jitflow_path
+from jitflow.frontend.locate import Locator, definition, is_bug, is_internal
 from jitflow.frontend.naming import Part
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
@@ -35,15 +35,6 @@ from jitflow.ir.location import NOWHERE, Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
 
 __all__ = ["TracedFunction", "trace"]
-
-
-_ON_BEHALF = (
-    *(frontend_path(name) for name in ("builtin_functions", "control", "draws", "numpy", "proxies", "texts")),
-    jitflow_path("random"),
-)
-"""Where jitflow calls Python's and NumPy's functions with what the program gave it."""
-_RAISING = ("bound", "is_none", "raise_")
-"""The hooks that raise what the program raises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +107,17 @@ def _recorded(
 ) -> TracedFunction:
     with recording(state):
         try:
-            return _trace(state, function, names, arguments, static, overlap)
+            try:
+                return _trace(state, function, names, arguments, static, overlap)
+            except Exception:
+                _raise_what_was_caught(state)
+                raise
         except UserError as error:
             raise _placed(error, error.__traceback__, function) from error.__cause__
         except CompilerBug:
             raise
         except Exception as error:
-            if _is_bug(error):
+            if is_bug(error):
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
                 ) from error
@@ -152,10 +147,7 @@ def _trace(
         result = _call(recorded, taken)
     except EndOfPath:  # whatever the running program decides, it raises
         result = None
-    if state.restart is not None:
-        raise state.restart
-    if state.refusals:
-        raise state.refusals[0]
+    _raise_what_was_caught(state)
     inputs.finish()
     collected = Results(recorder.origins)
     tree = collected.tree(result)
@@ -178,6 +170,14 @@ def _trace(
     )
 
 
+def _raise_what_was_caught(state: Trace) -> None:
+    """Raise what was raised for the compiler alone, in case that code which is not rewritten has caught it."""
+    if state.restart is not None:
+        raise state.restart
+    if state.refusals:
+        raise state.refusals[0]
+
+
 def _call(recorded: FunctionType, taken: list[Any]) -> Any:
     """Call the function with one object for each of its parameters, ``*args`` and ``**kwargs`` included."""
     code = recorded.__code__
@@ -193,25 +193,6 @@ def _call(recorded: FunctionType, taken: list[Any]) -> Any:
 def _ir_name(function: FunctionType) -> str:
     name = function.__name__
     return name if name.isidentifier() else "function"
-
-
-def _is_bug(error: Exception) -> bool:
-    """Whether an exception that is no user error was raised by jitflow's own code.
-
-    Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
-    """
-    innermost, function = None, ""
-    traceback = error.__traceback__
-    while traceback is not None:
-        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
-        innermost, function = code.co_filename, code.co_name
-    if innermost is None or isinstance(error, RecursionError):
-        return False
-    if function in _RAISING and innermost.startswith(frontend_path("control")):
-        return False
-    if innermost.startswith(_ON_BEHALF):
-        return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
-    return is_internal(innermost)
 
 
 def _user_error(error: Exception) -> UserError:

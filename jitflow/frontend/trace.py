@@ -78,7 +78,7 @@ class Trace:
         self.loops: list[LoopDecision] = []
         """What became of each loop, inner ones first."""
         self.refusals: list[UserError] = []
-        """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
+        """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.restart: Restart | None = None
         """What was raised to start anew, in case that the program catches all exceptions."""
         self.storage = Storage(self, place_sites)
@@ -212,7 +212,8 @@ class Trace:
 
     def locate(self, error: UserError) -> UserError:
         """``error`` at the user's line that is running, with the calls that led there."""
-        if isinstance(error, UserNotImplementedError) and error not in self.refusals:
+        asks = isinstance(error, AttributeError)  # whoever looks for an attribute that need not be there
+        if error.is_refusal and not asks and error not in self.refusals:
             self.refusals.append(error)
         callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
         return error.at(self._locator.here(self._bottom), tuple(callers))

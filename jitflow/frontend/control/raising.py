@@ -14,8 +14,10 @@ from typing import Any, NoReturn
 
 from jitflow.errors import ExceptionName, UserError, UserNotImplementedError
 from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.merge import MaybeUnbound
 from jitflow.frontend.numpy import values
 from jitflow.frontend.proxies import ClassProxy
+from jitflow.frontend.storage import Signal
 from jitflow.frontend.texts import TracedText, is_known
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.frontend.tracers import SizeTracer, Tracer, lift, located, wrap
@@ -25,7 +27,7 @@ from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
-__all__ = ["EndOfPath", "assert_", "exception", "fail", "raise_"]
+__all__ = ["EndOfPath", "assert_", "exception", "fail", "free", "raise_"]
 
 _SHOWN_BY_CHECKS = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
 _VISIBLE = ("check", "external", "writes")
@@ -33,7 +35,7 @@ _ROOM = ERROR_SLOTS - 2
 _CONSTANTS = (bool, int, float, complex, str, type(None))
 
 
-class EndOfPath(BaseException):
+class EndOfPath(Signal):
     """The program raises here, on a path that only the running program decides to take: there is no more of it."""
 
 
@@ -71,6 +73,22 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
     else:
         _call(kind, arguments)
     raise EndOfPath
+
+
+def free(read: Callable[[], Any], name: str | None = None) -> Any:
+    """A local of a function around this one, which may be unbound (`control.bound` is for one of its own)."""
+    try:
+        thing = read()
+    except NameError as error:
+        if current_trace().scope is not current_trace().root:
+            fail(NameError, str(error))  # on a path that may not be taken
+        raise
+    if type(thing) is not MaybeUnbound:
+        return thing
+    if name is not None:
+        message = f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+        current_trace().add("check", thing.condition, error="NameError", message=message)
+    return thing.thing
 
 
 def exception(kind: Any) -> Any:

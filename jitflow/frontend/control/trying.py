@@ -6,6 +6,7 @@ with the other form of the statement (`attempts.py`), or the statement is refuse
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any
@@ -13,13 +14,14 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from jitflow.errors import UserNotImplementedError, exception_class
+from jitflow.frontend.locate import is_of_the_program
 from jitflow.frontend.proxies import ClassProxy
-from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.storage import Restart, Signal, Site
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
 from jitflow.runtime.texts import PRINT, RAISE
 
-__all__ = ["Handlers", "constant_behind", "raised_by", "refusal", "site_of", "trying"]
+__all__ = ["Handlers", "caught", "constant_behind", "is_for_the_compiler", "raised_by", "refusal", "site_of", "trying"]
 
 _LIKELY = (IndexError, ValueError, LinAlgError, TypeError, ArithmeticError, MemoryError)
 """What a library function may raise."""
@@ -87,6 +89,19 @@ class trying:  # noqa: N801 - a hook, as the others are
                     if self._line is not None:
                         raise self._trace.begin_anew(Restart(site_of(self._line)))
                     raise self._trace.locate(refusal(raised, inner))
+
+
+def caught(handled: Callable[[], Any] = lambda: BaseException) -> Any:
+    """The classes that a handler is for; none where what was raised is the compiler's own affair."""
+    error = sys.exc_info()[1]
+    if active_trace() is not None and error is not None and is_for_the_compiler(error):
+        return ()
+    return handled()
+
+
+def is_for_the_compiler(error: BaseException) -> bool:
+    """Whether no handler of the program's may see it."""
+    return isinstance(error, Signal) or not is_of_the_program(error)
 
 
 def site_of(line: int) -> Site:

@@ -27,7 +27,8 @@ The names are the *state*, which the statement assigns and somebody may read aft
 *temporaries*, which it assigns as well. Both functions of a statement declare all of them, so that a hook finds their
 cells in either. ``assert t, m`` becomes ``jit__.assert_(t, lambda: m)``, ``raise x from y`` ``jit__.raise_(x, y)``,
 ``raise C(x)`` ``jit__.raise_(jit__.exception(C)(x))``; the body of a ``try`` stands in a block
-``with jit__.trying(lambda: (ValueError,), None)``.
+``with jit__.trying(lambda: (ValueError,), None)``, and ``except ValueError`` becomes
+``except jit__.caught(lambda: ValueError)``, which leaves to the compiler what is the compiler's.
 """
 
 from __future__ import annotations
@@ -48,23 +49,27 @@ __all__ = ["rewrite_function"]
 
 
 def rewrite_function(
-    function: AnyFunction, owner: str | None, fresh: Fresh, has_class: bool, outer: Scope | None = None
+    function: AnyFunction, owner: str | None, fresh: Fresh, has_class: bool, around: Expressions | None = None
 ) -> bool:
     """Rewrite the body of ``function`` in place. Returns whether anything was changed but the form of a statement.
 
-    ``owner`` is the class whose private names it uses. Raises `Unusable` for what cannot be rewritten.
+    ``owner`` is the class whose private names it uses, ``around`` what is known of the function that it stands in.
+    Raises `Unusable` for what cannot be rewritten.
     """
-    return _Rewriting(scope_of(function, owner, outer), fresh, has_class).function(function)
+    scope = scope_of(function, owner, None if around is None else around.scope)
+    return _Rewriting(scope, fresh, has_class, around).function(function)
 
 
 class _Rewriting:
     """The rewriting of one function; functions inside it get one of their own."""
 
-    def __init__(self, scope: Scope, fresh: Fresh, has_class: bool) -> None:
+    def __init__(self, scope: Scope, fresh: Fresh, has_class: bool, around: Expressions | None) -> None:
         self._scope = scope
+        self._around = around
         self._fresh = fresh
         self._has_class = has_class
         self._nones: frozenset[str] = frozenset()
+        self._is_block = False
 
     def function(self, function: AnyFunction) -> bool:
         scope = self._scope
@@ -75,6 +80,9 @@ class _Rewriting:
         body = list(function.body)
         head = [body.pop(0)] if _is_docstring(body[0]) else []
         self._nones = none_at_first(body, scope)
+        self._is_block = isinstance(function, ast.FunctionDef) and function.name in self._fresh.blocks
+        if self._is_block and self._around is not None:
+            self._nones |= self._around.nones - scope.bound
         body = prepared(body, scope, self._fresh, self._nones)
         unbound = maybe_unbound(body, scope)
         body, self._stops = without_jumps(body, scope, self._fresh)
@@ -87,8 +95,9 @@ class _Rewriting:
 
     def _make_expressions(self, unbound: set[ast.Name], overtaken: set[ast.Name]) -> Expressions:
         return Expressions(
-            self._scope, unbound, overtaken, self._nones, self._fresh, self._inner_lambda, self._has_class
-        )
+            self._scope, unbound, overtaken, self._nones, self._fresh, self._inner_lambda, self._has_class,
+            self._around, self._is_block,
+        )  # fmt: skip
 
     def _declarations(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """What makes names that only blocks assign names of this function: an annotation, which runs no code."""
@@ -161,7 +170,8 @@ class _Rewriting:
             case ast.withitem() | ast.keyword():
                 self._expressions.visit(item)
             case ast.ExceptHandler(type=kind):
-                item.type = None if kind is None else self._expression(kind)
+                classes = [] if kind is None else [self._expressions.lazy(self._expression(kind))]
+                item.type = self._expressions.hook("caught", item, *classes)
                 item.body = self._block(item.body)
             case ast.match_case(guard=guard):
                 item.guard = None if guard is None else self._expression(guard)
@@ -293,7 +303,7 @@ class _Rewriting:
 
     def _inner(self, function: AnyFunction, class_name: str | None = None) -> None:
         owner, has_class = (class_name or self._scope.owner), class_name is not None or self._has_class
-        if rewrite_function(function, owner, self._fresh, has_class, self._scope):
+        if rewrite_function(function, owner, self._fresh, has_class, self._expressions):
             self._expressions.changed = True
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
-           "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
+           "exception", "for_", "free", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_",
+           "percent", "raise_", "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -181,6 +181,16 @@ def percent(words: str, values: Any) -> str:
 def text_method(thing: Any, name: str) -> Any:
     """``thing.format`` or ``thing.join``."""
     return getattr(thing, name)
+
+
+def free(read: Callable[[], Any], name: str | None = None) -> Any:
+    """What ``read`` finds in the name ``name`` of a function around."""
+    return read()
+
+
+def caught(handled: Callable[[], Any] = lambda: BaseException) -> Any:
+    """The classes that a handler is for."""
+    return handled()
 
 
 def bound(read: Callable[[], Any], name: str | None = None) -> Any:

@@ -15,11 +15,13 @@ from tests.frontend.syntax.reference import (
     assert_,
     attempt,
     bound,
+    caught,
     chain,
     choose,
     contains,
     equal,
     exception,
+    free,
     gathered,
     is_bool,
     is_none,
@@ -35,9 +37,9 @@ from tests.frontend.syntax.reference import (
     unequal,
 )
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_", "percent", "raise_",
-           "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
+           "exception", "for_", "free", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_",
+           "percent", "raise_", "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
 
 
 def attempts(number: int) -> bool:
