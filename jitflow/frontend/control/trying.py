@@ -19,6 +19,7 @@ from jitflow.frontend.proxies import ClassProxy
 from jitflow.frontend.storage import Restart, Signal, Site
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.routines import Routine
 from jitflow.runtime.texts import PRINT, RAISE
 
 __all__ = ["Handlers", "caught", "constant_behind", "is_for_the_compiler", "raised_by", "refusal", "site_of", "trying"]
@@ -53,7 +54,9 @@ class Handlers:
         return self.number_for(kind) > 0
 
     def first_raised(self, op: Op) -> type[BaseException] | None:
-        """What the op may raise that a handler is for."""
+        """What the op may raise that a handler is for: anything, if it calls a function of the user's."""
+        if isinstance(_routine(op), Routine):
+            return next((kind for named in self._handled() for kind in _classes(named)), None)
         return next((kind for kind in raised_by(op) if self.handles(kind)), None)
 
 
