@@ -84,6 +84,8 @@ class Trace:
         self.storage = Storage(self, place_sites)
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         """For each ``try`` statement whose body is being traced: whether it handles exceptions of a class."""
+        self.unfinished: list[Any] = []
+        """What the program may raise before each ``finally`` block that follows."""
         self.found_sizes: set[str] = set()
         """Sizes that the data decides: any number, 1 as well."""
         self.clamped: dict[tuple[tuple[Value, int], Dim, bool], tuple[Scope, Dim]] = {}

@@ -58,9 +58,52 @@ def stores_before_it_fails(u, k):
         u[2] = u[0]
     else:
         u[3] = -1
-    finally:
-        u[4] = 6
     return u
+
+
+def ends_in_any_case(u, k):
+    turns = 0
+    for place in range(-3, k):
+        try:
+            u[place] += 1
+            if place == 4:
+                break
+        except IndexError:
+            turns -= 10
+        finally:
+            turns += 1
+            u += turns
+    return u, turns
+
+
+def nests_as_deep_as_three(u, k):
+    found, log = ZERO, 0
+    for place in range(k):
+        try:
+            try:
+                log += 1
+                try:
+                    found += u[place + 1] // (place - 2)
+                    if place == 1:
+                        continue
+                    found += 10 // (place - 3)
+                except ZeroDivisionError:
+                    log += 10
+                    found += u[place + 3]
+                else:
+                    log += 100
+                    found += u[place + 4]
+                log += 1000
+            except KeyError:
+                return found, -1
+            if place > 7:
+                return found, log
+        except IndexError:
+            log += 10000
+            if place == 5:
+                break
+        log += 100000
+    return found, log
 
 
 def has_several_handlers(u, k):
@@ -274,8 +317,19 @@ def scales_in_place(u, k):
     return u
 
 
+def catches_everything(u, k):
+    try:
+        return u[k]
+    except:  # noqa: E722
+        return ZERO
+
+
 PROGRAMS = [
     scales_in_place,
+    ends_in_any_case,
+    nests_as_deep_as_three,
+    nests,
+    catches_everything,
     swaps_and_fails,
     writes_to_what_it_tried,
     picks_or_gives_up, divides_or_not, catches_in_each_turn, keeps_what_was_before, stores_before_it_fails,
@@ -297,13 +351,6 @@ def asks_for_the_exception(u, k):
         return len(str(error))
 
 
-def catches_everything(u, k):
-    try:
-        return u[k]
-    except:  # noqa: E722
-        return 0.0
-
-
 def looks_up_indices(u, k):
     try:
         return u[u[:k].astype(int)].sum()
@@ -311,7 +358,7 @@ def looks_up_indices(u, k):
         return ZERO
 
 
-@pytest.mark.parametrize("program", [asks_for_the_exception, catches_everything, looks_up_indices, nests])
+@pytest.mark.parametrize("program", [asks_for_the_exception, looks_up_indices])
 def test_what_nothing_catches_is_refused(program):
     with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
         jitflow.function(program)(U, 2)
@@ -330,6 +377,30 @@ def test_what_jitflow_refuses_is_not_caught():
     compiled = jitflow.function(refuses_in_a_try)
     with pytest.raises(UserNotImplementedError):
         compiled(np.array([0.0, 1.0, 4.0, 4.0, 0.0]), 1)
+
+
+def stores_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        u[0] = 5
+
+
+def stores_behind_what_one_path_raises(u, k):
+    try:
+        if k > 2:
+            raise ValueError("too many")
+    except KeyError:
+        u[1] = 0
+    finally:
+        u[0] = 5
+
+
+@pytest.mark.parametrize("program", [stores_behind_what_fails, stores_behind_what_one_path_raises])
+def test_a_store_that_would_be_left_out_is_refused(program):
+    with pytest.raises(UserNotImplementedError, match=r"finally behind something that may raise \w+Error") as caught:
+        jitflow.function(program)(U, 2)
+    assert caught.value.mend
 
 
 def catches_a_type_error(u, k):

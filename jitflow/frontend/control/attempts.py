@@ -56,9 +56,11 @@ def attempts(line: int) -> bool:
     return trace is not None and site_of(line) in trace.storage.place_sites
 
 
-def attempt(run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]]) -> tuple[Any, Any]:
+def attempt(
+    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = ()
+) -> tuple[Any, Any]:
     """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing."""
-    trace, handlers, mutables = current_trace(), Handlers(handled), Mutables(Cells(run).contents())
+    trace, handlers, mutables = current_trace(), Handlers(handled, numbers), Mutables(Cells(run).contents())
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     trace.handled.append(handlers.handles)

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from jitflow.errors import ExceptionName, UserError, UserNotImplementedError
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import MaybeUnbound
+from jitflow.frontend.control.trying import VISIBLE
 from jitflow.frontend.numpy import values
 from jitflow.frontend.proxies import ClassProxy
 from jitflow.frontend.storage import Signal
@@ -30,7 +31,7 @@ from jitflow.runtime.texts import RAISE
 __all__ = ["EndOfPath", "assert_", "exception", "fail", "free", "raise_"]
 
 _SHOWN_BY_CHECKS = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
-_VISIBLE = ("check", "external", "writes")
+
 _ROOM = ERROR_SLOTS - 2
 _CONSTANTS = (bool, int, float, complex, str, type(None))
 
@@ -155,7 +156,7 @@ def _is_the_first(trace: Trace, error: Any) -> bool:
     if any(handles(kind) for handles in trace.handled):
         return True
     ops = [*trace.builder.ops, *(op for outer in trace.builder.ops for region in outer.regions for op in walk(region))]
-    return all(effect.kind not in _VISIBLE for op in ops for effect in op.own_effects)
+    return all(effect.kind not in VISIBLE for op in ops for effect in op.own_effects)
 
 
 def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:

@@ -138,7 +138,9 @@ class _Rewriting:
                 if message is not None:
                     parts.append(self._expressions.lazy(self._expression(message)))
                 return [placed(ast.Expr(self._expressions.hook("assert_", test, *parts)), statement)]
-            case ast.Try(handlers=[_, *_]) | ast.TryStar():
+            case ast.Try(finalbody=[_, *_]) | ast.TryStar(finalbody=[_, *_]):
+                return self._finally(statement)
+            case ast.Try() | ast.TryStar():
                 return self._try(statement)
             case ast.Assign():
                 return [self._listed(made) for made in self._others(self._marked(statement))]
@@ -220,6 +222,19 @@ class _Rewriting:
         watching = ast.withitem(self._expressions.hook("trying", statement, handled, number))
         statement.body = [placed(ast.With([watching], statement.body), statement)]
         return [statement]
+
+    def _finally(self, statement: ast.Try | ast.TryStar) -> list[ast.stmt]:
+        """``with jit__.watched():`` around what the block follows, ``with jit__.finishing():`` around the block."""
+        inner, final = statement.body, statement.finalbody
+        if statement.handlers:
+            statement.finalbody = []
+            inner = [statement]
+        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final))
+        return [placed(outer, statement)]
+
+    def _watched(self, name: str, body: list[ast.stmt]) -> list[ast.stmt]:
+        watching = ast.withitem(self._expressions.hook(name, body[0]))
+        return [placed(ast.With([watching], self._block(body)), body[0])]
 
     # -- branches and loops -----------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from tests.frontend.syntax.reference import (
     contains,
     equal,
     exception,
+    finishing,
     free,
     gathered,
     is_bool,
@@ -35,11 +36,13 @@ from tests.frontend.syntax.reference import (
     text_method,
     trying,
     unequal,
+    watched,
 )
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
-           "exception", "for_", "free", "gathered", "if_", "is_bool", "is_none", "made_list", "none", "not_", "or_",
-           "percent", "raise_", "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
+           "exception", "finishing", "for_", "free", "gathered", "if_", "is_bool", "is_none", "made_list", "none",
+           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+           "while_"]  # fmt: skip
 
 
 def attempts(number: int) -> bool:
