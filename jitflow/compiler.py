@@ -71,7 +71,7 @@ class Compilation:
             bug.pass_name = bug.pass_name or name
             bug.reproducer = bug.reproducer or self._reproducer()
             raise
-        except (UserError, MemoryError):
+        except (UserError, MemoryError, RecursionError):
             raise
         except Exception as error:
             if name == "trace":  # which tells its own bugs: this is what the program raises

@@ -108,8 +108,8 @@ class UserError(JitflowError):
         self.found = found
         self.expected = expected
         self.mend = mend or mend_of(message)
-        self.location = None
-        self.callers = ()
+        self._is_ours = bool(found or expected or mend)
+        self.location, self.callers = None, ()
         self._refresh_note()
         self.at(location, callers)
 
@@ -123,6 +123,11 @@ class UserError(JitflowError):
             self.callers = tuple(callers)
             self._refresh_note()
         return self
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it is jitflow that says this: a mistake is told in the words of Python or NumPy alone."""
+        return self._is_ours or self.needs_number or isinstance(self, NotImplementedError)
 
     def render(self) -> str:
         """Return the whole report as text, as the command line prints it."""
@@ -256,7 +261,7 @@ def as_user_error(error: Exception, *, mend: str = "", location: Location | None
         return error.at(location)
     user_class = next(USER_ERRORS[base] for base in type(error).__mro__ if base in USER_ERRORS)
     message = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return user_class(message, mend=mend, location=location)
+    return user_class(message, location=location)
 
 
 class CompilerBug(JitflowError):

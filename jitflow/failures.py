@@ -26,7 +26,7 @@ def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
     """The function that an entry calls with the status of a failed run and the address of its error slots."""
 
     def fail(status: int, address: int) -> NoReturn:
-        slots = struct.unpack(f"{ERROR_SLOTS}q", ctypes.string_at(address, 8 * ERROR_SLOTS))
+        slots = (ctypes.c_int64 * ERROR_SLOTS).from_address(address)
         code, site = slots[0], slots[1]
         if not 0 <= site < len(sites):
             raise CompilerBug(f"a call failed with status {status}, code {code} at the unknown site {site}")

@@ -12,23 +12,26 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import re
 import secrets
 import struct
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import ml_dtypes
 import numpy as np
 
 from jitflow.errors import UserError, UserRuntimeError, UserValueError
 
-__all__ = ["TEMPORARY", "Contents", "DamagedFileError", "open_contents", "read_tensors", "write_file"]
+__all__ = ["Contents", "DamagedFileError", "open_contents", "read_tensors", "remove_partial_files", "write_file"]
 
 TEMPORARY = ".partial"
 """How the names of files end that are still being written."""
@@ -45,6 +48,7 @@ _LARGEST_HEADER = 100_000_000
 """Bytes; the format allows no more."""
 
 Array = np.ndarray[Any, Any]
+Kind = TypeVar("Kind")
 
 
 class DamagedFileError(UserValueError):
@@ -111,16 +115,54 @@ def write_file(path: Path, tensors: Mapping[str, Array], details: Mapping[str, A
     metadata = {"jitflow": text, "jitflow checksum": str(zlib.crc32(text.encode()))}
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path.parent))
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY}")
-    try:
+    with _temporary(path) as temporary:
         _write_safetensors(plain, temporary, metadata)
         _synchronise(temporary, os.O_RDWR)
         os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     if hasattr(os, "O_DIRECTORY"):  # where folders can be synchronised, the disk is to know the new name
         _synchronise(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+
+
+@contextmanager
+def _temporary(path: Path) -> Iterator[Path]:
+    """An empty file beside ``path``, locked as long as it is written, so that nobody takes it for left over."""
+    while True:
+        temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}{TEMPORARY}")
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        try:
+            if not _lock(descriptor, wait=True) or temporary.exists():
+                yield temporary
+                return
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(descriptor)
+
+
+def remove_partial_files(folder: Path, pattern: str) -> None:
+    """Remove what processes left that died while they wrote files of such names into a folder."""
+    for path in folder.glob(f".{pattern}{TEMPORARY}"):
+        with suppress(OSError):  # it took its place, or is not ours
+            descriptor = os.open(path, os.O_RDWR)
+            try:
+                if _lock(descriptor, wait=False):
+                    path.unlink()
+            finally:
+                os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool) -> bool:
+    """Lock a file until it is closed. Whether it is; not where another one has the lock, or files have none."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:
+        return False
+    return True
 
 
 def _write_safetensors(tensors: Mapping[str, Array], path: Path, metadata: Mapping[str, str]) -> None:
@@ -182,26 +224,51 @@ def _read_header(path: Path, file: BinaryIO) -> Contents:
     if length > min(_LARGEST_HEADER, size - 8):
         raise _damaged(path, "its header is cut off, or it is no safetensors file")
     try:
-        header = json.loads(file.read(length))
-        metadata = header.pop(_METADATA, {})
-        tensors = {name: _tensor(entry, 8 + length) for name, entry in header.items()}
-        about = json.loads(metadata.get("jitflow", "{}"))
-    except (ValueError, KeyError, TypeError, AttributeError):
+        header = _parsed(file.read(length))
+        metadata = _of(dict, header.pop(_METADATA, {}))
+        tensors = {name: _tensor(_of(dict, entry), 8 + length) for name, entry in header.items()}
+        text = _of(str, metadata.get("jitflow", "{}"))
+        about = _parsed(text)
+        checksums, details = _of(dict, about.get("checksums", {})), _of(dict, about.get("details", {}))
+        pairs = frozenset(_of(str, name) for name in _of(list, about.get("complex", [])))
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise _damaged(path, "its header cannot be read") from None
-    written = metadata.get("jitflow checksum")
-    if written is not None and written != str(zlib.crc32(metadata.get("jitflow", "").encode())):
+    if metadata.get("jitflow checksum") not in (None, str(zlib.crc32(text.encode(errors="replace")))):
         raise _damaged(path, "its metadata are not those that were written")
     if about.get("format", FORMAT) != FORMAT:
         raise UserValueError(
             f"{path} is of format {about['format']}, and this version reads format {FORMAT}", mend="update jitflow"
         )
+    for name in pairs:
+        if name not in tensors or tensors[name].dtype != np.float64 or tensors[name].shape[-1:] != (2,):
+            raise _damaged(path, f"{name!r} is no tensor of complex numbers")
     for name, tensor in tensors.items():
         if tensor.end > size:
             raise _damaged(path, f"it ends within the tensor {name!r}")
-    if size > max((tensor.end for tensor in tensors.values()), default=8 + length):
+    ends = sorted((tensor.start, tensor.end) for tensor in tensors.values())
+    if any(end != start for (_, end), (start, _) in pairwise([(0, 8 + length), *ends])):
+        raise _damaged(path, "its tensors do not lie one behind the other")
+    if size > max((end for _, end in ends), default=8 + length):
         raise _damaged(path, "it goes on behind its last tensor")
-    pairs = frozenset(about.get("complex", ()))
-    return Contents(path, file, tensors, about.get("checksums", {}), pairs, about.get("details", {}))
+    return Contents(path, file, tensors, checksums, pairs, details)
+
+
+def _parsed(text: str | bytes) -> dict[str, Any]:
+    """An object in JSON, in which no name occurs twice."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError
+        return found
+
+    return _of(dict, json.loads(text, object_pairs_hook=unique))
+
+
+def _of(kind: type[Kind], thing: Any) -> Kind:
+    if type(thing) is not kind:
+        raise TypeError
+    return thing
 
 
 def read_tensors(contents: Contents, names: Iterable[str]) -> dict[str, Array]:
@@ -222,9 +289,10 @@ def _read_tensor(contents: Contents, name: str) -> Array:
 
 
 def _tensor(entry: dict[str, Any], origin: int) -> Tensor:
-    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(map(int, entry["shape"]))
-    start, end = entry["data_offsets"]
-    if end - start != dtype.itemsize * int(np.prod(shape, dtype=np.int64)) or not 0 <= start <= end:
+    dtype, shape = np.dtype(_DTYPES[entry["dtype"]]), tuple(_of(int, size) for size in _of(list, entry["shape"]))
+    start, end = (_of(int, offset) for offset in _of(list, entry["data_offsets"]))
+    fits = end - start == dtype.itemsize * math.prod(shape) and start >= 0 and max(shape, default=0) <= sys.maxsize
+    if not fits or any(size < 0 for size in shape):
         raise ValueError
     return Tensor(dtype, shape, origin + start, origin + end)
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jitflow.checkpoints.files import TEMPORARY, DamagedFileError, open_contents, write_file
+from jitflow.checkpoints.files import DamagedFileError, open_contents, remove_partial_files, write_file
 from jitflow.checkpoints.store import restore_contents
 from jitflow.errors import UserRuntimeError, UserValueError
 from jitflow.runtime.snapshots import snapshot
@@ -76,7 +76,7 @@ class CheckpointManager:
         self._saved_step: int | None = None
         self._saved_time = time.monotonic()
         self._known: dict[Path, Checkpoint] = {}
-        self._remove_partial_files()
+        remove_partial_files(self.folder, "step-*")
 
     # -- saving -------------------------------------------------------------------------------------------
 
@@ -144,6 +144,7 @@ class CheckpointManager:
         return path
 
     def _write(self, path: Path, tensors: dict[str, Any], details: dict[str, Any]) -> None:
+        remove_partial_files(self.folder, "step-*")
         write_file(path, tensors, details)
         self._known[path] = Checkpoint(path, details["step"], details["metric"], details["user"])
         kept = self._kept() | {path}
@@ -167,18 +168,20 @@ class CheckpointManager:
     def checkpoints(self) -> list[Checkpoint]:
         """The readable checkpoints in the folder, oldest first."""
         found = []
-        for path in sorted(self.folder.iterdir()):
-            if _NAME.fullmatch(path.name) is None:
-                continue
+        for path in self._files():
             checkpoint = self._known.get(path)
             if checkpoint is None:
                 try:
                     with open_contents(path) as contents:
                         checkpoint = self._known[path] = _described(path, contents.details)
-                except (DamagedFileError, FileNotFoundError):
+                except (UserValueError, FileNotFoundError):  # damaged, of another format, or pruned by somebody else
                     continue
             found.append(checkpoint)
         return sorted(found, key=lambda checkpoint: checkpoint.step)
+
+    def _files(self) -> list[Path]:
+        """The files in the folder that have the name of a checkpoint."""
+        return sorted(path for path in self.folder.iterdir() if _NAME.fullmatch(path.name) and path.is_file())
 
     def best(self) -> Checkpoint | None:
         """The checkpoint of the best metric; None if there is none with a metric."""
@@ -209,8 +212,7 @@ class CheckpointManager:
         """
         with self._lock:
             self._wait()
-            paths = [path for path in self.folder.iterdir() if _NAME.fullmatch(path.name)]
-            for path in sorted(paths, key=_step_of, reverse=True):
+            for path in sorted(self._files(), key=_step_of, reverse=True):
                 try:
                     with open_contents(path) as contents:
                         restore_contents(contents, self.objects if objects is None else objects)
@@ -226,28 +228,18 @@ class CheckpointManager:
                 return found
         return None
 
-    def _remove_partial_files(self) -> None:
-        """Remove what processes left that died while they wrote."""
-        for path in self.folder.glob(f".step-*{TEMPORARY}"):
-            writer = path.name.split(".")[-2].split("-")[0]
-            if not writer.isdigit() or not _is_running(int(writer)):
-                path.unlink(missing_ok=True)
-
 
 def _described(path: Path, details: Mapping[str, Any]) -> Checkpoint:
-    return Checkpoint(path, details.get("step", _step_of(path)), details.get("metric"), details.get("user", {}))
+    """A checkpoint, with what its file says of it as far as a manager has written that."""
+    step, metric, user = (details.get(name) for name in ("step", "metric", "user"))
+    return Checkpoint(
+        path,
+        step if type(step) is int else _step_of(path),
+        metric if type(metric) is float else None,
+        user if type(user) is dict else {},
+    )
 
 
 def _step_of(path: Path) -> int:
     match = _NAME.fullmatch(path.name)
     return int(match[1]) if match else 0
-
-
-def _is_running(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -25,7 +25,7 @@ from jitflow.frontend.control.identity import require_unchanged
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
 from jitflow.frontend.control.switching import switch
 from jitflow.frontend.inputs import Inputs
-from jitflow.frontend.locate import Locator, definition, frontend_path, is_internal, jitflow_path
+from jitflow.frontend.locate import Locator, definition, is_bug, is_internal
 from jitflow.frontend.naming import Part
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
@@ -39,15 +39,8 @@ from jitflow.runtime.plan import Argument, Check, Leaf, Read
 __all__ = ["TracedFunction", "trace"]
 
 
-_ON_BEHALF = (
-    *(frontend_path(name) for name in ("builtin_functions", "control", "draws", "numpy", "proxies", "texts")),
-    jitflow_path("random"),
-)
-"""Where jitflow calls Python's and NumPy's functions with what the program gave it."""
 _RAISED_BY_PYTHON = (LookupError, ValueError, ArithmeticError, AttributeError, NameError)
 """What jitflow raises where Python or NumPy would."""
-_RAISING = ("bound", "raise_")
-"""The hooks that raise what the program raises."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,13 +113,17 @@ def _recorded(
 ) -> TracedFunction:
     with recording(state):
         try:
-            return _trace(state, function, names, arguments, static, overlap)
+            try:
+                return _trace(state, function, names, arguments, static, overlap)
+            except Exception:
+                _raise_what_was_caught(state)
+                raise
         except UserError as error:
             raise _placed(error, error.__traceback__, function) from error.__cause__
         except CompilerBug:
             raise
         except Exception as error:
-            if _is_bug(error):
+            if is_bug(error):
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
                 ) from error
@@ -173,10 +170,7 @@ def _trace(
         told, (place, _) = _told(error, function)
         raise_when_run(told, place)
         result = None
-    if state.restart is not None:
-        raise state.restart
-    if state.refusals:
-        raise state.refusals[0]
+    _raise_what_was_caught(state)
     require_unchanged(state)
     inputs.finish()
     collected = Results(recorder.origins)
@@ -208,8 +202,16 @@ def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
     if isinstance(error, UserError):
         is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and not isinstance(error, UserNotImplementedError)
     else:
-        is_of_the_program = not isinstance(error, CompilerBug | RecursionError) and not _is_bug(error)
+        is_of_the_program = not isinstance(error, CompilerBug | RecursionError) and not is_bug(error)
     return is_of_the_program and error is not state.left_by and has_shown_something(state)
+
+
+def _raise_what_was_caught(state: Trace) -> None:
+    """Raise what was raised for the compiler alone, in case that code which is not rewritten has caught it."""
+    if state.restart is not None:
+        raise state.restart
+    if state.refusals:
+        raise state.refusals[0]
 
 
 def _call(recorded: FunctionType, taken: list[Any]) -> Any:
@@ -227,25 +229,6 @@ def _call(recorded: FunctionType, taken: list[Any]) -> Any:
 def _ir_name(function: FunctionType) -> str:
     name = function.__name__
     return name if name.isidentifier() else "function"
-
-
-def _is_bug(error: Exception) -> bool:
-    """Whether an exception that is no user error was raised by jitflow's own code.
-
-    Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
-    """
-    innermost, function = None, ""
-    traceback = error.__traceback__
-    while traceback is not None:
-        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
-        innermost, function = code.co_filename, code.co_name
-    if innermost is None or isinstance(error, RecursionError):
-        return False
-    if function in _RAISING and innermost.startswith(frontend_path("control")):
-        return False
-    if innermost.startswith(_ON_BEHALF):
-        return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
-    return is_internal(innermost)
 
 
 def _user_error(error: Exception) -> UserError:

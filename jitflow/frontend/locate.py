@@ -15,10 +15,11 @@ from types import CodeType, FrameType, TracebackType
 
 import numpy as np
 
+from jitflow.errors import CompilerBug, UserError
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.location import NOWHERE, Loc
 
-__all__ = ["Locator", "definition", "frontend_path", "is_internal", "jitflow_path"]
+__all__ = ["Locator", "definition", "frontend_path", "is_bug", "is_internal", "is_of_the_program"]
 
 _JITFLOW = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
@@ -30,10 +31,10 @@ _USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
 
 def frontend_path(name: str) -> str:
     """What the file names of a module or package of the frontend start with."""
-    return jitflow_path(f"frontend{os.sep}{name}")
+    return _jitflow_path(f"frontend{os.sep}{name}")
 
 
-def jitflow_path(name: str) -> str:
+def _jitflow_path(name: str) -> str:
     """What the file names of a module or package of jitflow start with."""
     return f"{_JITFLOW}{name}"
 
@@ -47,6 +48,54 @@ def _is_hidden(file: str) -> bool:
     if file.startswith(_LIBRARY) and not file.startswith((_JITFLOW, _NUMPY)):
         return "-packages" + os.sep not in file  # installed packages lie inside Python's own library
     return is_internal(file) or file.startswith(_NUMPY)
+
+
+_ON_BEHALF = (
+    *(frontend_path(name) for name in ("builtin_functions", "control", "draws", "numpy", "proxies", "texts")),
+    _jitflow_path("random"),
+)
+"""Where jitflow calls Python's and NumPy's functions with what the program gave it."""
+_RAISING = ("bound", "free", "is_none", "raise_")
+"""The hooks that raise what the program raises."""
+_OF_THE_MACHINE = (RecursionError, MemoryError, KeyboardInterrupt)
+"""What may come at any time, and at another than in the running program, unless the program itself raises it."""
+
+
+def is_bug(error: Exception) -> bool:
+    """Whether an exception that is no user error was raised by jitflow's own code.
+
+    Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
+    """
+    innermost, function = _innermost(error)
+    if not innermost or isinstance(error, RecursionError):
+        return False
+    if _is_hook(innermost, function):
+        return False
+    if innermost.startswith(_ON_BEHALF):
+        return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
+    return is_internal(innermost)
+
+
+def is_of_the_program(error: BaseException) -> bool:
+    """Whether the program raised an exception, as it would without jitflow: only then its handlers may see it."""
+    if isinstance(error, UserError):
+        return not error.is_refusal
+    if isinstance(error, _OF_THE_MACHINE):
+        return _is_hook(*_innermost(error))
+    return not isinstance(error, CompilerBug) and not (isinstance(error, Exception) and is_bug(error))
+
+
+def _innermost(error: BaseException) -> tuple[str, str]:
+    """The file and function that raised an exception."""
+    file, function, traceback = "", "", error.__traceback__
+    while traceback is not None:
+        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
+        file, function = code.co_filename, code.co_name
+    return file, function
+
+
+def _is_hook(file: str, function: str) -> bool:
+    return function in _RAISING and file.startswith(frontend_path("control"))
 
 
 def definition(code: CodeType) -> Loc:

@@ -328,7 +328,8 @@ class Recorder:
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         try:
             found = getattr(thing, name, _MISSING)
-        except UserRuntimeError:  # a property that computes with variables
+        except UserRuntimeError as error:  # a property that computes with variables
+            self.inputs.trace.forget(error)
             if not isinstance(getattr(type(thing), name, None), property):
                 raise
             return self._property(thing, register, name)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jitflow.frontend.scopes import Scope
     from jitflow.frontend.trace import Trace
 
-__all__ = ["AS_IT_WAS", "Overlap", "Restart", "Site", "Storage"]
+__all__ = ["AS_IT_WAS", "Overlap", "Restart", "Signal", "Site", "Storage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,11 @@ class Site:
     name: str
 
 
-class Restart(BaseException):
+class Signal(BaseException):
+    """What the compiler raises for itself alone: no handler of the program's sees it."""
+
+
+class Restart(Signal):
     """The trace has to start anew, and treat ``site`` in another way.
 
     An array that was merged as a value there is written to later, a ``try`` statement there would have to catch what
@@ -62,7 +66,7 @@ AS_IT_WAS = "as it was"
 """What is known of a site whose wish cannot be granted."""
 
 
-class Overlap(BaseException):
+class Overlap(Signal):
     """The trace has to start anew: arrays of this call overlap, and the program writes to parameters ``written``."""
 
     def __init__(self, written: frozenset[int]) -> None:

@@ -81,7 +81,7 @@ class Trace:
         self.loops: list[LoopDecision] = []
         """What became of each loop, inner ones first."""
         self.refusals: list[UserError] = []
-        """Errors about what is not compiled: a program that catches one would go on where NumPy would not have."""
+        """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.left_by: Exception | None = None
         """What a region inside the current one was left by."""
         self.restart: Restart | None = None
@@ -97,6 +97,8 @@ class Trace:
         """What the calls give that paths of branches make."""
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         """For each ``try`` statement whose body is being traced: whether it handles exceptions of a class."""
+        self.unfinished: list[Any] = []
+        """What the program may raise before each ``finally`` block that follows."""
         self.found_sizes: set[str] = set()
         """Sizes that the data decides: any number, 1 as well."""
         self.clamped: dict[tuple[tuple[Value, int], Dim, bool], tuple[Scope, Dim]] = {}
@@ -272,7 +274,8 @@ class Trace:
 
     def locate(self, error: UserError) -> UserError:
         """``error`` at the user's line that is running, with the calls that led there."""
-        if isinstance(error, UserNotImplementedError) and error not in self.refusals:
+        asks = isinstance(error, AttributeError)  # whoever looks for an attribute that need not be there
+        if error.is_refusal and not asks and error not in self.refusals:
             self.refusals.append(error)
         callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
         return error.at(self._locator.here(self._bottom), tuple(callers))

@@ -8,13 +8,14 @@ millisecond or two; a dict of twenty arrays costs twenty calls, not twenty copie
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import cache
 
 from jitflow.runtime import object_layout as layout
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.locks_text import locks_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.pending import keep_exception, keep_raised_text
+from jitflow.runtime.pending import DRAWER, keep_raised_text
 from jitflow.runtime.polling import clock_address, poll_text
 from jitflow.runtime.python_api import (
     COMPARE_EQUAL,
@@ -40,10 +41,12 @@ def api_table() -> int:
     ]
     table = (ctypes.c_void_p * len(addresses))(*addresses)
     make_immortal(table)
-    make_immortal(keep_exception)
+    drawer_name = sys.intern("exception")
+    make_immortal(drawer_name)
     make_immortal(wait_for_variables)
     variables = {
-        "keeper": id(keep_exception),
+        "drawer": id(DRAWER),
+        "drawer_name": id(drawer_name),
         "poll_api": ctypes.addressof(table),
         "clock": clock_address(),
         "wait": id(wait_for_variables),

@@ -89,8 +89,11 @@ class CallSite:
 
     def run(self, operands: int, results: int) -> None:
         """Call the routine on the operand words at an address, and fill in the result words at another."""
-        words = ctypes.string_at(operands, 8 * self._operand_words)
-        arrays = self._arrays(operands, words)
+        try:
+            words = ctypes.string_at(operands, 8 * self._operand_words)
+            arrays = self._arrays(operands, words)
+        except ctypes.ArgumentError as error:  # what was raised while ctypes looked at an argument
+            raise RecursionError(str(error).partition("RecursionError: ")[2]) from None
         arguments = [argument_of(array, kind, copied=self._copies)
                      for array, (_, kind, _) in zip(arrays, self._takes, strict=True)]  # fmt: skip
         result = self._call(arguments)

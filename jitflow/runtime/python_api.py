@@ -58,6 +58,7 @@ PYTHON_FUNCTIONS = (
     "PyObject_GC_Del",
     "PyObject_GC_UnTrack",
     "PyObject_GetAttr",
+    "PyObject_SetAttr",
     "PyObject_IsTrue",
     "PyObject_RichCompareBool",
     "PyObject_Size",

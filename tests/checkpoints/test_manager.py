@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -144,14 +143,26 @@ def test_steps_count_on_from_what_was_restored(tmp_path: Path, w: Any) -> None:
 
 
 def test_what_a_dead_process_left_is_removed(tmp_path: Path, w: Any) -> None:
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    (tmp_path / f".step-0000000001.safetensors.{dead.pid}-00.partial").touch()
-    mine = tmp_path / f".step-0000000001.safetensors.{os.getpid()}-00.partial"
-    mine.touch()
+    dead, written = (tmp_path / f".step-0000000001.safetensors.{os.getpid()}-{number}.partial" for number in "01")
     (tmp_path / "notes.txt").touch()
+    with written.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with MANAGER(tmp_path, w) as manager:
+            dead.touch()
+            manager.save(3)
+            assert sorted(os.listdir(tmp_path)) == [written.name, "notes.txt", "step-0000000003.safetensors"]
     MANAGER(tmp_path, w)
-    assert sorted(os.listdir(tmp_path)) == sorted([mine.name, "notes.txt"])
+    assert sorted(os.listdir(tmp_path)) == ["notes.txt", "step-0000000003.safetensors"]
+
+
+def test_a_folder_among_the_checkpoints_is_none(tmp_path: Path, w: Any) -> None:
+    (tmp_path / "step-0000000009.safetensors").mkdir()
+    with MANAGER(tmp_path, w, keep_last=1) as manager:
+        manager.save(3)
+        assert steps(manager) == [3]
+        found = manager.restore_latest()
+        assert found is not None
+        assert found.step == 3
 
 
 def test_many_threads_step_and_save(tmp_path: Path, w: Any) -> None:

@@ -343,6 +343,39 @@ def test_a_file_that_goes_on_is_damaged(tmp_path: Path) -> None:
         jitflow.restore(tmp_path / "c", {"w": w})
 
 
+NUMBER = '{"dtype": "F64", "shape": [1], "data_offsets": [0, 8]}'
+HOSTILE = {
+    "deep": "[" * 100_000,
+    "no object": "[1]",
+    "one name twice": f'{{"w": {NUMBER}, "w": {NUMBER}}}',
+    "no text": '{"\udcff": 1}',
+    "overlapping": f'{{"w": {NUMBER}, "v": {NUMBER}}}',
+    "a gap": f'{{"w": {NUMBER.replace("[0, 8]", "[8, 16]")}}}',
+    "before the file": f'{{"w": {NUMBER.replace("[0, 8]", "[-8, 0]")}}}',
+    "negative sizes": f'{{"w": {NUMBER.replace("[1]", "[-1, -1]")}}}',
+    "sizes that overflow": f'{{"w": {NUMBER.replace("[1]", "[4611686018427387904, 4]").replace("8]", "0]")}}}',
+    "a size that is no integer": f'{{"w": {NUMBER.replace("[1]", "[Infinity]")}}}',
+    "offsets that are no integers": f'{{"w": {NUMBER.replace("8]", "8.0]")}}}',
+    "metadata that are none": f'{{"__metadata__": {{"jitflow": "[1]"}}, "w": {NUMBER}}}',
+    "checksums that are none": f'{{"__metadata__": {{"jitflow": "{{\\"checksums\\": 3}}"}}, "w": {NUMBER}}}',
+    "no complex numbers": f'{{"__metadata__": {{"jitflow": "{{\\"complex\\": [\\"w\\"]}}"}}, "w": {NUMBER}}}',
+}
+
+
+@pytest.mark.parametrize("header", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_header_is_damaged(header: str, tmp_path: Path) -> None:
+    text = header.encode(errors="surrogateescape")
+    path = tmp_path / "step-0000000001.safetensors"
+    path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(8))
+    w = jitflow.Variable(np.ones(1))
+    with pytest.raises(DamagedFileError):
+        jitflow.restore(path, {"w": w})
+    with jitflow.CheckpointManager(tmp_path, {"w": w}, keep_last=1) as manager:
+        assert manager.checkpoints() == []
+        manager.save(2)
+        assert [one.step for one in manager.checkpoints()] == [2]
+
+
 def test_metadata_may_be_numbers_of_numpy_and_variables(tmp_path: Path) -> None:
     w, step = jitflow.Variable(1.0), jitflow.Variable(3)
     jitflow.save(tmp_path / "c", {"w": w}, metadata={"loss": np.float32(0.5), "epoch": np.int64(2), "step": step})

@@ -139,10 +139,11 @@ def shows_what_may_fail(x: Any, i: Any) -> Any:
     return x[i]
 
 
-def catches_all(x: Any) -> Any:
+def asks_what_is_wrong(x: Any) -> Any:
     try:
         y = np.linalg.inv(x * np.eye(3))
-    except:  # noqa: E722
+    except np.linalg.LinAlgError as error:
+        x = x * len(str(error))
         y = x
     return y
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.errors import UserNotImplementedError
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from tests.truth.whole.same import assert_does_what_python_does
 
 U = np.array([3.0, 0.0, 4.0, 1.0, 5.0, 2.0])
@@ -58,9 +58,52 @@ def stores_before_it_fails(u, k):
         u[2] = u[0]
     else:
         u[3] = -1
-    finally:
-        u[4] = 6
     return u
+
+
+def ends_in_any_case(u, k):
+    turns = 0
+    for place in range(-3, k):
+        try:
+            u[place] += 1
+            if place == 4:
+                break
+        except IndexError:
+            turns -= 10
+        finally:
+            turns += 1
+            u += turns
+    return u, turns
+
+
+def nests_as_deep_as_three(u, k):
+    found, log = ZERO, 0
+    for place in range(k):
+        try:
+            try:
+                log += 1
+                try:
+                    found += u[place + 1] // (place - 2)
+                    if place == 1:
+                        continue
+                    found += 10 // (place - 3)
+                except ZeroDivisionError:
+                    log += 10
+                    found += u[place + 3]
+                else:
+                    log += 100
+                    found += u[place + 4]
+                log += 1000
+            except KeyError:
+                return found, -1
+            if place > 7:
+                return found, log
+        except IndexError:
+            log += 10000
+            if place == 5:
+                break
+        log += 100000
+    return found, log
 
 
 def has_several_handlers(u, k):
@@ -175,6 +218,52 @@ def catches_what_all_come_from(u, k):
         return ZERO
 
 
+def catches_what_no_turn_binds(u, k):
+    for v in u[:k]:  # noqa: B007
+        pass
+    try:
+        u[0] = v * 2
+    except Exception:
+        u[1] = 99
+    return u
+
+
+def asks_for_none_inside(u, k):
+    best = None
+    for i in range(k):
+        try:
+            if best is None:
+                best = u[0]
+            best = best + u[i]
+        except IndexError:
+            u[1] = 100
+    if best is None:
+        return ZERO
+    return best
+
+
+def catches_what_a_function_inside_reads(u, k):
+    if k > 2:
+        scale = 3.0
+
+    def scaled():
+        try:
+            return scale * u[k]
+        except IndexError:
+            return -u[0]
+        except NameError:
+            return u[1]
+
+    return scaled()
+
+
+def reads_the_last_inside(u, k):
+    for i in range(k):  # noqa: B007
+        pass
+    read = lambda: i  # noqa: E731
+    return read()
+
+
 def solves_if_it_can(u, k):
     matrix = np.array([[1.0, k], [2.0, 4.0]])
     try:
@@ -228,12 +317,24 @@ def scales_in_place(u, k):
     return u
 
 
+def catches_everything(u, k):
+    try:
+        return u[k]
+    except:  # noqa: E722
+        return ZERO
+
+
 PROGRAMS = [
     scales_in_place,
+    ends_in_any_case,
+    nests_as_deep_as_three,
+    nests,
+    catches_everything,
     swaps_and_fails,
     writes_to_what_it_tried,
     picks_or_gives_up, divides_or_not, catches_in_each_turn, keeps_what_was_before, stores_before_it_fails,
     has_several_handlers, leaves_another_error, meets_shapes, loops_inside, calls_a_helper, takes_the_largest,
+    catches_what_no_turn_binds, asks_for_none_inside, catches_what_a_function_inside_reads, reads_the_last_inside,
     catches_in_a_helper, catches_what_is_known, catches_what_all_come_from, solves_if_it_can, makes_it_definite,
 ]  # fmt: skip
 
@@ -250,13 +351,6 @@ def asks_for_the_exception(u, k):
         return len(str(error))
 
 
-def catches_everything(u, k):
-    try:
-        return u[k]
-    except:  # noqa: E722
-        return 0.0
-
-
 def looks_up_indices(u, k):
     try:
         return u[u[:k].astype(int)].sum()
@@ -264,7 +358,7 @@ def looks_up_indices(u, k):
         return ZERO
 
 
-@pytest.mark.parametrize("program", [asks_for_the_exception, catches_everything, looks_up_indices, nests])
+@pytest.mark.parametrize("program", [asks_for_the_exception, looks_up_indices])
 def test_what_nothing_catches_is_refused(program):
     with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
         jitflow.function(program)(U, 2)
@@ -283,3 +377,80 @@ def test_what_jitflow_refuses_is_not_caught():
     compiled = jitflow.function(refuses_in_a_try)
     with pytest.raises(UserNotImplementedError):
         compiled(np.array([0.0, 1.0, 4.0, 4.0, 0.0]), 1)
+
+
+def stores_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        u[0] = 5
+
+
+def stores_behind_what_one_path_raises(u, k):
+    try:
+        if k > 2:
+            raise ValueError("too many")
+    except KeyError:
+        u[1] = 0
+    finally:
+        u[0] = 5
+
+
+@pytest.mark.parametrize("program", [stores_behind_what_fails, stores_behind_what_one_path_raises])
+def test_a_store_that_would_be_left_out_is_refused(program):
+    with pytest.raises(UserNotImplementedError, match=r"finally behind something that may raise \w+Error") as caught:
+        jitflow.function(program)(U, 2)
+    assert caught.value.mend
+
+
+def catches_a_type_error(u, k):
+    try:
+        if k > 3:
+            u = 5
+        return u + 1
+    except TypeError:
+        return 99.0
+
+
+def catches_all(u, k):
+    try:
+        if k > 3:
+            u = 5
+        return u + 1
+    except:  # noqa: E722
+        return 99.0
+
+
+def catches_in_a_helper_of_python(u, k):
+    return next(items_or(u, k))
+
+
+def items_or(u, k):
+    try:
+        yield np.zeros(3) if u[k] > 0 else np.ones(3)
+    except Exception:
+        yield 99.0
+
+
+@pytest.mark.parametrize("program", [catches_a_type_error, catches_all, catches_in_a_helper_of_python])
+def test_no_handler_sees_what_jitflow_raises_for_itself(program):
+    with pytest.raises(UserError) as caught:
+        jitflow.function(program)(U, 2)
+    assert caught.value.is_refusal
+
+
+@pytest.mark.parametrize("error", [CompilerBug, KeyboardInterrupt, MemoryError, None])
+def test_no_handler_sees_what_befalls_the_compiler(error, monkeypatch):
+    def fail(*args, **keywords):
+        raise error("not in order")
+
+    monkeypatch.setattr("jitflow.frontend.trace.Trace.add", None if error is None else fail)
+    with pytest.raises(error or CompilerBug):
+        jitflow.function(catches_in_any_case)(U, 2)
+
+
+def catches_in_any_case(u, k):
+    try:
+        return u + k
+    except BaseException:
+        return 99.0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -308,3 +311,47 @@ def test_a_callback_may_call_the_function_again():
         return float(x.sum()) if n == 0 else program(x + 1, n - 1)
 
     assert program(X, 3) == 15
+
+
+def at_depth(depth: int, function: Any, *arguments: Any) -> Any:
+    return function(*arguments) if depth == 0 else at_depth(depth - 1, function, *arguments)
+
+
+@jitflow.function
+def stores_around(call: Any, x: Any) -> Any:
+    x[0] = 7
+    jitflow.callback(call)(x)
+    x[1] = 8
+
+
+def recurse(x: Any) -> Any:
+    return recurse(x)
+
+
+def leave(x: Any) -> None:
+    raise SystemExit(3)
+
+
+def interrupt(x: Any) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("call", "error"), [(recurse, RecursionError), (leave, SystemExit), (interrupt, KeyboardInterrupt)]
+)
+def test_what_stood_before_a_callback_that_fails_is_done(call: Any, error: Any):
+    x = X.copy()
+    with pytest.raises(error) as caught:
+        stores_around(call, x)
+    assert caught.traceback[-1].name == call.__name__
+    assert x.tolist() == [7, *X[1:]]
+
+
+def test_a_callback_without_room_on_the_stack_raises():
+    stores_around(record, X.copy())
+    room = sys.getrecursionlimit() - len(inspect.stack())
+    for depth in range(room - 14, room):  # somewhere between all that is called on the way, and the callback itself
+        with suppress(RecursionError):
+            at_depth(depth, stores_around, record, X.copy())
+    with pytest.raises(RecursionError):
+        at_depth(room, stores_around, record, X.copy())

@@ -17,11 +17,11 @@ from tests.frontend.interpreted import interpreted
 from tests.frontend.raising import (
     MadeError,
     OddError,
+    asks_what_is_wrong,
     asserts,
     asserts_elements,
     asserts_what_is_no_text,
     bare,
-    catches_all,
     catches_other_things,
     catches_what_may_be_singular,
     catches_what_tracing_raises,
@@ -118,9 +118,9 @@ def test_the_class_is_its_name_in_text(program: Any, name: str):
 
 def test_what_would_not_be_caught_is_refused():
     with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
-        jitflow.function(catches_all)(np.ones(3))
+        jitflow.function(asks_what_is_wrong)(np.ones(3))
     assert caught.value.location is not None
-    assert caught.value.location.line > catches_all.__code__.co_firstlineno
+    assert caught.value.location.line > asks_what_is_wrong.__code__.co_firstlineno
 
 
 def test_what_may_be_singular_is_caught():

@@ -9,7 +9,7 @@ version of llvmlite does not let them, they wait, with the same results.
 from __future__ import annotations
 
 import os
-import threading
+from _thread import LockType, allocate_lock, start_new_thread
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from ctypes import string_at
@@ -45,6 +45,8 @@ def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
     errors: list[BaseException] = []
     waiting = list(enumerate(items))
 
+    over = False
+
     def work() -> None:
         try:
             while not errors:
@@ -56,32 +58,43 @@ def at_once(function: Callable[[_Item], _Result], items: Sequence[_Item]) -> lis
         except BaseException as error:
             errors.append(error)
 
-    helpers = [threading.Thread(target=work, daemon=True) for _ in range(min(len(items), processors()) - 1)]
+    def help_(lock: LockType) -> None:
+        with lock:
+            if not over:
+                work()
+
+    helpers = [allocate_lock() for _ in range(min(len(items), processors()) - 1)]
     try:
-        _start(helpers)
+        _start(help_, helpers)
         work()
-        _join(helpers)
+        _wait(helpers)
     except BaseException as error:
         errors.append(error)
-        _join(helpers)
+        over = True
+        _wait(helpers)
+    over = True
     del errors[1:]
     if errors:
         raise errors.pop()  # which would else refer to itself, by way of its traceback
     return results
 
 
-def _start(helpers: Sequence[threading.Thread]) -> None:
-    """Start as many threads as there are to be had; at the end of the program, say, there are none."""
-    with suppress(RuntimeError):
-        for helper in helpers:
-            helper.start()
+def _start(help_: Callable[[LockType], None], helpers: Sequence[LockType]) -> None:
+    """Start as many threads as there are to be had; at the end of the program, say, there are none.
+
+    A thread holds its lock while it works. Nobody waits for one to begin, as `threading.Thread` does: where memory is
+    short the system may give one that ends before it has run any Python.
+    """
+    with suppress(RuntimeError, MemoryError):
+        for lock in helpers:
+            start_new_thread(help_, (lock,))
 
 
-def _join(helpers: Sequence[threading.Thread]) -> None:
-    """Wait for the threads that were started."""
-    for helper in helpers:
-        if helper.ident is not None:
-            helper.join()
+def _wait(helpers: Sequence[LockType]) -> None:
+    """Wait for the threads that work."""
+    for lock in helpers:
+        with lock:
+            pass
 
 
 def run_passes(manager: Any, module: Any, builder: Any) -> None:

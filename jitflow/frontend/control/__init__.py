@@ -13,10 +13,10 @@ from jitflow.frontend.control.changing_lists import made_list
 from jitflow.frontend.control.gathering import gathered
 from jitflow.frontend.control.logic import chain, contains, equal, is_, not_, unequal
 from jitflow.frontend.control.loop import for_, while_
-from jitflow.frontend.control.raising import assert_, exception, raise_
-from jitflow.frontend.control.trying import trying
+from jitflow.frontend.control.raising import assert_, exception, free, raise_
+from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.texts import percent, text, text_method
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent", "raise_",
-           "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
+           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
+           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError
+from jitflow.errors import JitflowError, UserNotImplementedError
 from jitflow.frontend.control.branch import Path, join, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -31,7 +31,7 @@ from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.trying import Handlers, constant_behind, raised_by, refusal, site_of
+from jitflow.frontend.control.trying import Handlers, constant_behind, is_for_the_compiler, raised_by, refusal, site_of
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
@@ -57,9 +57,11 @@ def attempts(line: int) -> bool:
     return trace is not None and site_of(line) in trace.storage.place_sites
 
 
-def attempt(run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]]) -> tuple[Any, Any]:
+def attempt(
+    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = ()
+) -> tuple[Any, Any]:
     """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing."""
-    trace, handlers, mutables = current_trace(), Handlers(handled), Mutables(Cells(run).contents())
+    trace, handlers, mutables = current_trace(), Handlers(handled, numbers), Mutables(Cells(run).contents())
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     trace.handled.append(handlers.handles)
@@ -87,11 +89,16 @@ def _caught(run: Callable[[], Any], handlers: Handlers) -> Any:
     """``run()``; what Python itself raises while tracing is a check that fails."""
     try:
         return run()
-    except Exception as error:
-        kind = type(error)
-        if isinstance(error, UserNotImplementedError) or kind.__module__ != "builtins" or not handlers.handles(kind):
+    except BaseException as error:
+        if is_for_the_compiler(error) or not handlers.handles(type(error)):
             raise
-        fail(kind, str(error))
+        fail(_class_of(error), str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
+
+
+def _class_of(error: BaseException) -> type[BaseException]:
+    """The class of an exception, as the program knows it."""
+    bases = (base for base in type(error).__mro__ if issubclass(base, BaseException))
+    return next(base for base in bases if not issubclass(base, JitflowError))
 
 
 def _constant(scope: Scope, op: Op) -> Any:

@@ -97,8 +97,9 @@ def trace_path(
         except EndOfPath:
             ended = True
         except (*_RAISED_BY_PROGRAMS, *mistakes) as error:
-            if isinstance(error, UserNotImplementedError) or len(trace.refusals) > refusals:
+            if isinstance(error, UserNotImplementedError) or (len(trace.refusals) > refusals and not mistakes):
                 raise
+            del trace.refusals[refusals:]
             if not isinstance(error, UserError) and isinstance(error, _RAISED_BY_PYTHON) and not _is_raised(error):
                 raise
             ended = True

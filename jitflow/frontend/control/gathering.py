@@ -95,7 +95,8 @@ class _Turns:
 def _is_long(source: Source) -> bool:
     try:
         return current_trace().number_of(source.count, "a comprehension") > _FEW
-    except UserError:  # nobody knows
+    except UserError as error:  # nobody knows
+        current_trace().forget(error)
         return True
 
 

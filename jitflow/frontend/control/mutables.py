@@ -21,11 +21,12 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.objects import Recorded
 from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.purity import Impure
 from jitflow.frontend.tracers.base import Tracer, located
 
 __all__ = ["Held", "Mutables", "held"]
 
-_OUTSIDE = (Tracer, Recorded, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
+_OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
 _WRITTEN_BY_PYTHON = ("__dict__", "__weakref__", "__doc__", "__module__")
 

@@ -14,8 +14,11 @@ from typing import Any, NoReturn
 
 from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, again
 from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.merge import MaybeUnbound
+from jitflow.frontend.control.trying import VISIBLE
 from jitflow.frontend.numpy import values
 from jitflow.frontend.proxies import ClassProxy
+from jitflow.frontend.storage import Signal
 from jitflow.frontend.texts import TracedText, is_known
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located, wrap
@@ -26,15 +29,15 @@ from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
-__all__ = ["EndOfPath", "assert_", "exception", "fail", "has_shown_something", "raise_", "raise_when_run"]
+__all__ = ["EndOfPath", "assert_", "exception", "fail", "free", "has_shown_something", "raise_", "raise_when_run"]
 
 _SHOWN_BY_CHECKS = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
-_VISIBLE = ("check", "external", "writes")
+
 _ROOM = ERROR_SLOTS - 2
 _CONSTANTS = (bool, int, float, complex, str, type(None))
 
 
-class EndOfPath(BaseException):
+class EndOfPath(Signal):
     """The program raises here, on a path that only the running program decides to take: there is no more of it."""
 
 
@@ -77,6 +80,22 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
     else:
         _call(kind, arguments)
     raise EndOfPath
+
+
+def free(read: Callable[[], Any], name: str | None = None) -> Any:
+    """A local of a function around this one, which may be unbound (`control.bound` is for one of its own)."""
+    try:
+        thing = read()
+    except NameError as error:
+        if current_trace().scope is not current_trace().root:
+            fail(NameError, str(error))  # on a path that may not be taken
+        raise
+    if type(thing) is not MaybeUnbound:
+        return thing
+    if name is not None:
+        message = f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+        current_trace().add("check", thing.condition, error="NameError", message=message)
+    return thing.thing
 
 
 def exception(kind: Any) -> Any:
@@ -148,7 +167,7 @@ def _is_the_first(trace: Trace, error: Any) -> bool:
 def has_shown_something(trace: Trace) -> bool:
     """Whether the program has done something so far that can be seen from outside."""
     ops = [*trace.builder.ops, *(op for outer in trace.builder.ops for region in outer.regions for op in walk(region))]
-    return any(effect.kind in _VISIBLE for op in ops for effect in op.own_effects)
+    return any(effect.kind in VISIBLE for op in ops for effect in op.own_effects)
 
 
 def raise_when_run(error: Exception, location: Loc) -> None:

@@ -6,20 +6,29 @@ with the other form of the statement (`attempts.py`), or the statement is refuse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from types import MappingProxyType, TracebackType
 from typing import Any
 
 from numpy.linalg import LinAlgError
 
 from jitflow.errors import UserNotImplementedError, exception_class
+from jitflow.frontend.locate import is_of_the_program
 from jitflow.frontend.proxies import ClassProxy
-from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.scopes import Scope
+from jitflow.frontend.storage import Restart, Signal, Site
 from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.routines import Routine
 from jitflow.runtime.texts import PRINT, RAISE
 
-__all__ = ["Handlers", "constant_behind", "raised_by", "refusal", "site_of", "trying"]
+__all__ = ["VISIBLE", "Handlers", "caught", "constant_behind", "finishing", "is_for_the_compiler", "raised_by",
+           "refusal", "site_of", "trying", "watched"]  # fmt: skip
+
+VISIBLE = ("check", "external", "writes")
+"""The effects that somebody outside of the compiled function can see."""
 
 _LIKELY = (IndexError, ValueError, LinAlgError, TypeError, ArithmeticError, MemoryError)
 """What a library function may raise."""
@@ -34,14 +43,18 @@ _RAISED_BY_NUMBERS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxy
 
 
 class Handlers:
-    """The handlers of a ``try`` statement; ``handled`` gives what they name, None for all exceptions."""
+    """The handlers of ``try`` statements; ``handled`` gives what they name, None for all exceptions.
 
-    def __init__(self, handled: Callable[[], tuple[Any, ...]]) -> None:
-        self._handled = handled
+    ``numbers`` are theirs, if they are not counted from 1.
+    """
+
+    def __init__(self, handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = ()) -> None:
+        self._handled, self._numbers = handled, numbers
 
     def number_for(self, kind: type[BaseException]) -> int:
-        """The number of the handler that is for a class, counted from 1; 0 if there is none."""
-        for number, named in enumerate(self._handled(), start=1):
+        """The number of the handler that is for a class; 0 if there is none."""
+        named_classes = self._handled()
+        for number, named in zip(self._numbers or count(1), named_classes, strict=False):
             if any(issubclass(kind, handler) for handler in _classes(named)):
                 return number
         return 0
@@ -51,7 +64,9 @@ class Handlers:
         return self.number_for(kind) > 0
 
     def first_raised(self, op: Op) -> type[BaseException] | None:
-        """What the op may raise that a handler is for."""
+        """What the op may raise that a handler is for: anything, if it calls a function of the user's."""
+        if isinstance(_routine(op), Routine):
+            return next((kind for named in self._handled() for kind in _classes(named)), None)
         return next((kind for kind in raised_by(op) if self.handles(kind)), None)
 
 
@@ -80,13 +95,67 @@ class trying:  # noqa: N801 - a hook, as the others are
         if self._trace is None:
             return
         self._trace.handled.pop()
-        for op in self._scope.builder.ops[self._first :]:
-            for inner in (op, *(inner for region in op.regions for inner in walk(region))):
-                raised = self._handlers.first_raised(inner)
-                if raised is not None:
-                    if self._line is not None:
-                        raise self._trace.begin_anew(Restart(site_of(self._line)))
-                    raise self._trace.locate(refusal(raised, inner))
+        for op in _since(self._scope, self._first):
+            raised = self._handlers.first_raised(op)
+            if raised is not None:
+                if self._line is not None:
+                    raise self._trace.begin_anew(Restart(site_of(self._line)))
+                raise self._trace.locate(refusal(raised, op))
+
+
+class watched:  # noqa: N801 - a hook, as the others are
+    """What a ``finally`` block follows."""
+
+    def __enter__(self) -> None:
+        self._trace = active_trace()
+        if self._trace is not None:
+            self._scope, self._first = self._trace.scope, len(self._trace.scope.builder.ops)
+
+    def __exit__(self, *raised: object) -> None:
+        if self._trace is not None:
+            ops = _since(self._scope, self._first)
+            self._trace.unfinished.append(next((op for op in ops if raised_by(op)), None))
+
+
+class finishing(watched):  # noqa: N801
+    """A ``finally`` block. It runs in Python, and so behind what the running program raises it does not."""
+
+    def __exit__(self, *raised: object) -> None:
+        if self._trace is None:
+            return
+        leaving = self._trace.unfinished.pop()
+        if leaving is not None and any(map(_is_seen, _since(self._scope, self._first))):
+            name = raised_by(leaving)[0].__name__
+            raise self._trace.locate(UserNotImplementedError(
+                f"finally behind something that may raise {name} when the compiled code runs",
+                mend="test for it with if before it happens, or write the try statement outside the compiled function",
+            ))  # fmt: skip
+
+
+def _is_seen(op: Op) -> bool:
+    """Whether somebody would miss the op: what becomes too large for 64 bits does not in Python."""
+    writes = any(effect.kind != "check" and effect.kind in VISIBLE for effect in op.own_effects)
+    return writes or not set(raised_by(op)) <= {OverflowError}
+
+
+def _since(scope: Scope, first: int) -> Iterator[Op]:
+    for op in scope.builder.ops[first:]:
+        yield op
+        for region in op.regions:
+            yield from walk(region)
+
+
+def caught(handled: Callable[[], Any] = lambda: BaseException) -> Any:
+    """The classes that a handler is for; none where what was raised is the compiler's own affair."""
+    error = sys.exc_info()[1]
+    if active_trace() is not None and error is not None and is_for_the_compiler(error):
+        return ()
+    return handled()
+
+
+def is_for_the_compiler(error: BaseException) -> bool:
+    """Whether no handler of the program's may see it."""
+    return isinstance(error, Signal) or not is_of_the_program(error)
 
 
 def site_of(line: int) -> Site:

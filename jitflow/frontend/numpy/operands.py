@@ -88,6 +88,8 @@ def operand(item: Any) -> Operand:
 
         numbers: Value = as_source(item).numbers()  # type: ignore[union-attr]
         return numbers
+    if item is None:
+        raise UserTypeError("unsupported operand type: 'NoneType'")
     raise UserTypeError(
         f"expected an array or a number, got {type(item).__name__}",
         found=repr(item)[:80],

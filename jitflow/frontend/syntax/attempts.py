@@ -4,29 +4,32 @@
 
     try:                            def tried__1():
         y = f(x[k])                     return f(x[k])
-        return y + 1                value__1, fail__1 = jit__.attempt(tried__1, lambda: (IndexError,))
+        return y + 1                value__1, fail__1 = jit__.attempt(tried__1, lambda: (IndexError,), (1,))
     except IndexError:              if not fail__1:
         return 0                        y = value__1
                                         def tried__2():
                                             return y + 1
-                                        value__2, fail__1 = jit__.attempt(tried__2, lambda: (IndexError,))
+                                        value__2, fail__1 = jit__.attempt(tried__2, lambda: (IndexError,), (1,))
                                         if not fail__1:
                                             return value__2
                                     if fail__1 == 1:
                                         return 0
 
-An attempt says which handler is for what was raised, 0 if nothing was. A name is assigned when its value is there, so a
-handler finds what Python's would find. Which form of a statement runs is decided while tracing, by `attempts`: Python's
+An attempt says which handler is for what was raised, 0 if nothing was: one of this statement's, or of those around it
+that are attempted too, which have numbers of their own. A name is assigned when its value is there, so a handler finds
+what Python's would find. Which form of a statement runs is decided while tracing, by `attempts`: Python's
 own does as long as nothing is caught that the running program raises.
 
-Bodies with ``with``, ``else`` of loops, functions and other ``try`` statements in them have no such form, nor have
-handlers that ask for the exception, or for all there are.
+Bodies with ``with``, ``else`` of loops and ``finally`` in them have no such form, nor have handlers that ask for the
+exception.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from itertools import count
+from typing import cast
 
 from jitflow.frontend.syntax.build import (
     assign,
@@ -62,8 +65,6 @@ def attempted(statement: ast.Try, scope: Scope, fresh: Fresh) -> ast.stmt | None
         inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
         choice = attempted(inner, scope, fresh)
         return None if choice is None else placed(ast.Try([choice], [], [], statement.finalbody), statement)
-    if any(handler.type is None or _asks(handler) for handler in statement.handlers):
-        return None
     try:
         form = _Attempts(statement, scope, fresh).statements()
     except _NoForm:
@@ -88,20 +89,38 @@ class _Attempts:
     def __init__(self, statement: ast.Try, scope: Scope, fresh: Fresh) -> None:
         self.statement, self.scope, self.fresh = statement, scope, fresh
         self.fail = self._local("fail")
+        self._numbers = count(1)
+        self._around: list[list[tuple[int, ast.expr]]] = []
+        """The handlers of the statements around, with their numbers; those of the outermost first."""
 
     def statements(self) -> list[ast.stmt]:
-        handlers = self.statement.handlers
-        rest: list[ast.stmt] = cloned(self.statement.orelse)
-        for number, handler in reversed(list(enumerate(handlers, start=1))):
-            if number == len(handlers) and ends(self.statement.body):
-                rest = cloned(handler.body)  # control that arrives here has failed
+        first = placed(assign(self.fail, constant(0)), self.statement)
+        return [first, *self._attempted(self.statement)]
+
+    def _attempted(self, statement: ast.Try) -> list[ast.stmt]:
+        handlers = statement.handlers
+        if statement.finalbody or any(map(_asks, handlers)):
+            raise _NoForm
+        numbers = [next(self._numbers) for _ in handlers]
+        kinds = [handler.type or placed(constant(None), handler) for handler in handlers]
+        self._around.append(list(zip(numbers, kinds, strict=True)))
+        body = self.block(statement.body)
+        self._around.pop()
+        rest = self.block(statement.orelse)
+        if rest and self._around:
+            rest = [placed(ast.If(negated(load(self.fail)), rest, []), statement)]
+        for number, handler in reversed(list(zip(numbers, handlers, strict=True))):
+            if handler is handlers[-1] and ends(statement.body) and not self._around:
+                rest = self.block(handler.body)  # control that arrives here has failed
                 continue
             caught = ast.Compare(load(self.fail), [ast.Eq()], [constant(number)])
-            rest = [placed(ast.If(caught, cloned(handler.body), rest), handler)]
-        first = placed(assign(self.fail, constant(0)), self.statement)
-        return [first, *self.block(self.statement.body), *rest]
+            done = [placed(assign(self.fail, constant(0)), handler)] if self._around else []
+            rest = [placed(ast.If(caught, [*done, *self.block(handler.body)], rest), handler)]
+        return [*body, *rest]
 
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        if not self._around:
+            return cast("list[ast.stmt]", cloned(list(body)))
         result: list[ast.stmt] = []
         for place, statement in enumerate(body):
             if isinstance(statement, ast.Pass):
@@ -122,6 +141,12 @@ class _Attempts:
     def attempt(self, statement: ast.stmt, result: list[ast.stmt]) -> list[ast.stmt]:
         """Append the attempt of a statement; returns what follows if it does not fail."""
         match statement:
+            case ast.Try():
+                result += self._attempted(statement)
+                return []
+            case ast.FunctionDef():
+                result.append(cloned(statement))
+                return []
             case ast.Assign(targets=targets, value=value) if all(map(_is_plain, targets)):
                 return [placed(ast.Assign(cloned(targets), self.value(value, result)), statement)]
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
@@ -172,8 +197,10 @@ class _Attempts:
         self.scope.bound.add(tried)
         # The function looks at the names when it is called: they must be there, whoever else reads them.
         self.scope.always_live |= uses_of(body, self.scope.owner).reads
-        kinds = ast.Tuple([cloned(handler.type) for handler in self.statement.handlers], ast.Load())
-        call = hook("attempt", load(tried), lazy(kinds))
+        handlers = [handler for handlers in reversed(self._around) for handler in handlers]
+        kinds = ast.Tuple([cloned(kind) for _, kind in handlers], ast.Load())
+        numbers = ast.Tuple([constant(number) for number, _ in handlers], ast.Load())
+        call = hook("attempt", load(tried), lazy(kinds), numbers)
         targets = ast.Tuple([ast.Name(value, ast.Store()), ast.Name(self.fail, ast.Store())], ast.Store())
         result += [placed(block(tried, [], body), like), placed(ast.Assign([targets], call), like)]
         return load(value)

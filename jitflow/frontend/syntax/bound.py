@@ -2,8 +2,9 @@
 
 Java's rule, on Python's statements: a name is definitely assigned where every path from the start of the function
 assigns it. Reads of other names ask for Python's `UnboundLocalError`. Runs on the function as it was written, jumps
-included, because flags would hide that a path ends. Functions inside are not looked into: what they find unbound is
-Python's `NameError`. (Python 3.11 takes comprehensions for functions, and raises a NameError in them as well.)
+included, because flags would hide that a path ends. Functions inside run at any time after they are defined, so what
+was not assigned before may be unbound there. (Python 3.11 takes comprehensions for functions, and raises a NameError in
+them as well.)
 """
 
 from __future__ import annotations
@@ -12,7 +13,17 @@ import ast
 from collections.abc import Iterable
 
 from jitflow.frontend.syntax.build import children, is_constant
-from jitflow.frontend.syntax.names import FUNCTIONS, Scope, inner_blocks, uses_of
+from jitflow.frontend.syntax.names import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    AnyFunction,
+    Scope,
+    body_of,
+    inner_blocks,
+    mangled,
+    parameters_of,
+    uses_of,
+)
 
 __all__ = ["maybe_unbound"]
 
@@ -21,8 +32,9 @@ _State = set[str] | None
 
 
 def maybe_unbound(body: Iterable[ast.AST], scope: Scope) -> set[ast.Name]:
-    """The reads and deletions of local names that may be unbound."""
-    analysis = _Analysis(scope)
+    """The reads and deletions of local names that may be unbound, reads in functions inside included."""
+    body = list(body)
+    analysis = _Analysis(scope, _deleted(body))
     state: _State = set(scope.parameters)
     for node in body:
         state = analysis.statement(node, state) if isinstance(node, ast.stmt) else analysis.expression(node, state)
@@ -35,8 +47,8 @@ def _meet(*states: _State) -> _State:
 
 
 class _Analysis:
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, deleted: set[str]) -> None:
+        self.scope, self.deleted = scope, {scope.spell(name) for name in deleted}
         self.found: set[ast.Name] = set()
         self._breaks: list[list[_State]] = []
         self._continues: list[list[_State]] = []
@@ -85,7 +97,9 @@ class _Analysis:
                 outside += [*statement.bases, *(keyword.value for keyword in statement.keywords)]
             else:
                 outside += [*statement.args.defaults, *filter(None, statement.args.kw_defaults)]
-            return self._assigned(self._each(outside, state), statement.name)
+            state = self._assigned(self._each(outside, state), statement.name)
+            self._later(statement, self._without(state, self.deleted))
+            return state
         return self.children(statement, state)
 
     def _loop(self, loop: ast.For | ast.While, state: _State) -> _State:
@@ -159,7 +173,9 @@ class _Analysis:
                 self._each(others, state)
                 return state
             case ast.Lambda(args=arguments):
-                return self._each([*arguments.defaults, *filter(None, arguments.kw_defaults)], state)
+                state = self._each([*arguments.defaults, *filter(None, arguments.kw_defaults)], state)
+                self._later(node, self._without(state, self.deleted))
+                return state
             case ast.GeneratorExp(generators=[first, *_]):
                 return self.expression(first.iter, state)
             case ast.ListComp(generators=generators) | ast.SetComp(generators=generators):
@@ -192,6 +208,32 @@ class _Analysis:
         for node in nodes:
             state = self.expression(node, state)
         return state
+
+    # -- functions inside -----------------------------------------------------------------------------
+
+    def _later(self, node: ast.AST, state: _State) -> None:
+        """Look for reads of names that are not in ``state`` in what runs later, or in a scope of its own."""
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                parts, hidden = body_of(node), self._locals(node)
+            case ast.ClassDef(body=body):
+                parts, hidden = [part for part in body if isinstance(part, FUNCTIONS)], set()
+            case _ if isinstance(node, COMPREHENSIONS):
+                targets = [generator.target for generator in node.generators]
+                parts, hidden = children(node), uses_of(targets, self.scope.owner).writes
+            case ast.Name(ctx=ast.Load()):
+                self._read(node, state)
+                return
+            case _:
+                parts, hidden = children(node), set()
+        inside = None if state is None else state | hidden
+        for part in parts:
+            self._later(part, inside)
+
+    def _locals(self, function: AnyFunction) -> set[str]:
+        uses = uses_of(body_of(function), self.scope.owner)
+        own = uses.writes - uses.declared_nonlocal - uses.declared_global
+        return own | {mangled(name, self.scope.owner) for name in parameters_of(function)}
 
     # -- names ------------------------------------------------------------------------------------
 

@@ -11,7 +11,8 @@
 ``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
 ``"%.2f" % x``           ``jit__.percent("%.2f", x)``
 ``s.format(x)``          ``jit__.text_method(s, 'format')(x)``; likewise ``join``
-``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``; ``jit__.bound(lambda: x)`` if it is unbound only
+``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``, or ``free`` where it is of a function around;
+                         ``jit__.bound(lambda: x)`` if it is unbound only
                          on paths that a jump took elsewhere, before jumps were removed
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
@@ -46,7 +47,8 @@ class Expressions(ast.NodeTransformer):
     """Rewrites the expressions of one function.
 
     ``unbound`` are the reads of names that may be unbound, ``overtaken`` those that only seem so since jumps were
-    removed. ``function`` rewrites a lambda. ``has_class`` says that the cell ``__class__`` is at hand.
+    removed. ``function`` rewrites a lambda. ``has_class`` says that the cell ``__class__`` is at hand. ``around``:
+    those of the function around this one, of which this one is a part if it ``is_block``.
     """
 
     def __init__(
@@ -57,13 +59,18 @@ class Expressions(ast.NodeTransformer):
         fresh: Fresh,
         function: Callable[[ast.Lambda], ast.Lambda],
         has_class: bool,
+        around: Expressions | None = None,
+        is_block: bool = False,
     ) -> None:
-        self._scope = scope
+        self.scope = scope
         self._fresh = fresh
-        self._unbound = unbound
-        self._overtaken = overtaken
+        self._around = around
+        # Marked on the nodes, because those in functions inside may be copied before these are rewritten.
+        for node in unbound | overtaken:
+            node.unbound = node in unbound  # type: ignore[attr-defined]
         self._function = function
         self._has_class = has_class
+        self.is_block = is_block
         self.changed = False
 
     def rewrite(self, node: ast.expr) -> ast.expr:
@@ -157,16 +164,16 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id="super"), args=[], keywords=[]) if (
-                self._has_class and self._scope.receiver and "super" not in self._scope.bound
+                self._has_class and self.scope.receiver and "super" not in self.scope.bound
             ):
-                node.args = [placed(load("__class__"), node), placed(load(self._scope.receiver), node)]
+                node.args = [placed(load("__class__"), node), placed(load(self.scope.receiver), node)]
             case ast.Call(func=ast.Attribute(value=owner, attr="format" | "join" as name)):
                 node.func = self.hook("text_method", node.func, owner, constant(name))
         return node
 
     def _gathered(self, node: ast.Call, items: ast.ListComp) -> ast.expr:
         """``np.array([f(x) for x in xs])``: items that become those of an array."""
-        rename(items, self._scope.mentioned, self._fresh)
+        rename(items, self.scope.mentioned, self._fresh)
         self.generic_visit(node)
         (generator,) = items.generators
         names = names_of_items(generator.target)
@@ -203,15 +210,22 @@ class Expressions(ast.NodeTransformer):
 
     def needs_proof(self, node: ast.Name) -> bool:
         """Whether a name that is read or deleted may be unbound, or seem to be."""
-        return node in self._unbound or node in self._overtaken
+        return hasattr(node, "unbound")
 
     def bound(self, node: ast.Name) -> ast.expr:
         """A read of such a name."""
-        return self.hook("bound", node, *self._reading(node))
+        is_free = getattr(node, "unbound", False) and not self._is_local(self.scope.spell(node.id))
+        return self.hook("free" if is_free else "bound", node, *self._reading(node))
+
+    def _is_local(self, name: str) -> bool:
+        """Whether a name is one of the user's function, of which this may be a part."""
+        if not self.is_block or self._around is None:
+            return name in self.scope.bound
+        return name in self.scope.bound or self._around._is_local(name)
 
     def _reading(self, node: ast.Name) -> list[ast.expr]:
-        name = self._scope.spell(node.id)
-        words: list[ast.expr] = [constant(name)] if node in self._unbound else []
+        name = self.scope.spell(node.id)
+        words: list[ast.expr] = [constant(name)] if getattr(node, "unbound", False) else []
         return [placed(lazy(load(name)), node), *words]
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
@@ -228,7 +242,7 @@ class Expressions(ast.NodeTransformer):
         return self._comprehension(node)
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
-        rename(node, self._scope.mentioned, self._fresh)
+        rename(node, self.scope.mentioned, self._fresh)
         self.generic_visit(node)
         return node
 

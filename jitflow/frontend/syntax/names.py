@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 from jitflow.frontend.syntax.build import children
 
-__all__ = ["FUNCTIONS", "LOOPS", "AnyFunction", "Fresh", "Scope", "Uses", "inner_blocks", "is_suspendable", "mangled",
-           "parameters_of", "scope_of", "uses_of"]  # fmt: skip
+__all__ = ["COMPREHENSIONS", "FUNCTIONS", "LOOPS", "AnyFunction", "Fresh", "Scope", "Uses", "body_of", "inner_blocks",
+           "is_suspendable", "mangled", "parameters_of", "scope_of", "uses_of"]  # fmt: skip
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 LOOPS = (ast.For, ast.While)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _PATTERNS = (ast.MatchAs, ast.MatchStar)
 _NOTHING: frozenset[str] = frozenset()
 
@@ -73,7 +73,7 @@ class _Collector:
             self._function(node, hidden)
         elif isinstance(node, ast.ClassDef):
             self._class(node, hidden)
-        elif isinstance(node, _COMPREHENSIONS):
+        elif isinstance(node, COMPREHENSIONS):
             self._comprehension(node, hidden)
         elif isinstance(node, ast.AnnAssign):
             self._visit_all(filter(None, [node.value, node.target]), hidden)
@@ -124,7 +124,7 @@ class _Collector:
         self.uses.written_later |= (inner.writes & inner.declared_nonlocal) | inner.written_later
 
     def _comprehension(self, node: ast.AST, hidden: frozenset[str]) -> None:
-        assert isinstance(node, _COMPREHENSIONS)
+        assert isinstance(node, COMPREHENSIONS)
         self.visit(node.generators[0].iter, hidden)
         elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         targets: set[str] = set()

@@ -27,7 +27,8 @@ The names are the *state*, which the statement assigns and somebody may read aft
 *temporaries*, which it assigns as well. Both functions of a statement declare all of them, so that a hook finds their
 cells in either. ``assert t, m`` becomes ``jit__.assert_(t, lambda: m)``, ``raise x from y`` ``jit__.raise_(x, y)``,
 ``raise C(x)`` ``jit__.raise_(jit__.exception(C)(x))``; the body of a ``try`` stands in a block
-``with jit__.trying(lambda: (ValueError,), None)``.
+``with jit__.trying(lambda: (ValueError,), None)``, and ``except ValueError`` becomes
+``except jit__.caught(lambda: ValueError)``, which leaves to the compiler what is the compiler's.
 """
 
 from __future__ import annotations
@@ -47,22 +48,26 @@ __all__ = ["rewrite_function"]
 
 
 def rewrite_function(
-    function: AnyFunction, owner: str | None, fresh: Fresh, has_class: bool, outer: Scope | None = None
+    function: AnyFunction, owner: str | None, fresh: Fresh, has_class: bool, around: Expressions | None = None
 ) -> bool:
     """Rewrite the body of ``function`` in place. Returns whether anything was changed but the form of a statement.
 
-    ``owner`` is the class whose private names it uses. Raises `Unusable` for what cannot be rewritten.
+    ``owner`` is the class whose private names it uses, ``around`` what is known of the function that it stands in.
+    Raises `Unusable` for what cannot be rewritten.
     """
-    return _Rewriting(scope_of(function, owner, outer), fresh, has_class).function(function)
+    scope = scope_of(function, owner, None if around is None else around.scope)
+    return _Rewriting(scope, fresh, has_class, around).function(function)
 
 
 class _Rewriting:
     """The rewriting of one function; functions inside it get one of their own."""
 
-    def __init__(self, scope: Scope, fresh: Fresh, has_class: bool) -> None:
+    def __init__(self, scope: Scope, fresh: Fresh, has_class: bool, around: Expressions | None) -> None:
         self._scope = scope
+        self._around = around
         self._fresh = fresh
         self._has_class = has_class
+        self._is_block = False
 
     def function(self, function: AnyFunction) -> bool:
         scope = self._scope
@@ -72,6 +77,7 @@ class _Rewriting:
             return self._expressions.changed
         body = list(function.body)
         head = [body.pop(0)] if _is_docstring(body[0]) else []
+        self._is_block = isinstance(function, ast.FunctionDef) and function.name in self._fresh.blocks
         body = prepared(body, scope, self._fresh)
         unbound = maybe_unbound(body, scope)
         body, self._stops = without_jumps(body, scope, self._fresh)
@@ -83,7 +89,10 @@ class _Rewriting:
         return self._expressions.changed
 
     def _make_expressions(self, unbound: set[ast.Name], overtaken: set[ast.Name]) -> Expressions:
-        return Expressions(self._scope, unbound, overtaken, self._fresh, self._inner_lambda, self._has_class)
+        return Expressions(
+            self._scope, unbound, overtaken, self._fresh, self._inner_lambda, self._has_class, self._around,
+            self._is_block,
+        )  # fmt: skip
 
     def _declarations(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """What makes names that only blocks assign names of this function: an annotation, which runs no code."""
@@ -124,7 +133,9 @@ class _Rewriting:
                 if message is not None:
                     parts.append(self._expressions.lazy(self._expression(message)))
                 return [placed(ast.Expr(self._expressions.hook("assert_", test, *parts)), statement)]
-            case ast.Try(handlers=[_, *_]) | ast.TryStar():
+            case ast.Try(finalbody=[_, *_]) | ast.TryStar(finalbody=[_, *_]):
+                return self._finally(statement)
+            case ast.Try() | ast.TryStar():
                 return self._try(statement)
             case ast.Assign():
                 return [self._listed(made) for made in self._others(statement)]
@@ -156,7 +167,8 @@ class _Rewriting:
             case ast.withitem() | ast.keyword():
                 self._expressions.visit(item)
             case ast.ExceptHandler(type=kind):
-                item.type = None if kind is None else self._expression(kind)
+                classes = [] if kind is None else [self._expressions.lazy(self._expression(kind))]
+                item.type = self._expressions.hook("caught", item, *classes)
                 item.body = self._block(item.body)
             case ast.match_case(guard=guard):
                 item.guard = None if guard is None else self._expression(guard)
@@ -192,6 +204,19 @@ class _Rewriting:
         watching = ast.withitem(self._expressions.hook("trying", statement, handled, number))
         statement.body = [placed(ast.With([watching], statement.body), statement)]
         return [statement]
+
+    def _finally(self, statement: ast.Try | ast.TryStar) -> list[ast.stmt]:
+        """``with jit__.watched():`` around what the block follows, ``with jit__.finishing():`` around the block."""
+        inner, final = statement.body, statement.finalbody
+        if statement.handlers:
+            statement.finalbody = []
+            inner = [statement]
+        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final))
+        return [placed(outer, statement)]
+
+    def _watched(self, name: str, body: list[ast.stmt]) -> list[ast.stmt]:
+        watching = ast.withitem(self._expressions.hook(name, body[0]))
+        return [placed(ast.With([watching], self._block(body)), body[0])]
 
     # -- branches and loops -----------------------------------------------------------------------
 
@@ -275,7 +300,7 @@ class _Rewriting:
 
     def _inner(self, function: AnyFunction, class_name: str | None = None) -> None:
         owner, has_class = (class_name or self._scope.owner), class_name is not None or self._has_class
-        if rewrite_function(function, owner, self._fresh, has_class, self._scope):
+        if rewrite_function(function, owner, self._fresh, has_class, self._expressions):
             self._expressions.changed = True
 
 

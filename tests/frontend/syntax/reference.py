@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent", "raise_",
-           "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
+           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
+           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -140,15 +140,17 @@ def attempts(number: int) -> bool:
     return False
 
 
-def attempt(run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]]) -> tuple[Any, int]:
+def attempt(
+    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: tuple[int, ...]
+) -> tuple[Any, int]:
     """What ``run`` gives, and the number of the handler that is for what it raised."""
     kinds: Any = None
     try:
         return run(), 0
     except BaseException as error:
         kinds = handled()
-        for number, kind in enumerate(kinds, start=1):
-            if isinstance(error, kind):
+        for number, kind in zip(numbers, kinds, strict=True):
+            if kind is None or isinstance(error, kind):
                 return None, number
         raise
 
@@ -172,6 +174,24 @@ def percent(words: str, values: Any) -> str:
 def text_method(thing: Any, name: str) -> Any:
     """``thing.format`` or ``thing.join``."""
     return getattr(thing, name)
+
+
+def watched() -> Any:
+    """The block around what a ``finally`` block follows."""
+    return nullcontext()
+
+
+finishing = watched
+
+
+def free(read: Callable[[], Any], name: str | None = None) -> Any:
+    """What ``read`` finds in the name ``name`` of a function around."""
+    return read()
+
+
+def caught(handled: Callable[[], Any] = lambda: BaseException) -> Any:
+    """The classes that a handler is for."""
+    return handled()
 
 
 def bound(read: Callable[[], Any], name: str | None = None) -> Any:

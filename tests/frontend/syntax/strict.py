@@ -15,11 +15,14 @@ from tests.frontend.syntax.reference import (
     assert_,
     attempt,
     bound,
+    caught,
     chain,
     choose,
     contains,
     equal,
     exception,
+    finishing,
+    free,
     gathered,
     is_,
     made_list,
@@ -31,11 +34,12 @@ from tests.frontend.syntax.reference import (
     text_method,
     trying,
     unequal,
+    watched,
 )
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "chain", "choose", "contains", "equal", "exception",
-           "for_", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent", "raise_",
-           "text", "text_method", "trying", "unequal", "while_"]  # fmt: skip
+__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
+           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
+           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int) -> bool:
