@@ -11,9 +11,9 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.numpy import broadcasting, selections, values
-from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, static_int
+from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.trace import current_trace

@@ -16,10 +16,10 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, indexing, layouts, selections, values
-from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.operands import Operand, as_value, normalized_axis, operand, refuse
 from jitflow.frontend.numpy.promotion import convert, convert_wrapping
+from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.shape import reshape_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -33,7 +33,7 @@ def set_item(array: Any, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     items = index if isinstance(index, tuple) else (index,)
     mask = selections.mask_of(items[0]) if len(items) == 1 else None
-    if mask is not None:
+    if mask is not None and not selections.is_empty_beside(mask, array.type.dims):
         _store_under_mask(array, mask, value)
         return
     given = operand(value)
