@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserAttributeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, layouts, values
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import (
@@ -167,6 +167,12 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
     return a if same and not copy else array(a, dtype, copy=True)
 
 
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    if not isinstance(x, tracers.ArrayTracer):
+        raise UserAttributeError(f"'{x.__class__.__name__}' object has no attribute '__dlpack__'")
+    return copied(x) if copy else view(x._value)
+
+
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     found = _in_order(asarray(a, dtype), "C")
     return np.reshape(found, (1,)) if found.ndim == 0 else found
@@ -243,6 +249,7 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.fromiter: fromiter,
         np.asarray: asarray,
         np.asanyarray: asarray,
+        np.from_dlpack: from_dlpack,
         np.ascontiguousarray: ascontiguousarray,
         np.asfortranarray: asfortranarray,
         **{dtype.numpy.type: _converter(dtype.numpy.type) for dtype in DTYPES.values()},

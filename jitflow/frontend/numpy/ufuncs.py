@@ -32,6 +32,17 @@ def _op(name: str, **by_kind: Rule) -> Rule:
     return rule
 
 
+def _of_reals(name: str, rule: Rule) -> Rule:
+    """A rule that complex numbers have none of."""
+
+    def checked(x: Value) -> Any:
+        if dtype_of_value(x).is_complex:
+            raise refuse(f"{name} of complex numbers", "compute it outside the compiled function: jitflow.callback")
+        return rule(x)
+
+    return checked
+
+
 def _same(x: Value) -> Value:
     return x
 
@@ -179,9 +190,9 @@ LOOPS: Mapping[np.ufunc, Rule] = MappingProxyType(
 
 SPECIAL_LOOPS: Mapping[str, Rule] = MappingProxyType(
     {
-        "erf": composites.through_f32(_op("erf")),
-        "erfc": composites.through_f32(_op("erfc")),
-        "ndtr": composites.ndtr,
+        "erf": _of_reals("erf", composites.through_f32(_op("erf"))),
+        "erfc": _of_reals("erfc", composites.through_f32(_op("erfc"))),
+        "ndtr": _of_reals("ndtr", composites.ndtr),
         "expit": composites.expit,
         "logit": composites.logit,
         "log_expit": composites.log_expit,
