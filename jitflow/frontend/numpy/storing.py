@@ -130,6 +130,8 @@ def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Operand
     value = values.as_scalar(convert(given, dtype))
     if values.rank(value):
         value = _spread(value, target)
+    if combine == "set" and values.rank(value) > 1 and len(looked_up) == values.rank(value) == len(target):
+        *indices, value = layouts.in_order_of_iteration([*indices, value], len(target))
     trace = current_trace()
     place = trace.storage.target(moved)
     trace.add("scatter", place, *indices, value, axis=before, combine=combine)
@@ -212,7 +214,14 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``np.put``."""
     if mode != "raise":
         raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
-    set_flat(a, ind, v)
+    places, given = np.ravel(as_tracer(ind)), np.ravel(as_tracer(v))
+    (count,), (number,) = places.type.dims, given.type.dims
+    trace = current_trace()
+    if number == 0 or (broadcasting.bound_by_call(number) and not trace.decide(number, ">=", 1, "np.put")):
+        return
+    if number != 1 and not trace.known(number, "==", count):
+        given = np.take(given, arange(tracers.size_of(count)) % tracers.size_of(number))
+    set_flat(a, places, given)
 
 
 def set_flat(array: Any, index: Any, value: Any) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.frontend.numpy.both import check_compiled
-from tests.frontend.numpy.oracle import check, check_sizes, sample
+from tests.frontend.numpy.oracle import check, check_function, check_sizes, sample
 
 CUBE = sample("f4", 2, 3, 4)
 MATRIX = sample("i4", 3, 4)
@@ -264,3 +264,15 @@ def test_padding_by_sizes():
         check_compiled(lambda x, n: np.pad(x, ((0, n), (n, 1)), mode), sample("f8", 4, 5), 3)
         check_compiled(lambda x, n: np.pad(x, n, mode), sample("f8", 5), 0)
         check_compiled(lambda x, n: np.pad(x, n, mode), sample("f8", 5), -1)
+
+
+@pytest.mark.parametrize("rows", [-1, 0, 2, 3, 4, -2])
+def test_reshape_with_numbers_that_the_run_decides(rows: int):
+    line = np.arange(6.0)
+    check_function(lambda x, n: x.reshape(n, 2), line, rows)
+    check_function(lambda x, n: np.reshape(x, (3, -1, n)), line, rows)
+    check_function(lambda x, n: x[:0].reshape(2, n), line, rows)
+    for columns in (-1, 3):
+        check_function(lambda x, n, m: x.reshape((n, m)), line, rows, columns)
+    check_function(lambda x, v: x.reshape(v[0], v[1]).sum(axis=0), line, np.array([rows, 2]))
+    check_function(lambda x, y: x.reshape(y.shape[0] - 4, 2), line, np.ones(rows + 4))
