@@ -57,8 +57,8 @@ def arange(*bounds: Any, start: Any = ABSENT, stop: Any = ABSENT, step: Any = No
         first, last = 0, None if first is ABSENT else first
     first, pace = 0 if first is ABSENT else first, 1 if pace is None else pace
     if first is None or last is None:
-        found = " and ".join(f"'{_class_name(item)}'" for item in (last, first))
-        raise UserTypeError(f"unsupported operand type(s) for -: {found}")
+        names = " and ".join(f"'{_class_name(item)}'" for item in (last, first))
+        raise UserTypeError(f"unsupported operand type(s) for -: {names}")
     first, last, pace = (tracers.as_size(pinned(item)) for item in (first, last, pace))
     kinds = [_kind(item) for item in (first, last, pace)]
     found = dtype_argument(np.result_type(*(kind.numpy for kind in kinds if kind)))

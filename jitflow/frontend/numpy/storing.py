@@ -214,7 +214,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``np.put``."""
     if mode != "raise":
         raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
-    places, given = np.ravel(as_tracer(ind)), np.ravel(as_tracer(v))
+    places: Any = np.ravel(as_tracer(ind))
+    given: Any = np.ravel(as_tracer(v))
     (count,), (number,) = places.type.dims, given.type.dims
     trace = current_trace()
     if number == 0 or (broadcasting.bound_by_call(number) and not trace.decide(number, ">=", 1, "np.put")):
