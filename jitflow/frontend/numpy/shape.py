@@ -27,7 +27,7 @@ from jitflow.frontend.numpy.operands import (
 from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, product
+from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "squeeze", "swapaxes", "transpose"]
@@ -84,8 +84,8 @@ def _complete(requested: tuple[Dim | Value, ...], total: Dim) -> tuple[Dim, ...]
         _require_size(product(dims), total, dims)
         return dims
     rest = product([dim for axis, dim in enumerate(dims) if axis not in unknown])
+    missing = _quotient(total, rest)
     _require_divides(rest, total, dims)
-    missing = total // rest
     return tuple(missing if axis in unknown else dim for axis, dim in enumerate(dims))
 
 
@@ -155,6 +155,16 @@ def _require_size(size: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
         values.check(emit("equal", values.size(size), values.size(total)), ValueError, message, *sizes)
 
 
+def _quotient(total: Dim, rest: Dim) -> Dim:
+    """``total // rest`` as a size that is a number even where a check refuses the rest, which is 0 then."""
+    trace = current_trace()
+    if isinstance(rest, int) or total % rest == 0 or trace.known(rest, ">=", 1):
+        return total // rest if rest != 0 else 0
+    if trace.is_open(rest):
+        return total // maximum(rest, 1)
+    return total // rest if trace.decide(rest, ">=", 1, "a size of reshape") else 0
+
+
 def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
     """An axis of unknown size: the others must divide the total, and none of them may be 0."""
     if isinstance(rest, int) and (rest == 0 or (isinstance(total, int) and total % rest)):
@@ -162,7 +172,7 @@ def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
     if current_trace().known(rest, ">=", 1) is not True:
         message, sizes = _message(total, requested)
         values.check(emit("not_equal", values.size(rest), values.size(0)), ValueError, message, *sizes)
-    if total % rest != 0:
+    if current_trace().known(rest, "==", 0) is not True and total % rest != 0:
         message, sizes = _message(total, requested)
         values.check(emit("equal", values.size(total % rest), values.size(0)), ValueError, message, *sizes)
 
