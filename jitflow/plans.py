@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from jitflow.errors import CompilerBug
 from jitflow.frontend.function import TracedFunction
@@ -16,6 +17,7 @@ from jitflow.runtime.plan import (
     NumpyScalar,
     OneOf,
     Option,
+    PartOf,
     Plan,
     PythonScalar,
     Result,
@@ -36,7 +38,7 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
     leaves = list(leaves_of(traced.results))
     first_leaf: dict[int, int] = {}
     for position, leaf in enumerate(leaves):
-        if isinstance(leaf, Computed):
+        if isinstance(leaf, Computed) and not leaf.part:
             first_leaf.setdefault(leaf.index, position)
     given: set[int] = set()
     bases = [_new_array(place) for place in places[count:]]
@@ -70,6 +72,21 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         assert isinstance(found, Option)
         return found
 
+    def part_of(leaf: Computed) -> Result:
+        """A part of an array; one that is made for it alone is a base of the plan."""
+        place = places[leaf.index]
+        if place.kind == "new":
+            return PartOf(SameResult(owner(leaf.index)), leaf.part, leaf.read_only)
+        whole = result(replace(leaf, part=""))
+
+        def part(whole: Result) -> PartOf:
+            assert isinstance(whole, ViewOfArgument | ViewOfResult | SameResult)
+            return PartOf(whole, leaf.part, leaf.read_only)
+
+        if isinstance(whole, OneOf):
+            return OneOf(whole.slot, tuple((number, part(option)) for number, option in whole.alternatives))
+        return part(whole)
+
     def result(leaf: Computed | Chosen) -> Result:
         if isinstance(leaf, Chosen):
             options = tuple((number, option(tree)) for number, tree in leaf.options)
@@ -77,7 +94,9 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
                 return OneOf(places[leaf.number.index].slot, options)
             assert isinstance(leaf.number, ConstantObject)
             return dict(options)[leaf.number.object]
-        place = places[leaf.index]
+        if leaf.part:
+            return part_of(leaf)
+        place, read_only = places[leaf.index], leaf.read_only
         if place.kind == "one of":
             return OneOf(place.chosen, tuple((source.number, alternative(place, source)) for source in place.sources))
         if place.kind == "scalar":
@@ -87,12 +106,12 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
             if leaf.index in given:
                 return SameResult(first_leaf[leaf.index])
             given.add(leaf.index)
-            return _new_array(place)
+            return _new_array(place, read_only)
         if place.kind == "argument":
             register = traced.leaves[place.source].register
-            return ViewOfArgument(place.slot, place.dtype.name, place.rank, register)
+            return ViewOfArgument(place.slot, place.dtype.name, place.rank, register, read_only)
         if place.kind == "result":
-            return ViewOfResult(place.slot, place.dtype.name, place.rank, owner(place.source))
+            return ViewOfResult(place.slot, place.dtype.name, place.rank, owner(place.source), read_only)
         raise CompilerBug(f"unknown kind of result {place.kind!r}", pass_name="plan")
 
     results = rebuild(traced.results, result)
@@ -108,8 +127,8 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
     )
 
 
-def _new_array(place: ResultPlace) -> NewArray:
-    return NewArray(place.slot, place.dtype.name, place.rank)
+def _new_array(place: ResultPlace, read_only: bool = False) -> NewArray:
+    return NewArray(place.slot, place.dtype.name, place.rank, read_only)
 
 
 def _uses(traced: TracedFunction) -> Iterator[Use]:

@@ -24,6 +24,7 @@ from jitflow.frontend.control.explicit import map as map_items
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.raising import EndOfPath
+from jitflow.frontend.control.switching import of_one_kind
 from jitflow.frontend.numpy import values
 from jitflow.frontend.repeating import refuse_changes
 from jitflow.frontend.scopes import Scope
@@ -151,6 +152,7 @@ def trace_function(
         with trace.region() as scope:
             scope.once, scope.is_differentiated = once, True
             found = split(called(fn, chosen.with_items([*map(program_object, parameters)]), kwargs))
+            found = of_one_kind(found[0]), *found[1:]
             result = flatten(found)
             outputs = len(flatten(found[0]).items)
             positions: list[int | None] = []

@@ -15,7 +15,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.changes import as_cotangent, items_like, own_containers
 from jitflow.frontend.control.branch import outside_type
-from jitflow.frontend.control.merge import flatten
+from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.derivatives import (
     Traced,
     alone,

@@ -39,13 +39,25 @@ class Parts:
         """Whether no other array object shows the array any more; then ``part`` stands for itself from now on."""
         storage, (array, _) = self._storage, self._of[part]
         held = self._holders[part]() is not None or storage.is_shared(array) or storage.is_variable(array)
-        if held or not storage.is_new_array(storage.root(array)):
+        if held or not storage.is_new_array(array):  # what a view shows, others may have
             return False
         del self._of[part], self._holders[part]
         return True
 
     def __contains__(self, root: Value) -> bool:
         return root in self._of
+
+    def shown_by(self, value: Value) -> tuple[Value, Any, str] | None:
+        """Of what view of an array ``value`` is a part, the program's array if it is all of one, and which part it is.
+
+        None of what is no part, or of an array that nobody else shows.
+        """
+        root = self._storage.root(value)
+        if root not in self._of or self.let_go(root):
+            return None
+        array, name = self._of[root]
+        holder = self._holders[root]() if value is root else None
+        return self._mirrored(value, root, array), holder, name
 
     def read(self, value: Value) -> Value | None:
         """What a view of a part shows now; None of anything else, and if nothing has been written to the array."""

@@ -142,6 +142,23 @@ class ClassProxy(ObjectProxy):
         return _construct(self._jitflow_object, self._jitflow_path, args, kwargs)
 
 
+def _united(name: str) -> Callable[..., Any]:
+    """``C | other``, which is Python's for classes whose own class does not say otherwise."""
+    forwarded = getattr(ObjectProxy, name)
+
+    def method(self: ClassProxy, other: Any) -> Any:
+        kind = self._jitflow_object
+        if getattr(type(kind), name, None) is not getattr(type, name):
+            return forwarded(self, other)
+        return getattr(type, name)(kind, other._jitflow_object if isinstance(other, ClassProxy) else other)
+
+    return method
+
+
+for _name in ("__or__", "__ror__"):
+    setattr(ClassProxy, _name, _united(_name))
+
+
 def _construct(kind: type, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Make an object of a record class: a named tuple, or a dataclass without methods of its own."""
     unseen = [
@@ -193,13 +210,17 @@ class SuperProxy:
 
 
 class ModuleView:
-    """A module of the pure set, some of whose functions are replaced by ones that know tracers."""
+    """A module of the pure set, some of whose functions are replaced by ones that know tracers.
 
-    __slots__ = ("_jitflow_module", "_jitflow_replace")
+    ``read`` gives what stands for a member, and notices when another call finds another one: somebody may have put a
+    function of their own in its place.
+    """
 
-    def __init__(self, module: ModuleType, replace: Callable[[Any], Any]) -> None:
+    __slots__ = ("_jitflow_module", "_jitflow_read")
+
+    def __init__(self, module: ModuleType, read: Callable[[ModuleType, str, Any], Any]) -> None:
         object.__setattr__(self, "_jitflow_module", module)
-        object.__setattr__(self, "_jitflow_replace", replace)
+        object.__setattr__(self, "_jitflow_read", read)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -212,7 +233,7 @@ class ModuleView:
             raise located(UserAttributeError(str(error))) from None
         if is_impure_member(self._jitflow_module, name):
             return Impure(f"{self._jitflow_module.__name__}.{name}", member)
-        return self._jitflow_replace(member)
+        return self._jitflow_read(self._jitflow_module, name, member)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise _store(f"assigning to {name!r} in the module", self._jitflow_module.__name__)

@@ -60,6 +60,7 @@ from jitflow.runtime.plan import (
     Attribute,
     Cell,
     EqualsConstant,
+    Global,
     HasLength,
     IsObject,
     IsSame,
@@ -307,7 +308,7 @@ class Recorder:
         """What stands for a member of a pure module: most stand for themselves."""
         if isinstance(thing, ModuleType):
             pure = is_pure_module(thing.__name__)
-            return ModuleView(thing, self.replace) if pure else Impure(thing.__name__, thing)
+            return ModuleView(thing, self._member) if pure else Impure(thing.__name__, thing)
         found = replacement(thing)
         if found is not None:
             return found
@@ -324,6 +325,16 @@ class Recorder:
             # A method of an object in C: what it does is known for values that cannot change.
             return thing if is_frozen(owner) else Impure(thing.__qualname__, thing)
         return Impure(thing.__qualname__, thing) if isinstance(thing, C_METHODS) else thing
+
+    def _member(self, module: ModuleType, name: str, found: Any) -> Any:
+        """What stands for a member of a pure module, which stays this very object for the calls that fit."""
+        if name not in vars(module):  # the module's own __getattr__ makes it
+            return self.replace(found)
+        read, path = Global(vars(module), name), f"{module.__name__}.{name}"
+        if _is_put_there(found, module):
+            return self.take(found, read, path)
+        self.inputs.guard(IsObject(self.inputs.register(read, path), found))
+        return self.replace(found)
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
         try:
@@ -352,6 +363,14 @@ class Recorder:
         member = inputs.register(Attribute(kind, name), path)
         getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
         return getter(self._taken[register])
+
+
+def _is_put_there(member: Any, module: ModuleType) -> bool:
+    """Whether a member of a pure module is what a user has put in the place of its own."""
+    if isinstance(member, ModuleType):
+        return False
+    home = getattr(member, "__module__", None) or type(member).__module__
+    return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
 
 
 def _lacks_attribute(name: str, thing: Any) -> bool:

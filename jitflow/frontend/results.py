@@ -33,10 +33,15 @@ __all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", 
 
 @dataclass(frozen=True, eq=False)
 class Computed:
-    """Result ``index`` of the IR function; the same number twice is the same object twice."""
+    """Result ``index`` of the IR function; the same number twice is the same object twice.
+
+    ``part`` of it (``real``, ``imag``), if the program returns a view of that; ``read_only``: nobody may write to it.
+    """
 
     index: int
     type: Tensor | Scalar
+    read_only: bool = False
+    part: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +131,24 @@ class Results:
         if id(result) in self._origins:
             return SameObject(self._origins[id(result)])
         if id(result) not in self._indices:
-            value = self._apart(result)
-            self._indices[id(result)] = Computed(len(self.values), type_of(result))
-            self.values.append(value)
+            storage = current_trace().storage
+            shown = storage.parts.shown_by(result._value) if isinstance(result, ArrayTracer) else None
+            read_only = isinstance(result, ArrayTracer) and storage.is_read_only(result._value)
+            if shown is not None:
+                self._indices[id(result)] = dataclasses.replace(self._part(*shown), read_only=read_only)
+            else:
+                self._indices[id(result)] = Computed(len(self.values), type_of(result), read_only)
+                self.values.append(self._apart(result))
             self._kept.append(result)
         return self._indices[id(result)]
+
+    def _part(self, shown: Value, holder: ArrayTracer | None, name: str) -> Computed:
+        """A part of an array that others see too: of ``holder``, if it is all of that, or of what is ``shown``."""
+        whole = None if holder is None or id(holder) in self._origins else self._computed(holder)
+        if isinstance(whole, Computed):
+            return dataclasses.replace(whole, part=name)
+        self.values.append(self._apart(ArrayTracer(shown)))
+        return Computed(len(self.values) - 1, type_of(ArrayTracer(shown)), part=name)
 
     def _apart(self, result: Any) -> Value:
         """The value of a result, copied if it is an array of its own that shows another one's value."""

@@ -162,6 +162,13 @@ class Storage:
         """The program gets an array that shows ``value``, a view, and may not write to it."""
         self._read_only.add(value)
 
+    def is_read_only(self, value: Value) -> bool:
+        """Whether what the program sees of ``value`` may not be written to."""
+        shown = [value]
+        while shown[-1] in self._views:
+            shown.append(self._shown_by(shown[-1]))
+        return not self._read_only.isdisjoint(shown)
+
     def overlaps(self, value: Value) -> None:
         """The array that the caller passes as ``value`` may show what other arguments show."""
         self.arrive(value, [self._callers])
@@ -271,10 +278,7 @@ class Storage:
 
     def write(self, value: Value, stored: Value) -> None:
         """Make what ``value`` shows be ``stored``: an array of its dims, or a number for all elements."""
-        shown = [value]
-        while shown[-1] in self._views:
-            shown.append(self._shown_by(shown[-1]))
-        if not self._read_only.isdisjoint(shown):
+        if self.is_read_only(value):
             raise UserValueError("assignment destination is read-only")
         if not self.parts.write(value, stored):
             self._trace.add("store", self.target(value), stored)

@@ -318,19 +318,21 @@ class _Builder:
     def _make_leaf(self, node: p.Result, index: int) -> Any:
         match node:
             case p.NewArray():
-                return self._arrays[index]
+                return _protected(node, self._arrays[index])
             case p.SameResult(leaf):
                 return self._arrays[leaf]
             case p.SameObject(register):
                 return self._binding.register(register)
             case p.ConstantObject(constant):
                 return constant
-            case p.ViewOfArgument(_, _, _, register):
+            case p.ViewOfArgument(register=register):
                 base = self._binding.register(register)
                 flags = _ALIGNED_WRITEABLE if base.flags.writeable else _ALIGNED
-                return _with_base(_wrap(node, self._slots, flags), base)
-            case p.ViewOfResult(_, _, _, leaf):
-                return self._view_of_result(node, leaf)
+                return _protected(node, _with_base(_wrap(node, self._slots, flags), base))
+            case p.ViewOfResult(leaf=leaf):
+                return _protected(node, self._view_of_result(node, leaf))
+            case p.PartOf(whole, name):
+                return _protected(node, getattr(self._make_leaf(whole, index), name))
             case p.OneOf(slot, alternatives):
                 number = self._slots[slot]
                 chosen = next((node for key, node in alternatives if key == number), alternatives[-1][1])
@@ -383,6 +385,12 @@ def _wrap(node: p.ArrayResult, slots: Slots, flags: int) -> np.ndarray[Any, Any]
 def _shape(node: p.ArrayResult, slots: Slots) -> tuple[list[int], list[int]]:
     first, rank = node.slot + 1, node.rank
     return slots[first : first + rank], slots[first + rank : first + 2 * rank]
+
+
+def _protected(node: p.ArrayResult | p.PartOf, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if node.read_only:
+        array.flags.writeable = False
+    return array
 
 
 def _with_base(view: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

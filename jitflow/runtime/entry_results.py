@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from jitflow.runtime import object_layout as layout
 from jitflow.runtime import plan as p
 from jitflow.runtime.dtypes import numpy_dtype
 from jitflow.runtime.entry_frame import EntryFrame
@@ -149,17 +150,22 @@ class ResultWriter:
         match node:
             case p.NewArray():
                 self._hold(self._places[leaf], "null")
-                return self._arrays[leaf]
+                return self._protected(node, self._arrays[leaf])
             case p.SameResult(other):
                 return self._owned(self._arrays[other])
             case p.SameObject(register):
                 return self._owned(self._registers[register])
             case p.ConstantObject(constant):
                 return self._owned(frame.constant(constant))
-            case p.ViewOfArgument(_, _, _, register):
-                return self._view(node, self._registers[register])
-            case p.ViewOfResult(_, _, _, other):
-                return self._view(node, self._arrays[other])
+            case p.ViewOfArgument(register=register):
+                return self._protected(node, self._must(self._view(node, self._registers[register])))
+            case p.ViewOfResult(leaf=other):
+                return self._protected(node, self._must(self._view(node, self._arrays[other])))
+            case p.PartOf(whole, name):
+                shown = self._must(self._make_leaf(whole, leaf))
+                part = self._python.call("ptr", "PyObject_GetAttr", f"ptr {shown}", f"ptr {frame.constant(name)}")
+                self._python.release(shown)
+                return self._protected(node, self._must(part))
             case p.OneOf():
                 return self._one_of(node, leaf)
             case p.NumpyScalar(slot, dtype):
@@ -169,6 +175,14 @@ class ResultWriter:
             case p.PythonScalar(slot, dtype):
                 return self._python_scalar(slot, dtype)
         raise TypeError(f"unknown result {node!r}")
+
+    def _protected(self, node: p.ArrayResult | p.PartOf, array: str) -> str:
+        """The array, which nobody may write to if the node says so."""
+        if node.read_only:
+            function = self._function
+            flags = function.load("i32", array, layout.ARRAY_FLAGS)
+            function.store("i32", function.let(f"and i32 {flags}, {~layout.WRITEABLE}"), array, layout.ARRAY_FLAGS)
+        return array
 
     def _one_of(self, node: p.OneOf, leaf: int) -> str:
         """The alternative that the slot names; null if it cannot be made."""

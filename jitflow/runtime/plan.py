@@ -220,6 +220,7 @@ class NewArray:
     slot: int
     dtype: str
     rank: int
+    read_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,6 +231,7 @@ class ViewOfArgument:
     dtype: str
     rank: int
     register: int
+    read_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,6 +242,16 @@ class ViewOfResult:
     dtype: str
     rank: int
     leaf: int
+    read_only: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class PartOf:
+    """The ``real`` or ``imag`` part of a complex array, which shows that array's elements."""
+
+    whole: ViewOfArgument | ViewOfResult | SameResult
+    name: str
+    read_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,10 +337,12 @@ class OneOf:
 ArrayResult = NewArray | ViewOfArgument | ViewOfResult
 Container = TupleOf | ListOf | DictOf | StructOf
 Option = (
-    ViewOfArgument | ViewOfResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject
-    | Container
+    ViewOfArgument | ViewOfResult | PartOf | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar
+    | ConstantObject | Container
 )  # fmt: skip
-Result = ArrayResult | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject | Container
+Result = (
+    ArrayResult | PartOf | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject | Container
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import jitflow
 from jitflow.ir.core import Builder, Function, Region, Value, walk
 from jitflow.ir.dtypes import C64, C128, DTYPES, I64
 from jitflow.ir.interpreter import interpret
@@ -109,14 +110,15 @@ def test_log1p_keeps_what_numpy_rounds_away() -> None:
 
 
 @pytest.mark.parametrize("dtype", COMPLEX)
-@pytest.mark.parametrize("name", ["sqrt", "exp", "log", "sinh", "cosh", "tanh"])
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_special_values(name: str, dtype: str) -> None:
-    """Infinities, nan and zeros as C99 has them; where it leaves a sign open, so does the test."""
-    parts = np.array([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan])
+    """Infinities, nan, zeros and what overflows as C99 has them; where it leaves a sign open, so does the test."""
+    parts = np.array([0.0, -0.0, 1.0, -1.0, 2.5, -2.5, np.inf, -np.inf, np.nan, 710.0, -710.0])
     real, imaginary = (part.ravel() for part in np.meshgrid(parts, parts))
     a = np.empty(real.size, DTYPES[dtype].numpy)
     a.real, a.imag = real, imaginary
-    got, expected = run(name, a), reference(name, a.astype(complex)).astype(a.dtype)
+    with np.errstate(all="ignore"):
+        got, expected = run(name, a), reference(name, a.astype(complex)).astype(a.dtype)
     for mine, theirs in ((got.real, expected.real), (got.imag, expected.imag)):
         with np.errstate(all="ignore"):
             near = np.isclose(mine, theirs, rtol=1e-6, atol=0, equal_nan=True)
@@ -125,6 +127,16 @@ def test_special_values(name: str, dtype: str) -> None:
         signs = (np.signbit(mine) == np.signbit(theirs)) | np.isnan(mine) | open_sign
         assert (near | infinite).all(), a[~(near | infinite)]
         assert signs.all(), a[~signs]
+
+
+def test_powers_at_special_values() -> None:
+    parts = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan])
+    numbers = np.empty(parts.size**2, complex)
+    numbers.real, numbers.imag = np.repeat(parts, parts.size), np.tile(parts, parts.size)
+    a, b = np.repeat(numbers, numbers.size), np.tile(numbers, numbers.size)
+    with np.errstate(all="ignore"):
+        expected = np.power(a, b)
+    np.testing.assert_allclose(jitflow.function(lambda a, b: a**b)(a, b), expected, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize("target", ["bool", "i32", "f32", "f64", "c64", "c128"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import types
 from collections.abc import Callable
 from typing import Any
@@ -788,3 +789,60 @@ def test_objects_that_python_asks(make: Make, monkeypatch: pytest.MonkeyPatch) -
     ):
         setattr(Values, name, method)
         agrees(compiled, X)
+
+
+def mine(x):
+    return x + table[0]
+
+
+table = np.array([100.0])
+
+
+def sines(x):
+    return np.sin(x) + np.linalg.norm(x) + math.sqrt(4.0) + np.pi
+
+
+@pytest.mark.parametrize("put", [mine, np.cos, lambda x: x * 2])
+def test_members_of_modules_are_read_at_every_call(monkeypatch: pytest.MonkeyPatch, put: Any):
+    compiled, x = jitflow.function(sines), np.ones(2)
+    own = compiled(x)
+    with monkeypatch.context() as patch:
+        patch.setattr(np, "sin", put)
+        np.testing.assert_allclose(compiled(x), sines(x), rtol=1e-15)
+        table[0] += 1.0
+        np.testing.assert_allclose(compiled(x), sines(x), rtol=1e-15)
+        patch.setattr(np.linalg, "norm", np.sum)
+        patch.setattr(np, "pi", 3.0)
+        np.testing.assert_allclose(compiled(x), sines(x), rtol=1e-15)
+        patch.setattr(math, "sqrt", mine)
+        np.testing.assert_allclose(compiled(x), sines(x), rtol=1e-15)
+    np.testing.assert_array_equal(compiled(x), own)
+
+
+def test_members_that_modules_of_ours_do_not_have():
+    for program in (lambda x: jitflow.nn.nope(x), lambda x: jitflow.nope(x), lambda x: np.nope(x)):
+        with pytest.raises(AttributeError, match=r"module '\w+(\.nn)?' has no attribute 'nope'") as caught:
+            jitflow.function(program)(np.ones(2))
+        assert caught.value.location is not None
+        assert caught.value.location.file == __file__
+
+    def asked(x):
+        try:
+            return jitflow.nn.nope(x), hasattr(np, "nope")
+        except AttributeError:
+            return x, getattr(jitflow.nn, "nope", None) is None
+
+    assert jitflow.function(asked)(2.0) == (2.0, True)
+
+
+class Reflected:
+    def __ror__(self, other):
+        return 1
+
+
+def test_unions_of_classes():
+    def kinds(x):
+        return isinstance(x, np.ndarray | Reflected), isinstance(x, Reflected | float), isinstance(x, Reflected | None)
+
+    for argument in (np.ones(2), 2.0):
+        assert jitflow.function(kinds)(argument) == kinds(argument)

@@ -33,7 +33,7 @@ def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] =
     """
     bound = [thing for thing in things if thing is not UNBOUND]
     parts = [None if is_itself(thing) else parts_of(thing) for thing in bound]
-    if parts and all(part is not None and repr(part.shape) == repr(parts[0].shape) for part in parts):
+    if len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1 and None not in parts:
         return _aligned_parts(things, name, is_itself) if type(bound[0]) is not Alternatives else list(things)
     if not any(type(thing) is Alternatives for thing in bound):
         found = [option_of(thing, is_itself) for thing in bound]
@@ -42,7 +42,7 @@ def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] =
             return list(things)
     numbers: dict[int, Any] = {}
     words: dict[int, str] = {}
-    chosen = []
+    chosen: list[Any] = []
     for thing in things:
         if thing is UNBOUND:
             chosen.append(None)

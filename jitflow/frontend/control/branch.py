@@ -87,6 +87,7 @@ def trace_path(
     trace = current_trace()
     refusals = len(trace.refusals)
     mistake: Exception | None = None
+    raised: tuple[type[Exception], ...] = (*_RAISED_BY_PROGRAMS, *mistakes)
     with trace.region(scope) as inside:
         if assuming is not None and assuming[0] in trace.implied:
             tag, *numbers = trace.implied[assuming[0]]
@@ -96,7 +97,7 @@ def trace_path(
             result = run()
         except EndOfPath:
             ended = True
-        except (*_RAISED_BY_PROGRAMS, *mistakes) as error:
+        except raised as error:
             if isinstance(error, UserNotImplementedError) or (len(trace.refusals) > refusals and not mistakes):
                 raise
             del trace.refusals[refusals:]

@@ -178,8 +178,8 @@ class Rolling:
                     self._finish(turn, locals_, source, test is not None, *sent)
                     carried = [(local, slot) for local in locals_ for slot in local.slots if slot is not None]
                     several = tracers.Alternatives
-                    names = (local.name if type(local.entry) is several else slot.name for local, slot in carried)
-                    return [*dict.fromkeys(names)]
+                    shown = (local.name if type(local.entry) is several else slot.name for local, slot in carried)
+                    return [*dict.fromkeys(shown)]
         del trace.loops[inner:]
         raise CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
 

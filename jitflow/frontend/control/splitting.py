@@ -115,7 +115,7 @@ class Pieces:
 
         with current_trace().whole_loops():
             loop.roll(self.run, go_on, self.source)
-        answer = truth(have_changed())
+        answer = _as_value(truth(have_changed()))
         decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
 
 

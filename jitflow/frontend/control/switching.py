@@ -11,20 +11,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from jitflow.errors import UserAttributeError, UserError, UserTypeError
 from jitflow.frontend.control.alternatives import described, number_of, option
 from jitflow.frontend.control.branch import choose_path, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.kinds import kind_of
+from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.numpy import values
 from jitflow.frontend.python_numbers import as_weak
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ScalarTracer, Tracer, lift, wrap
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Scalar
+from jitflow.ir.dtypes import I64, dtype_of
+from jitflow.ir.types import Scalar, dims_of
 
-__all__ = ["for_each_kind", "is_number", "possible_numbers", "switch"]
+__all__ = ["for_each_kind", "is_number", "of_one_kind", "possible_numbers", "switch"]
 
 Use = Callable[[Any], Any]
 
@@ -89,6 +92,24 @@ def _done_apart(thing: Alternatives, numbers: Sequence[int], use: Use, reached: 
     )
 
 
+def of_one_kind(thing: Any) -> Any:
+    """A structure in which numbers and arrays of several dtypes are of their common one: what is differentiated."""
+    leaves = flatten(thing, whole=True)
+    if not any(type(item) is Alternatives for item in leaves.items):
+        return thing
+    return leaves.rebuild([_promoted(item) if type(item) is Alternatives else item for item in leaves.items])
+
+
+def _promoted(thing: Alternatives) -> Any:
+    kinds = [kind_of(thing.options[number]) for number in possible_numbers(thing)]
+    dtypes = [kind.dtype.numpy for kind in kinds if kind is not None]
+    if len(dtypes) < len(kinds) or len({len(dims_of(kind)) for kind in kinds if kind is not None}) > 1:
+        raise thing.refusal()
+    dtype = dtype_of(np.result_type(*dtypes))
+    assert dtype is not None
+    return thing.each(lambda option: wrap(values.cast(values.as_scalar(lift(option)), dtype)))
+
+
 # -- kinds that share a dtype --------------------------------------------------------------------------------
 
 
@@ -111,7 +132,7 @@ def _done_at_once(thing: Alternatives, numbers: Sequence[int], use: Use) -> tupl
 
 def _tagged(thing: Alternatives, made: Any, results: Mapping[int, Any]) -> Alternatives:
     """A result that is Python's number where the operand was, and NumPy's where it was that."""
-    kinds = {number: number_of(result) for number, result in results.items()}
+    kinds = {number: kind for number, result in results.items() if (kind := number_of(result)) is not None}
     options = dict.fromkeys(kinds.values(), made)
     words = {kind: described(results[number]) for number, kind in kinds.items()}
     chosen = thing.chosen

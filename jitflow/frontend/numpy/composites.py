@@ -17,9 +17,9 @@ from jitflow.frontend.numpy.values import cast, constant_like, dtype_of_value, e
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, F32, I16, I32, I64, U8, U64, DType
 
-__all__ = ["complex_reciprocal", "deg2rad", "divmod_", "expit", "fabs", "frexp", "heaviside", "ldexp", "log_expit",
-           "logit", "mixed_comparison", "modf", "ndtr", "rad2deg", "reciprocal", "through_f32", "truth", "xlog1py",
-           "xlogy"]  # fmt: skip
+__all__ = ["clip", "complex_reciprocal", "deg2rad", "divmod_", "expit", "fabs", "frexp", "heaviside", "ldexp",
+           "log_expit", "logit", "mixed_comparison", "modf", "ndtr", "rad2deg", "reciprocal", "through_f32", "truth",
+           "xlog1py", "xlogy"]  # fmt: skip
 
 Rule = Callable[..., Any]
 
@@ -262,6 +262,15 @@ def _times_log(x: Value, y: Value, logarithm: str) -> Value:
     # Nothing times a number is that product without its sign, so that its derivative is the number.
     nothing = select(emit("isnan", product), zero, emit("add", product, zero))
     return select(vanishes, nothing, product)
+
+
+def clip(x: Value, low: Value, high: Value) -> Value:
+    """Not below ``low`` nor above ``high``. Between two numbers a zero keeps its sign: NumPy compares with them."""
+    if values.rank(low) or values.rank(high) or not dtype_of_value(x).is_float:
+        return emit("minimum", emit("maximum", x, low), high)
+    raised = select(emit("less", x, low), low, x)
+    lowered = select(emit("greater", raised, high), high, raised)
+    return select(emit("isnan", low), low, select(emit("isnan", high), high, lowered))
 
 
 @through_f32

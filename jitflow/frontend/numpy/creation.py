@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError, UserZeroDivisionError
-from jitflow.frontend.numpy import broadcasting, layouts, runtime_sizes, values
+from jitflow.errors import UserAttributeError, UserValueError
+from jitflow.frontend.numpy import broadcasting, layouts, values
 from jitflow.frontend.numpy.casts import as_element, as_object
 from jitflow.frontend.numpy.joining import stack_values
 from jitflow.frontend.numpy.operands import (
@@ -21,20 +21,17 @@ from jitflow.frontend.numpy.operands import (
     new,
     numpy_says,
     operand,
-    pinned,
-    refuse,
     shape_argument,
     static_int,
     view,
 )
-from jitflow.frontend.numpy.promotion import convert, result_dtype
-from jitflow.frontend.numpy.values import emit, size_value
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.numpy.promotion import convert
+from jitflow.frontend.numpy.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.dtypes import BOOL, DTYPES, F32, F64, I64, DType, dtype_of
+from jitflow.ir.dtypes import DTYPES, F64, I64, DType
 
-__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied", "size_dim"]
+__all__ = ["FUNCTIONS", "REPLACEMENTS", "array", "array_from_sequence", "array_object", "copied"]
 
 # -- one number everywhere ------------------------------------------------------------------------------
 
@@ -91,162 +88,6 @@ def _spread(filler: Value, dims: tuple[Dim, ...], dtype: DType, original: Any) -
     return new(broadcasting.broadcast_to(filler, dims))
 
 
-# -- ranges ---------------------------------------------------------------------------------------------
-
-
-def size_dim(item: Any) -> Dim | None:
-    """A number as a dim if it is a whole number that is known or a size, else None."""
-    if isinstance(item, tracers.SizeTracer):
-        return tracers.dim_of(item)
-    item = pinned(item)
-    if isinstance(item, tracers.Tracer):
-        raise refuse("a range whose bounds are computed at run time", "use sizes, literals or static arguments")
-    return int(item) if float(item) == int(item) else None
-
-
-def arange(*bounds: Any, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None,
-           device: Any = None, like: Any = None) -> Any:  # fmt: skip
-    if len(bounds) == 1:
-        bounds = (bounds[0], stop) if stop is not None else (0 if start is None else start, bounds[0])
-    first, last, pace = [*bounds, *(start, stop, step)[len(bounds) :]][:3]
-    first, pace = 0 if first is None else first, 1 if pace is None else pace
-    if last is None:
-        raise UserTypeError("arange() requires stop to be specified.")
-    first, last, pace = (tracers.as_size(pinned(item)) for item in (first, last, pace))
-    kinds = [_kind(item) for item in (first, last, pace)]
-    found = dtype_argument(np.result_type(*(kind.numpy for kind in kinds if kind)))
-    wanted = dtype_argument(dtype, I64 if found == BOOL else found)
-    return new(_ramp(first, pace, _steps(first, last, pace), wanted))
-
-
-def _steps(first: Any, last: Any, pace: Any) -> Dim:
-    """How many numbers a range has."""
-    if any(isinstance(item, tracers.ScalarTracer | tracers.ArrayTracer) for item in (first, last, pace)):
-        return _running_steps(first, last, pace)
-    dims = [size_dim(item) for item in (first, last, pace)]
-    if any(isinstance(item, tracers.Tracer) for item in (first, last, pace)):
-        start, stop, step = dims
-        if start is None or stop is None or step is None:
-            raise refuse("a range over a size with fractional bounds or step", "multiply np.arange(n) by the step")
-        if step == 0:
-            raise UserZeroDivisionError("division by zero")
-        if not isinstance(step, int):  # a size, which is not negative
-            nonzero = emit("not_equal", values.size(step), values.size(0))
-            values.check(nonzero, ZeroDivisionError, "division by zero")
-        backward = isinstance(step, int) and step < 0
-        span, width = (
-            current_trace().not_negative(start - stop if backward else stop - start),
-            -step if backward else step,
-        )
-        return (span + (width - 1)) // width
-    return len(numpy_says(np.arange, first, last, pace))
-
-
-def _kind(bound: Any) -> DType | None:
-    if isinstance(bound, tracers.SizeTracer):
-        return I64
-    if isinstance(bound, tracers.Tracer):
-        return values.dtype_of_value(tracers.lift(bound))
-    return dtype_of(np.asarray(bound).dtype)
-
-
-def _running_steps(first: Any, last: Any, pace: Any) -> Dim:
-    """The number of steps where only the running program knows the bounds: NumPy divides in f64 and rounds up."""
-    start, stop, step = (as_value(item, F64) for item in (first, last, pace))
-    count = emit("ceil", emit("divide", emit("subtract", stop, start), step))
-    finite = emit("less", emit("absolute", count), values.constant(2.0**62, F64))
-    values.check(finite, ValueError, "Maximum allowed size exceeded")
-    return runtime_sizes.bind(values.cast(emit("maximum", count, values.constant(0.0, F64)), I64), "count")
-
-
-def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
-    """``start + i * delta`` in ``dtype``, where delta is what rounding leaves of ``(start + step) - start``."""
-    if dtype == BOOL:
-        return _bools(first, pace, count)
-    if dtype.is_integer:
-        index = values.iota(dtype, (count,))
-        if not (isinstance(pace, int) and pace == 1):
-            index = emit("multiply", index, convert(operand(pace), dtype))
-        plain = type(first) is int and first == 0
-        return index if plain else emit("add", index, convert(operand(first), dtype))
-    wide = F32 if dtype.bits == 16 else dtype
-    start, second = (values.cast(convert(operand(number), dtype), wide) for number in (first, first + pace))
-    delta = emit("subtract", second, start)
-    scaled = emit("multiply", values.iota(wide, (count,)), delta)
-    return values.cast(emit("add", start, scaled), dtype)
-
-
-def _bools(first: Any, pace: Any, count: Dim) -> Value:
-    """A range of at most two bools: whether its numbers differ from 0."""
-    error = "arange() is only supported for booleans when the result has at most length 2."
-    if current_trace().known(2, ">=", count) is False:
-        raise UserTypeError(error)
-    if current_trace().known(2, ">=", count) is None:
-        values.check(emit("less_equal", values.size(count), values.size(2)), TypeError, error)
-    index = values.iota(I64, (count,))
-    start, second = (values.cast(as_value(number), BOOL) for number in (first, first + pace))
-    return values.select(emit("equal", index, values.constant(0, I64)), start, second)
-
-
-def linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None,
-             axis: Any = 0, *, device: Any = None) -> Any:  # fmt: skip
-    count = tracers.dim_of(num)
-    if isinstance(count, int) and count < 0:
-        raise UserValueError(f"Number of samples, {count}, must be non-negative.")
-    low, high = array_operand(start), array_operand(stop)
-    loop = result_dtype(operand(start), operand(stop), 0.0)
-    wanted = dtype_argument(dtype, loop)
-    first, last = new(values.as_scalar(values.cast(low, loop))), new(values.as_scalar(values.cast(high, loop)))
-    delta = np.subtract(last, first)
-    rank = delta.ndim
-    intervals = count - 1 if endpoint else count
-    index = new(values.reshape(values.iota(loop, (count,)), (count,) + (1,) * rank))
-    if intervals == 0 or (isinstance(intervals, int) and intervals < 0):
-        step: Any = np.nan
-        line = index * delta + first
-    else:
-        parts = new(values.cast(size_value(intervals), loop.real))
-        step = np.divide(delta, parts)
-        # A step that underflows to 0 would lose the line: NumPy divides first then.
-        vanishes = np.any(np.equal(step, 0))
-        line = np.where(vanishes, index / parts * delta, index * step) + first
-    if endpoint and count != 1:
-        line = np.where(np.equal(index, new(values.cast(size_value(count - 1), loop.real))), last, line)
-    if axis != 0:
-        line = np.moveaxis(line, 0, axis)
-    if wanted.is_integer:
-        line = np.floor(line)
-    result = new(values.cast(array_operand(line), wanted))
-    return (result, step) if retstep else result
-
-
-def logspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None,
-             axis: Any = 0) -> Any:  # fmt: skip
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
-    if np.ndim(base):
-        raise refuse("logspace with an array of bases", "write np.power(base, np.linspace(...))")
-    result = np.power(base, exponents)
-    return result if dtype is None else new(values.cast(array_operand(result), dtype_argument(dtype)))
-
-
-def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
-    first, last = new(values.as_scalar(array_operand(start))), new(values.as_scalar(array_operand(stop)))
-    kind = np.result_type(first.dtype, last.dtype, 0.0)
-    if kind.kind == "c":
-        raise refuse("geomspace of complex numbers", "use np.exp of np.linspace between the logarithms")
-    first, last = (new(values.cast(as_value(item), dtype_argument(kind))) for item in (first, last))
-    sign = np.sign(first)
-    low, high = first / sign, last / sign
-    result = logspace(np.log10(low), np.log10(high), num, endpoint, 10.0)
-    count = tracers.dim_of(num)
-    index = new(values.reshape(values.iota(I64, (count,)), (count,) + (1,) * (result.ndim - 1)))
-    result = np.where(np.equal(index, 0), low, result)
-    if endpoint and count != 1:
-        result = np.where(np.equal(index, new(size_value(count - 1))), high, result)
-    result = np.moveaxis(result * sign, 0, axis) if axis != 0 else result * sign
-    return new(values.cast(array_operand(result), dtype_argument(dtype, dtype_argument(kind))))
-
-
 # -- matrices of zeros and ones, grids ----------------------------------------------------------------
 
 
@@ -296,20 +137,6 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
     return function(*(new(values.iota(kind, dims, axis)) for axis in range(len(dims))), **kwargs)
 
 
-def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    count = tracers.dim_of(n)
-    index = values.iota(I64, (count,))
-    positive = (count - 1) // 2 + 1
-    wrapped = emit("subtract", index, size_value(count))
-    signed = emit("select", emit("less", index, size_value(positive)), index, wrapped)
-    return np.multiply(new(signed), 1.0 / (n * d))
-
-
-def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    count = tracers.dim_of(n)
-    return np.multiply(new(values.iota(I64, (count // 2 + 1,))), 1.0 / (n * d))
-
-
 # -- from what is an array already ----------------------------------------------------------------------
 
 
@@ -336,6 +163,12 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, *, device: Any = None,
         a = a.numpy()  # an array of its own, as outside
     same = isinstance(a, tracers.ArrayTracer) and (dtype is None or np.dtype(dtype) == a.dtype)
     return a if same and not copy else array(a, dtype, copy=True)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Any:
+    if not isinstance(x, tracers.ArrayTracer):
+        raise UserAttributeError(f"'{x.__class__.__name__}' object has no attribute '__dlpack__'")
+    return copied(x) if copy else view(x._value)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
@@ -409,9 +242,6 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.ones_like: _filled_like(1),
         np.empty_like: _filled_like(0),
         np.full_like: full_like,
-        np.linspace: linspace,
-        np.logspace: logspace,
-        np.geomspace: geomspace,
         np.meshgrid: meshgrid,
         np.copy: copied,
     }
@@ -424,18 +254,16 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.ones: _filled(1),
         np.empty: _filled(0),
         np.full: full,
-        np.arange: arange,
         np.eye: eye,
         np.identity: identity,
         np.tri: tri,
         np.indices: indices,
         np.fromfunction: fromfunction,
-        np.fft.fftfreq: fftfreq,
-        np.fft.rfftfreq: rfftfreq,
         np.array: array,
         np.fromiter: fromiter,
         np.asarray: asarray,
         np.asanyarray: asarray,
+        np.from_dlpack: from_dlpack,
         np.ascontiguousarray: ascontiguousarray,
         np.asfortranarray: asfortranarray,
         **{dtype.numpy.type: _converter(dtype.numpy.type) for dtype in DTYPES.values()},

@@ -36,6 +36,7 @@ from jitflow.frontend.numpy import (
     nan_reductions,
     order_statistics,
     positions,
+    ranges,
     rearranging,
     reductions,
     searching,
@@ -67,6 +68,7 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **nan_reductions.FUNCTIONS,
         **statistics.FUNCTIONS,
         **creation.FUNCTIONS,
+        **ranges.FUNCTIONS,
         **shape.FUNCTIONS,
         **joining.FUNCTIONS,
         **rearranging.FUNCTIONS,
@@ -92,6 +94,7 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **sliding.FUNCTIONS,
         **introspection.FUNCTIONS,
         **creation.REPLACEMENTS,
+        **ranges.REPLACEMENTS,
         **introspection.REPLACEMENTS,
         **mapping.REPLACEMENTS,
     }
@@ -230,7 +233,7 @@ ATTRIBUTES: Mapping[str, Handler] = MappingProxyType(
 REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
     {
         function: _located(handler)
-        for table in (creation.REPLACEMENTS, introspection.REPLACEMENTS, mapping.REPLACEMENTS)
+        for table in (creation.REPLACEMENTS, ranges.REPLACEMENTS, introspection.REPLACEMENTS, mapping.REPLACEMENTS)
         for function, handler in table.items()
     }
 )

@@ -6,7 +6,7 @@ the first call; the answer does not depend on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -17,12 +17,15 @@ from jitflow.frontend.numpy import broadcasting, values
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.contraction import Labels, contract, sum_axes, transposed_to
 from jitflow.frontend.numpy.matrices import diagonal_value
-from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, view
+from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, numpy_says, view
 from jitflow.frontend.numpy.promotion import result_dtype
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 
 __all__ = ["FUNCTIONS", "einsum"]
+
+Pair = tuple[int, ...]
+"""The places of the operands that are contracted at once, mostly two."""
 
 _GUESS = 16
 """A size that is not known at the first call, for choosing an order."""
@@ -39,13 +42,16 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
         _diagonals(array, labels, f"operand {place}" if len(arrays) > 1 else "single operand")
         for place, (array, labels) in enumerate(zip(arrays, inputs, strict=True))
     ]
-    result, labels = _contract_all(_matched(labelled), output)
+    matched = _matched(labelled)
+    path = _path(matched, output, optimize)
+    result, labels = _contract_all(matched, output, path)
     result = values.as_array(transposed_to(values.as_array(result), labels, output))
     if out is not None:
         return store_out(result, out, casting, "einsum")
     if len(inputs) == 1 and set(inputs[0]) == set(output) and kind == values.dtype_of_value(array_operand(items[0])):
         return view(result)  # nothing is summed: NumPy gives a view of the operand
-    return new(values.as_scalar(result) if not output else result)
+    stays = output or (optimize is not False and _ends_with_product(labelled, output, path))
+    return new(result if stays else values.as_scalar(result))
 
 
 def _arguments(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
@@ -136,9 +142,31 @@ def _matched(labelled: list[tuple[Value, Labels]]) -> list[tuple[Value, Labels]]
             for array, labels in labelled]  # fmt: skip
 
 
-def _contract_all(labelled: list[tuple[Value, Labels]], output: Labels) -> tuple[Value, Labels]:
+def _ends_with_product(labelled: list[tuple[Value, Labels]], output: Labels, path: Sequence[Pair]) -> bool:
+    """Whether NumPy's last contraction is ``matmul``: it gives a 0-d array where ``c_einsum`` gives a scalar.
+
+    It is if there are two operands that share a label that is summed, and whose size is not 1.
+    """
+    terms = [dict(zip(labels, values.dims(array), strict=True)) for array, labels in labelled]
+    chosen: list[dict[object, Dim]] = []
+    for pair in path:
+        chosen = [terms.pop(place) for place in sorted(pair, reverse=True)]
+        later = {label for term in terms for label in term}.union(output)
+        joined: dict[object, Dim] = {}
+        for label, dim in (item for term in chosen for item in term.items() if item[0] in later):
+            joined[label] = dim if joined.get(label, 1) == 1 else joined[label]
+        terms.append(joined)
+    if len(chosen) != 2:
+        return False
+    shared = set(chosen[0]).intersection(chosen[1]).difference(output)
+    return any(not any(broadcasting.is_one(term[label]) for term in chosen) for label in shared)
+
+
+def _contract_all(
+    labelled: list[tuple[Value, Labels]], output: Labels, path: Sequence[Pair]
+) -> tuple[Value, Labels]:  # fmt: skip
     terms = list(labelled)
-    for pair in _path(terms, output):
+    for pair in path:
         chosen = [terms.pop(place) for place in sorted(pair, reverse=True)][::-1]
         if len(chosen) == 1:
             terms.append(_summed(*chosen[0], output))
@@ -160,7 +188,7 @@ def _summed(array: Value, labels: Labels, output: Labels) -> tuple[Value, Labels
     return sum_axes(array, axes), tuple(label for label in labels if label in output)
 
 
-def _path(terms: list[tuple[Value, Labels]], output: Labels) -> list[tuple[int, ...]]:
+def _path(terms: list[tuple[Value, Labels]], output: Labels, optimize: Any) -> list[Pair]:
     """Which operands to contract one after the other."""
     if len(terms) <= 2:
         return [tuple(range(len(terms)))]
@@ -170,7 +198,8 @@ def _path(terms: list[tuple[Value, Labels]], output: Labels) -> list[tuple[int, 
         sizes = [broadcasting.hint(dim) for dim in values.dims(array)]
         shape = [_GUESS if size is None else size for size in sizes]
         arguments += [np.broadcast_to(0.0, shape), [names.setdefault(label, len(names)) for label in labels]]
-    path, _ = np.einsum_path(*arguments, [names[label] for label in output], optimize="greedy")
+    found = [names[label] for label in output]
+    path, _ = numpy_says(np.einsum_path, *arguments, found, optimize=optimize or "greedy")
     return [tuple(pair) for pair in path[1:]]
 
 

@@ -206,7 +206,7 @@ def real(val: Any) -> Any:
 def imag(val: Any) -> Any:
     found = _part("imag", val) or imag_part(as_value(val))
     if isinstance(val, tracers.ArrayTracer) and val.dtype.kind != "c":
-        current_trace().storage.protect(found)
+        current_trace().storage.make_read_only(found)
     return _shaped_like(val, found)
 
 

@@ -17,13 +17,13 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.numpy import broadcasting, runtime_sizes, selections, values
-from jitflow.frontend.numpy.operands import array_operand, is_listed, is_range, new, operand, refuse, view
+from jitflow.frontend.numpy.operands import array_operand, is_listed, is_range, new, operand, view
 from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
-from jitflow.ir.dtypes import BOOL
+from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Tensor
 
 __all__ = ["Lookup", "gather", "get_item", "has_elements", "has_ellipsis", "lay_out", "looked_up", "sliced",
@@ -41,11 +41,13 @@ class Position:
 class Lookup:
     """Integer positions as a value: an array, or a number that only the running program knows.
 
-    ``covers`` is the size that the axis must have, where the positions are those of a mask.
+    ``covers`` is the size that the axis must have, where the positions are those of a mask. ``adds_axis``: they are
+    those of a single bool, in an axis of size 1 that the index adds.
     """
 
     positions: Value
     covers: Dim | None = None
+    adds_axis: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def get_item(array: Any, index: Any) -> Any:
     """``array[index]``."""
     value = array_operand(array)
     mask = selections.mask_of(index[0] if isinstance(index, tuple) and len(index) == 1 else index)
-    if mask is not None:
+    if mask is not None and not selections.is_empty_beside(mask, values.dims(value)):
         return selections.select(value, mask)
     items = lay_out(index if isinstance(index, tuple) else (index,), values.rank(value))
     looks = any(isinstance(item, Lookup) and values.rank(item.positions) for item in items)
@@ -80,8 +82,11 @@ def _parts(item: Any) -> list[Any]:
     mask = selections.mask_of(item)
     if mask is None:
         return [_item(item)]
-    dims = values.dims(mask)
-    found = unravelled(selections.positions(mask), dims)
+    dims = tuple(current_trace().resolve(dim) for dim in values.dims(mask))
+    if product(dims) == 0:
+        found = [values.fill(values.constant(0, I64), (0,))] * len(dims)
+    else:
+        found = unravelled(selections.positions(mask), dims)
     return [Lookup(positions, size) for positions, size in zip(found, dims, strict=True)]
 
 
@@ -128,8 +133,8 @@ def _item(item: Any) -> Any:
     item = tracers.as_size(item)
     if isinstance(item, tracers.SizeTracer):
         return Position(tracers.dim_of(item))
-    if type(item) in (bool, np.bool_):
-        raise _masks()
+    if selections.is_flag(item):
+        return Lookup(selections.flag_positions(item), adds_axis=True)
     if isinstance(item, tracers.Tracer | np.ndarray | list | tuple) or is_range(item) or is_listed(item):
         return Lookup(_positions(item))
     try:
@@ -152,8 +157,6 @@ def _positions(item: Any) -> Value:
     given = operand(item.array if is_listed(item) else item)
     assert isinstance(given, Value)
     dtype = values.dtype_of_value(given)
-    if dtype.kind == "b":
-        raise _masks()
     if not dtype.is_integer and isinstance(item, tracers.ScalarTracer):
         raise _not_an_index(dtype.numpy.name)
     if not dtype.is_integer:
@@ -161,16 +164,12 @@ def _positions(item: Any) -> Value:
     return values.as_scalar(values.as_strong(given))
 
 
-def _masks() -> Exception:
-    return refuse("indexing with a boolean mask", "use np.where(mask, x, 0), or where= of a reduction")
-
-
 def _expanded(items: list[Any], rank: int) -> list[Any]:
     """The items with the ellipsis written out, so that every axis has one. The ellipsis itself stays as a mark."""
     ellipses = [place for place, item in enumerate(items) if item is Ellipsis]
     if len(ellipses) > 1:
         raise UserIndexError("an index can only have a single ellipsis ('...')")
-    used = sum(item is not None and item is not Ellipsis for item in items)
+    used = sum(item is not Ellipsis and not _adds_axis(item) for item in items)
     if used > rank:
         raise too_many_indices(rank, used)
     if not ellipses:
@@ -178,6 +177,11 @@ def _expanded(items: list[Any], rank: int) -> list[Any]:
     place = ellipses[0]
     mark = [Ellipsis] if place < len(items) - 1 else []
     return items[:place] + mark + [slice(None)] * (rank - used) + items[place + 1 :]
+
+
+def _adds_axis(item: Any) -> bool:
+    """Whether an item of an index stands for no axis of the array."""
+    return item is None or (isinstance(item, Lookup) and item.adds_axis)
 
 
 def too_many_indices(rank: int, used: int) -> UserIndexError:
@@ -205,8 +209,8 @@ def sliced(value: Value, items: Sequence[Any], keep_positions: bool) -> tuple[Va
     for item in items:
         if item is Ellipsis:
             continue
-        if item is None:
-            entries.append(Entry(1))
+        if _adds_axis(item):
+            entries.append(Entry(1, item))
             continue
         start: Dim = 0
         size: Dim = dims[axis]

@@ -20,7 +20,7 @@ from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
 from jitflow.ir.types import Tensor
 
-__all__ = ["in_order", "is_contiguous", "made", "reshaped"]
+__all__ = ["in_order", "in_order_of_iteration", "is_contiguous", "made", "reshaped"]
 
 _NOWHERE = (-1, "general")
 """The class of an array of which nothing is known."""
@@ -149,6 +149,86 @@ def _runs_in_order(value: Value) -> bool:
     if value in storage.classes:
         return storage.classes[value][1] == "C"
     return _is_made_in_order(value)
+
+
+# -- the order of iteration ---------------------------------------------------------------------------------
+
+
+def in_order_of_iteration(operands: Sequence[Value], rank: int) -> list[Value]:
+    """Operands of one shape with their axes turned as NumPy goes through them: outermost first.
+
+    It follows the memory of the operands, as far as these agree; where several elements go to one place, the last one
+    stays. An operand of which nothing is known is taken to lie in C order.
+    """
+    ranked = [_ranked(operand) or list(range(rank, 0, -1)) for operand in operands if values.rank(operand)]
+    order: list[int] = []
+    for axis in range(rank)[::-1]:  # innermost first; each axis moves inwards over those that lie further out
+        place = len(order)
+        for other in range(len(order))[::-1]:
+            pairs = [(abs(one[axis]), abs(one[order[other]])) for one in ranked if one[axis] and one[order[other]]]
+            if not pairs:
+                continue
+            if any(inner <= outer for outer, inner in pairs):
+                break
+            place = other
+        order.insert(place, axis)
+    order.reverse()
+    steps = [_direction([one[axis] for one in ranked]) for axis in order]
+    return [_turned(operand, order, steps) if values.rank(operand) else operand for operand in operands]
+
+
+def _direction(strides: Sequence[int]) -> int:
+    """An axis is walked backwards if that is forwards in memory for all operands."""
+    return -1 if max(strides) <= 0 and min(strides) < 0 else 1
+
+
+def _turned(operand: Value, order: Sequence[int], steps: Sequence[int]) -> Value:
+    turned = values.transpose(operand, order)
+    dims = values.dims(turned)
+    starts = [dim - 1 if step < 0 else 0 for dim, step in zip(dims, steps, strict=True)]
+    return values.slice_axes(turned, starts, dims, steps)
+
+
+def _ranked(value: Value) -> list[int] | None:
+    """For each axis a number that is larger, the larger its stride is, with the stride's sign; 0 where it repeats."""
+    storage, rank = current_trace().storage, values.rank(value)
+    source = storage.source(value)
+    if isinstance(source, Value):
+        return _ranked(source)
+    if isinstance(source, Op):
+        found = _ranked_view(source)
+    elif value in storage.classes:
+        kind = storage.classes[value][1]
+        found = {"C": list(range(rank, 0, -1)), "F": list(range(1, rank + 1))}.get(kind)
+    elif _is_made_in_order(value):
+        found = list(range(rank, 0, -1))
+    else:
+        maker = storage.makers.get(value)
+        operands = [] if maker is None or maker.regions else [one for one in maker.operands if values.rank(one)]
+        ranks = [_ranked(one) for one in operands if "elementwise" in maker.definition.traits] if maker else []
+        same = ranks and ranks[0] is not None and all(one == ranks[0] for one in ranks)
+        found = [abs(number) for number in ranks[0] or ()] if same else None
+    return found and [0 if dim == 1 else number for dim, number in zip(values.dims(value), found, strict=True)]
+
+
+def _ranked_view(op: Op) -> list[int] | None:
+    """`_ranked` of what a view op shows."""
+    inner = _ranked(op.operands[0])
+    if inner is None:
+        return None
+    if op.name == "transpose":
+        return [inner[axis] for axis in op.attributes["axes"]]
+    if op.name == "slice":
+        steps = op.attributes["steps"]
+        return [-n if isinstance(step, int) and step < 0 else n for n, step in zip(inner, steps, strict=True)]
+    if op.name == "broadcast":
+        along = dict(zip(op.attributes["axes"], inner, strict=True))
+        return [along.get(axis, 0) for axis in range(values.rank(op.result))]
+    if op.name == "reshape" and _long(values.dims(op.operands[0])) == _long(values.dims(op.result)):
+        kept = iter([n for n, dim in zip(inner, values.dims(op.operands[0]), strict=True) if dim != 1])
+        return [0 if dim == 1 else next(kept) for dim in values.dims(op.result)]
+    rank = values.rank(op.result)
+    return list(range(rank, 0, -1)) if op.name == "reshape" and _runs_in_order(op.operands[0]) else None
 
 
 # -- sizes --------------------------------------------------------------------------------------------------

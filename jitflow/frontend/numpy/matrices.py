@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -124,6 +125,8 @@ def vander(x: Any, N: Any = None, increasing: Any = False) -> Any:  # noqa: N803
     count = static_int(array.shape[0] if N is None else tracers.as_size(pinned(N)), "N")
     dtype = np.promote_types(array.dtype, int)
     base = astype(array, dtype)
+    if count < 1:
+        return np.empty((array.shape[0], count), dtype)
     columns = [np.ones_like(base)]
     for _ in range(count - 1):
         columns.append(columns[-1] * base if len(columns) > 1 else base)
@@ -218,7 +221,7 @@ def _vector_norm(array: Any, ord: Any, axis: int, keepdims: Any) -> Any:
         return np.sqrt(np.sum(_squares(array), axis=axis, keepdims=keepdims))
     magnitude = np.abs(array)
     if ord == np.inf:
-        return np.max(magnitude, axis=axis, keepdims=keepdims)
+        return _largest(magnitude, axis=axis, keepdims=keepdims)
     if ord == -np.inf:
         return np.min(magnitude, axis=axis, keepdims=keepdims)
     if ord == 0:
@@ -228,6 +231,10 @@ def _vector_norm(array: Any, ord: Any, axis: int, keepdims: Any) -> Any:
     if isinstance(ord, str):
         raise UserValueError(f"Invalid norm order '{ord}' for vectors")
     return np.power(np.sum(np.power(magnitude, ord), axis=axis, keepdims=keepdims), 1.0 / ord)
+
+
+_largest = partial(np.max, initial=0)
+"""The largest magnitude: of none it is 0."""
 
 
 def _matrix_norm(array: Any, ord: Any, axes: tuple[int, ...], keepdims: Any) -> Any:
@@ -240,14 +247,14 @@ def _matrix_norm(array: Any, ord: Any, axes: tuple[int, ...], keepdims: Any) -> 
         raise UserValueError("Invalid norm order for matrices.")
     summed, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = np.sum(np.abs(array), axis=summed, keepdims=True)
-    result = (np.max if ord > 0 else np.min)(sums, axis=over, keepdims=True)
+    result = _largest(sums, axis=over, keepdims=True) if ord > 0 else np.min(sums, axis=over, keepdims=True)
     return result if keepdims else np.squeeze(result, axis=axes)[()]
 
 
 def _spectral_norm(array: Any, ord: Any, rows: int, columns: int, keepdims: Any) -> Any:
     """The norms that are made of the singular values."""
     found = np.linalg.svd(np.moveaxis(array, (rows, columns), (-2, -1)), compute_uv=False)
-    fold: Any = {2: np.max, -2: np.min, "nuc": np.sum}[ord]
+    fold: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
     result = fold(found, axis=-1)
     if not keepdims:
         return result

@@ -36,6 +36,7 @@ __all__ = [
     "pinned",
     "read_only_view",
     "refuse",
+    "require_no_less_than_zero",
     "shape_argument",
     "static_int",
     "view",
@@ -197,16 +198,16 @@ def shape_argument(shape: Any) -> tuple[Dim, ...]:
     return found
 
 
-def require_no_less_than_zero(dim: Dim) -> None:
-    """Raise NumPy's error, now or when the program runs, for a size that is negative."""
+def require_no_less_than_zero(dim: Dim, message: str = tracers.NEGATIVE_SIZE) -> None:
+    """Raise NumPy's error, now or when the program runs, for a size that is negative: ``{}`` in it is the size."""
     trace = current_trace()
     if trace.known(dim, ">=", 0):
         return
     if trace.is_open(dim):
         enough = values.emit("greater_equal", values.size(dim), values.size(0))
-        trace.add("check", enough, error="ValueError", message="negative dimensions are not allowed")
+        values.check(enough, ValueError, message, *[values.size(dim)] * message.count("{}"))
     elif not trace.decide(dim, ">=", 0, "a size"):
-        raise UserValueError("negative dimensions are not allowed")
+        raise UserValueError(message.format(trace.number_of(dim, "an error")))
 
 
 def new(value: Value) -> Any:

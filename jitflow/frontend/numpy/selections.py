@@ -17,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
-from jitflow.frontend.numpy.operands import as_value, new
+from jitflow.frontend.numpy.operands import as_value, new, pinned
 from jitflow.frontend.numpy.values import emit
 from jitflow.frontend.scopes import Scope
 from jitflow.frontend.trace import Trace, current_trace
@@ -32,7 +32,10 @@ __all__ = [
     "SelectionTracer",
     "elementwise",
     "find_pending",
+    "flag_positions",
     "folded",
+    "is_empty_beside",
+    "is_flag",
     "mask_of",
     "positions",
     "require_fit",
@@ -123,6 +126,39 @@ def mask_of(item: Any) -> Value | None:
     return mask if values.dtype_of_value(mask) == BOOL and values.rank(mask) else None
 
 
+def is_flag(item: Any) -> bool:
+    """Whether an item of an index is a single bool, which is a mask of no axes."""
+    if isinstance(item, tracers.ArrayTracer | np.ndarray):
+        return item.ndim == 0 and item.dtype == np.bool_
+    if isinstance(item, tracers.ScalarTracer):
+        return values.dtype_of_value(item.value) == BOOL
+    return type(item) in (bool, np.bool_)
+
+
+def flag_positions(flag: Any) -> Value:
+    """Where a mask of no axes holds in the axis of size 1 that it adds: at its element, or nowhere."""
+    flag = pinned(flag)
+    if isinstance(flag, tracers.Tracer):
+        trace = current_trace()
+        count: Dim = runtime_sizes.bind(runtime_sizes.integer(flag), "found", 1)
+        trace.found_sizes.update(symbols(count))
+    else:
+        count = int(bool(flag))
+    return values.fill(values.constant(0, I64), (count,))
+
+
+def is_empty_beside(mask: Value, dims: Sequence[Dim]) -> bool:
+    """Whether a mask has an axis without elements, where the array's has some: NumPy lets it select nothing there."""
+    return any(_is_empty(dim, size) for dim, size in zip(values.dims(mask), dims, strict=False))
+
+
+def _is_empty(dim: Dim, size: Dim) -> bool:
+    trace = current_trace()
+    if trace.known(dim, "==", size):
+        return False
+    return dim == 0 or (broadcasting.bound_by_call(dim) and trace.decide(dim, "==", 0, "the size of a mask"))
+
+
 def require_fit(mask: Value, dims: Sequence[Any]) -> None:
     """Raise IndexError, now or at run time, unless a mask has the sizes of the leading axes."""
     if values.rank(mask) > len(dims):
@@ -134,7 +170,9 @@ def require_fit(mask: Value, dims: Sequence[Any]) -> None:
 
 
 def require_size(dim: Dim, size: Dim, axis: int) -> None:
-    """Raise IndexError, now or at run time, unless a mask's axis has the size of the array's."""
+    """Raise IndexError, now or at run time, unless a mask's axis is empty or has the size of the array's."""
+    if _is_empty(dim, size):
+        return
     message = f"boolean index did not match indexed array along axis {axis}; size of axis is {{}} but size of "
     found = [values.size(size), values.size(dim)]
     broadcasting.require_equal_sizes(size, dim, f"{message}corresponding boolean axis is {{}}", found, IndexError)

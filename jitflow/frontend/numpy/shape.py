@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from types import MappingProxyType
 from typing import Any
 
@@ -11,22 +11,24 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import broadcasting, layouts, values
+from jitflow.frontend.numpy import broadcasting, layouts, runtime_sizes, values
 from jitflow.frontend.numpy.operands import (
     array_operand,
     new,
     normalized_axes,
     normalized_axis,
+    pinned,
     read_only_view,
     refuse,
     shape_argument,
     static_int,
     view,
 )
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.numpy.values import emit, size_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim, product
+from jitflow.ir.dims import Dim, maximum, product
+from jitflow.ir.dtypes import I64
 
 __all__ = ["FUNCTIONS", "broadcast_value", "moved_axis", "reshape", "reshape_value", "squeeze", "swapaxes", "transpose"]
 
@@ -49,33 +51,94 @@ def reshape_value(value: Value, shape: Any, order: str = "C", what: str | None =
     return fill(value, dims)
 
 
-def _requested(shape: Any) -> tuple[Dim, ...]:
-    items: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
-    return tuple(tracers.dim_of(item) for item in items)
+def _requested(shape: Any) -> tuple[Dim | Value, ...]:
+    """The dims that are asked for; a value where only the running program knows the number, which may be negative."""
+    items: Sequence[Any] = tuple(shape) if isinstance(shape, tracers.ArrayTracer) and shape.ndim == 1 else shape
+    return tuple(_requested_dim(item) for item in (items if isinstance(items, tuple | list) else (items,)))
 
 
-def _complete(requested: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
+def _requested_dim(item: Any) -> Dim | Value:
+    item = tracers.as_size(pinned(item))
+    trace = current_trace()
+    if isinstance(item, tracers.SizeTracer):
+        dim = tracers.dim_of(item)
+        if trace.known(dim, ">=", 0):
+            return dim
+        if trace.is_open(dim):
+            return size_value(dim)
+        return dim if trace.decide(dim, ">=", 0, "a size of reshape") else -1
+    if runtime_sizes.is_running(item) and values.dtype_of_value(tracers.lift(item)).is_integer:
+        return runtime_sizes.integer(item)
+    return tracers.dim_of(item)
+
+
+def _complete(requested: tuple[Dim | Value, ...], total: Dim) -> tuple[Dim, ...]:
     """The requested dims with -1 replaced, after checking, now or at run time, that the sizes fit."""
-    unknown = [axis for axis, dim in enumerate(requested) if isinstance(dim, int) and dim < 0]
+    if any(isinstance(dim, Value) for dim in requested):
+        requested = _completed_at_run_time(requested, total)
+    dims = tuple(dim for dim in requested if not isinstance(dim, Value))
+    unknown = [axis for axis, dim in enumerate(dims) if isinstance(dim, int) and dim < 0]
     if len(unknown) > 1:
-        raise UserValueError("can only specify one unknown dimension")
+        raise UserValueError(_UNKNOWN)
     if not unknown:
-        _require_size(product(requested), total, requested)
-        return requested
-    rest = product([dim for axis, dim in enumerate(requested) if axis not in unknown])
-    _require_divides(rest, total, requested)
-    missing = total // rest
-    return tuple(missing if axis in unknown else dim for axis, dim in enumerate(requested))
+        _require_size(product(dims), total, dims)
+        return dims
+    rest = product([dim for axis, dim in enumerate(dims) if axis not in unknown])
+    missing = _quotient(total, rest)
+    _require_divides(rest, total, dims)
+    return tuple(missing if axis in unknown else dim for axis, dim in enumerate(dims))
 
 
-def _message(total: Dim, requested: tuple[Dim, ...]) -> tuple[str, list[Value]]:
+_UNKNOWN = "can only specify one unknown dimension"
+
+
+def _completed_at_run_time(requested: tuple[Dim | Value, ...], total: Dim) -> tuple[Dim, ...]:
+    """The requested dims where some are numbers of the running program, each of which may be the one that is unknown.
+
+    An unknown one becomes what the others leave of the total, if they divide it. Its check is made here, because the
+    message has another shape in it; that the product of all of them is the total is checked afterwards.
+    """
+    zero, one, whole = values.constant(0, I64), values.constant(1, I64), size_value(total)
+    numbers = [dim if isinstance(dim, Value) else size_value(dim) for dim in requested]
+    negative = [emit("less", number, zero) for number in numbers]
+    unknown = reduce(partial(emit, "add"), [values.cast(flag, I64) for flag in negative])
+    values.check(emit("less_equal", unknown, one), ValueError, _UNKNOWN)
+    if any(dim == -1 for dim in requested):  # so the others are not
+        return tuple(runtime_sizes.bind(dim, "size") if isinstance(dim, Value) else dim for dim in requested)
+    rest = reduce(
+        partial(emit, "multiply"),
+        [values.select(flag, one, number) for flag, number in zip(negative, numbers, strict=True)],
+    )
+    is_zero = emit("equal", rest, zero)
+    divisor = values.select(is_zero, one, rest)
+    divides = emit("greater", emit("equal", emit("remainder", whole, divisor), zero), is_zero)
+    missing = emit("floor_divide", whole, divisor)
+    found: list[Dim] = []
+    for axis, dim in enumerate(requested):
+        if not isinstance(dim, Value):
+            found.append(dim)
+            continue
+        fits = emit("logical_or", emit("logical_not", negative[axis]), divides)
+        shape = [-1 if place == axis else other for place, other in enumerate(requested)]
+        message, shown = _message(total, shape)
+        values.check(fits, ValueError, message, *shown)
+        found.append(runtime_sizes.bind(values.select(negative[axis], missing, dim), "size"))
+    return tuple(found)
+
+
+def _message(total: Dim, requested: Sequence[Dim | Value]) -> tuple[str, list[Value]]:
     """NumPy's error with ``{}`` for the run-time sizes, and those. An unknown size in front is not mentioned."""
-    unknown = [isinstance(dim, int) and dim < 0 for dim in requested]
-    marks = tuple(-1 if negative else dim for negative, dim in zip(unknown, requested, strict=True))
-    text, sizes = broadcasting.message_shapes("{shapes}", [marks[1:] if unknown[:1] == [True] else marks])
-    if len(requested) > 1:
-        text = text.replace(",)", ")")
-    return f"cannot reshape array of size {{}} into shape {text}".replace("-1", "newaxis"), [values.size(total), *sizes]
+    negative = [isinstance(dim, int) and dim < 0 for dim in requested]
+    words: list[str] = []
+    sizes = [values.size(total)]
+    for dim, is_unknown in zip(requested, negative, strict=True):
+        if isinstance(dim, int):
+            words.append("newaxis" if is_unknown else str(dim))
+            continue
+        words.append("{}")
+        sizes.append(dim if isinstance(dim, Value) else values.size(dim))
+    text = ",".join(words[1:] if negative[:1] == [True] else words)
+    return f"cannot reshape array of size {{}} into shape ({text}{',' if len(requested) == 1 else ''})", sizes
 
 
 def _now(total: Dim, requested: tuple[Dim, ...]) -> UserValueError:
@@ -92,6 +155,16 @@ def _require_size(size: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
         values.check(emit("equal", values.size(size), values.size(total)), ValueError, message, *sizes)
 
 
+def _quotient(total: Dim, rest: Dim) -> Dim:
+    """``total // rest`` as a size that is a number even where a check refuses the rest, which is 0 then."""
+    trace = current_trace()
+    if isinstance(rest, int) or total % rest == 0 or trace.known(rest, ">=", 1):
+        return total // rest if rest != 0 else 0
+    if trace.is_open(rest):
+        return total // maximum(rest, 1)
+    return total // rest if trace.decide(rest, ">=", 1, "a size of reshape") else 0
+
+
 def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
     """An axis of unknown size: the others must divide the total, and none of them may be 0."""
     if isinstance(rest, int) and (rest == 0 or (isinstance(total, int) and total % rest)):
@@ -99,7 +172,7 @@ def _require_divides(rest: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:
     if current_trace().known(rest, ">=", 1) is not True:
         message, sizes = _message(total, requested)
         values.check(emit("not_equal", values.size(rest), values.size(0)), ValueError, message, *sizes)
-    if total % rest != 0:
+    if current_trace().known(rest, "==", 0) is not True and total % rest != 0:
         message, sizes = _message(total, requested)
         values.check(emit("equal", values.size(total % rest), values.size(0)), ValueError, message, *sizes)
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.differences import diff
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, pinned, refuse, static_int
+from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.operands import normalized_axis, read_only_view, refuse, shape_argument
+from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import size_of
 

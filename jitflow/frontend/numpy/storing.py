@@ -17,10 +17,11 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
 from jitflow.frontend.numpy import broadcasting, indexing, layouts, selections, values
 from jitflow.frontend.numpy.casts import as_element, as_object, require_cast
-from jitflow.frontend.numpy.creation import arange, array_object
+from jitflow.frontend.numpy.creation import array_object
 from jitflow.frontend.numpy.elementwise import as_tracer, copyto
 from jitflow.frontend.numpy.operands import array_operand, as_value, normalized_axis, operand, refuse
 from jitflow.frontend.numpy.promotion import ufunc_dtypes
+from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.shape import reshape_value
 from jitflow.frontend.trace import current_trace
 from jitflow.ir.core import Value
@@ -35,7 +36,7 @@ def set_item(array: Any, index: Any, value: Any) -> None:
     """``array[index] = value``."""
     items = index if isinstance(index, tuple) else (index,)
     mask = selections.mask_of(items[0]) if len(items) == 1 else None
-    if mask is not None:
+    if mask is not None and not selections.is_empty_beside(mask, array.type.dims):
         _store_under_mask(array, mask, value)
         return
     laid_out = indexing.lay_out(items, array.ndim)
@@ -134,6 +135,8 @@ def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Value, 
     value = values.as_scalar(given)
     if values.rank(value):
         value = _spread(value, target, _MISMATCH if combine == "set" else _NOT_SPREAD)
+    if combine == "set" and values.rank(value) > 1 and len(looked_up) == values.rank(value) == len(target):
+        *indices, value = layouts.in_order_of_iteration([*indices, value], len(target))
     trace = current_trace()
     place = trace.storage.target(moved)
     trace.add("scatter", place, *indices, value, axis=before, combine=combine)
@@ -251,7 +254,15 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``np.put``."""
     if mode != "raise":
         raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
-    set_flat(a, ind, v)
+    places: Any = np.ravel(as_tracer(ind))
+    given: Any = np.ravel(as_tracer(v))
+    (count,), (number,) = places.type.dims, given.type.dims
+    trace = current_trace()
+    if number == 0 or (broadcasting.bound_by_call(number) and not trace.decide(number, ">=", 1, "np.put")):
+        return
+    if number != 1 and not trace.known(number, "==", count):
+        given = np.take(given, arange(tracers.size_of(count)) % tracers.size_of(number))
+    set_flat(a, places, given)
 
 
 def set_flat(array: Any, index: Any, value: Any) -> None:

@@ -17,7 +17,7 @@ from jitflow.frontend.numpy.composites import Rule
 from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.numpy.values import constant_like, dtype_of_value, emit
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import BOOL
+from jitflow.ir.dtypes import BOOL, F64
 
 __all__ = ["LOOPS", "SPECIAL_LOOPS", "loop_of"]
 
@@ -30,6 +30,27 @@ def _op(name: str, **by_kind: Rule) -> Rule:
         return special(*operands) if special else emit(name, *operands)
 
     return rule
+
+
+def _beside_nan(name: str) -> Rule:
+    """``fmax`` or ``fmin``. Of two zeros NumPy takes the first one where there is no array, but a pair of f64."""
+
+    def rule(a: Value, b: Value) -> Value:
+        is_pair = dtype_of_value(a) == F64 and not values.rank(a) and not values.rank(b)
+        return emit(name, b, a) if is_pair else emit(name, a, b)
+
+    return rule
+
+
+def _of_reals(name: str, rule: Rule) -> Rule:
+    """A rule that complex numbers have none of."""
+
+    def checked(x: Value) -> Any:
+        if dtype_of_value(x).is_complex:
+            raise refuse(f"{name} of complex numbers", "compute it outside the compiled function: jitflow.callback")
+        return rule(x)
+
+    return checked
 
 
 def _same(x: Value) -> Value:
@@ -149,9 +170,9 @@ LOOPS: Mapping[np.ufunc, Rule] = MappingProxyType(
         np.not_equal: _comparison("not_equal"),
         np.maximum: _op("maximum"),
         np.minimum: _op("minimum"),
-        np.fmax: _op("fmax"),
-        np.fmin: _op("fmin"),
-        np._core.umath.clip: lambda x, low, high: emit("minimum", emit("maximum", x, low), high),  # type: ignore[attr-defined]
+        np.fmax: _beside_nan("fmax"),
+        np.fmin: _beside_nan("fmin"),
+        np._core.umath.clip: composites.clip,  # type: ignore[attr-defined]
         # logic and bits
         np.logical_and: _logical("logical_and"),
         np.logical_or: _logical("logical_or"),
@@ -179,9 +200,9 @@ LOOPS: Mapping[np.ufunc, Rule] = MappingProxyType(
 
 SPECIAL_LOOPS: Mapping[str, Rule] = MappingProxyType(
     {
-        "erf": composites.through_f32(_op("erf")),
-        "erfc": composites.through_f32(_op("erfc")),
-        "ndtr": composites.ndtr,
+        "erf": _of_reals("erf", composites.through_f32(_op("erf"))),
+        "erfc": _of_reals("erfc", composites.through_f32(_op("erfc"))),
+        "ndtr": _of_reals("ndtr", composites.ndtr),
         "expit": composites.expit,
         "logit": composites.logit,
         "log_expit": composites.log_expit,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.numpy import broadcasting, creation, runtime_sizes, values
+from jitflow.frontend.numpy import broadcasting, creation, ranges, runtime_sizes, values
 from jitflow.frontend.numpy.operands import new
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.numpy.values import emit
@@ -43,7 +43,7 @@ def uniform_histogram(array: Value, count: Dim, limits: Any, weights: Value | No
         weights = values.reshape(weights, (size,), assumed=True)
     flat = new(flat_value(array))
     first, last = _own_ends(flat) if ends is None else ends
-    edges = creation.linspace(first, last, tracers.size_of(count + 1), dtype=flat.dtype)
+    edges = ranges.linspace(first, last, tracers.size_of(count + 1), dtype=flat.dtype)
     _require_bins(edges, count)
     bins = _Bins(flat, first, last, edges, count, own=ends is None)
     return _added(bins, size, weights), edges

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.numpy.creation import arange
 from jitflow.frontend.numpy.operands import pinned
+from jitflow.frontend.numpy.ranges import arange
 
 __all__ = ["FUNCTIONS"]
 

@@ -101,7 +101,7 @@ class Alternatives(Tracer):
         lengths = {len(thing) for thing in self.options.values() if isinstance(thing, tuple | list)}
         if len(lengths) != 1:
             raise self.refusal()
-        return iter([self.each(lambda thing, place=place: [*thing][place]) for place in range(*lengths)])
+        return iter([self.each(partial(_item, place)) for place in range(*lengths)])
 
     def __round__(self, *digits: Any) -> Any:
         return self.each(lambda thing: round(thing, *digits))
@@ -114,6 +114,10 @@ class Alternatives(Tracer):
 
     def __repr__(self) -> str:
         return f"<{self.name}: {' or '.join(self.words.values())}>"
+
+
+def _item(place: int, things: Any) -> Any:
+    return [*things][place]
 
 
 def _is_method(thing: Any, name: str) -> bool:

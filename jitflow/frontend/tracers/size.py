@@ -14,10 +14,12 @@ from jitflow.ir.dims import Dim, Expression, maximum
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
 
-__all__ = ["SizeTracer", "as_size", "dim_of", "size_of"]
+__all__ = ["NEGATIVE_SIZE", "SizeTracer", "as_size", "dim_of", "size_of"]
 
 _LARGEST_POWER = 8
 _DECISION = "a decision on a size"
+
+NEGATIVE_SIZE = "negative dimensions are not allowed"
 
 
 class SizeTracer(Tracer):
@@ -119,10 +121,11 @@ def as_size(number: Any) -> Any:
     return number
 
 
-def dim_of(size: Any) -> Dim:
+def dim_of(size: Any, message: str = NEGATIVE_SIZE) -> Dim:
     """The dim that a size given by the program is. Raises `UserTypeError` for what is not an integer.
 
-    An integer that only the running program knows is bound as a new size; the code raises ValueError if it is negative.
+    An integer that only the running program knows is bound as a new size; the code raises ValueError if it is negative,
+    with ``message``, in which ``{}`` stands for the number.
     """
     if isinstance(size, SizeTracer):
         return size._live()
@@ -141,18 +144,18 @@ def dim_of(size: Any) -> Dim:
         rank = given.ndim if hasattr(given, "ndim") and not isinstance(given, NumberTracer) else 0
         if dtype is None or not dtype.is_integer or rank:
             raise located(UserTypeError(f"'{size.__class__.__name__}' object cannot be interpreted as an integer"))
-        return _bound_size(size)
+        return _bound_size(size, message)
     if isinstance(size, SupportsIndex):
         return size.__index__()
     raise located(UserTypeError(f"'{type(size).__name__}' object cannot be interpreted as an integer"))
 
 
-def _bound_size(number: Tracer) -> Dim:
+def _bound_size(number: Tracer, message: str) -> Dim:
     trace = current_trace()
     value = trace.make("cast", number.value, dtype=I64)
     zero = trace.make("constant", value=0, type=Scalar(I64))
     enough = trace.make("greater_equal", value, zero)
-    trace.add("check", enough, error="ValueError", message="negative dimensions are not allowed")
+    trace.add("check", enough, *[value] * message.count("{}"), error="ValueError", message=message)
     size = trace.size("size")
     trace.make("to_index", value, binds=str(size))
     return size

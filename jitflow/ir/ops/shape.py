@@ -133,7 +133,8 @@ def _constant(operands: Sequence[Any], attributes: Attributes, types: Sequence[T
     type = attributes["type"]
     if isinstance(type, Index):
         return attributes["value"]
-    return np.asarray(attributes["value"], dtype=type.dtype.numpy)[()]
+    found: Any = np.asarray(attributes["value"], dtype=type.dtype.numpy)
+    return (found if found.size else found.reshape(dims_of(type)))[()]  # nested lists of nothing have lost their shape
 
 
 def _iota(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:

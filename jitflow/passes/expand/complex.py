@@ -14,7 +14,17 @@ import math
 from collections.abc import Callable
 from typing import TypeAlias
 
-from jitflow.passes.expand.complex_functions import FUNCTIONS, Pair, choose, exp, in_f64, isnan, log, multiply
+from jitflow.passes.expand.complex_functions import (
+    FUNCTIONS,
+    Pair,
+    choose,
+    exp,
+    in_f64,
+    isnan,
+    log,
+    multiply,
+    multiply_with_infinities,
+)
 from jitflow.passes.expand.notation import Number, apply, repeat_while
 from jitflow.passes.expand.term import if_any, select
 
@@ -168,7 +178,7 @@ def _whole_power(a: Pair, exponent: Number, whole: Number) -> Pair:
 
 
 def _general_power(a: Pair, b: Pair) -> Pair:
-    return in_f64(lambda a, b: exp(multiply(b, log(a))))(a, b)
+    return in_f64(lambda a, b: exp(multiply_with_infinities(b, log(a))))(a, b)
 
 
 def _truncated(x: Number) -> Number:

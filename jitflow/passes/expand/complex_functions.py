@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 from jitflow.passes.expand.notation import Number, apply, convert
 from jitflow.passes.expand.term import copysign, multiply_exactly, select
 
-__all__ = ["FUNCTIONS", "Pair", "choose", "exp", "in_f64", "isnan", "log", "multiply"]
+__all__ = ["FUNCTIONS", "Pair", "choose", "exp", "in_f64", "isnan", "log", "multiply", "multiply_with_infinities"]
 
 Pair: TypeAlias = tuple[Number, Number]
 
@@ -33,6 +33,26 @@ def choose(mask: Number, a: Pair, b: Pair) -> Pair:
 def multiply(a: Pair, b: Pair) -> Pair:
     """The plain product."""
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+
+def multiply_with_infinities(a: Pair, b: Pair) -> Pair:
+    """The product as C99's Annex G has it: infinite where a factor or a partial product is, not nan."""
+    plain = multiply(a, b)
+    overflowed = _infinite(a[0] * b[0]) | _infinite(a[1] * b[1]) | _infinite(a[0] * b[1]) | _infinite(a[1] * b[0])
+    infinite = [_infinite(factor[0]) | _infinite(factor[1]) for factor in (a, b)]
+
+    def unit(part: Number, is_infinite: Number) -> Number:
+        """The direction of an infinite factor; nan counts as 0 beside infinities."""
+        size = select(is_infinite, select(_infinite(part), part.constant(1.0), 0.0), abs(part))
+        return copysign(select(part.equals(part), size, 0.0), part)
+
+    first, second = (
+        (unit(factor[0], flag), unit(factor[1], flag)) for factor, flag in zip((a, b), infinite, strict=True)
+    )
+    real, imaginary = multiply(first, second)
+    mended = (real * math.inf, imaginary * math.inf)
+    lost = plain[0].differs(plain[0]) & plain[1].differs(plain[1])
+    return choose(lost & (infinite[0] | infinite[1] | overflowed), mended, plain)
 
 
 def isnan(a: Pair) -> Number:
@@ -101,7 +121,7 @@ def exp(a: Pair) -> Pair:
     imaginary = select(y.equals(0), y, factor * apply("sin", y) * again)
     lost = ~_finite(y)
     real = select(lost & x.equals(math.inf), x, select(lost & x.equals(-math.inf), 0.0, real))
-    return real, select(lost & x.equals(-math.inf), 0.0, imaginary)
+    return real, select(lost & x.equals(-math.inf), copysign(y.constant(0.0), y), imaginary)
 
 
 def exp2(a: Pair) -> Pair:
@@ -113,9 +133,7 @@ def expm1(a: Pair) -> Pair:
     """exp(x) cos(y) - 1 is expm1(x) cos(y) - 2 sin(y / 2) ** 2."""
     x, y = a
     half = apply("sin", y * 0.5)
-    real = apply("expm1", x) * apply("cos", y) - half * half * 2.0
-    imaginary = select(y.equals(0), y, apply("exp", x) * apply("sin", y))
-    return select(y.equals(0), apply("expm1", x), real), imaginary
+    return apply("expm1", x) * apply("cos", y) - half * half * 2.0, apply("exp", x) * apply("sin", y)
 
 
 def log(a: Pair) -> Pair:
@@ -169,10 +187,10 @@ def sinh(a: Pair) -> Pair:
     x, y = a
     cosine, sine = apply("cos", y), apply("sin", y)
     large, half = _half_exponential(x)
-    real = select(large, copysign(half, x) * cosine * half * 0.5, apply("sinh", x) * cosine)
-    imaginary = select(large, half * sine * half * 0.5, apply("cosh", x) * sine)
-    pure = ~_finite(y) & (x.equals(0) | _infinite(x))
-    return select(pure, x, real), select(y.equals(0), y, imaginary)
+    real = select(large, copysign(half, x) * cosine * (half * 0.5), apply("sinh", x) * cosine)
+    imaginary = select(large, half * sine * (half * 0.5), apply("cosh", x) * sine)
+    real = select(_finite(y), real, select(x.equals(0), x, select(_infinite(x), abs(x), real)))
+    return real, select(y.equals(0), y, imaginary)
 
 
 def cosh(a: Pair) -> Pair:
@@ -180,10 +198,11 @@ def cosh(a: Pair) -> Pair:
     x, y = a
     cosine, sine = apply("cos", y), apply("sin", y)
     large, half = _half_exponential(x)
-    real = select(large, half * cosine * half * 0.5, apply("cosh", x) * cosine)
-    imaginary = select(large, copysign(half, x) * sine * half * 0.5, apply("sinh", x) * sine)
-    zero = y.equals(0) | (x.equals(0) & ~_finite(y))
-    imaginary = select(zero, copysign(x.constant(0.0), x) * copysign(x.constant(1.0), y), imaginary)
+    real = select(large, half * cosine * (half * 0.5), apply("cosh", x) * cosine)
+    imaginary = select(large, copysign(half, x) * sine * (half * 0.5), apply("sinh", x) * sine)
+    signed = copysign(x.constant(0.0), x) * copysign(x.constant(1.0), y)
+    imaginary = select(y.equals(0), select(x.equals(x), signed, y), imaginary)
+    imaginary = select(x.equals(0) & ~_finite(y), 0.0, imaginary)
     return select(~_finite(y) & _infinite(x), abs(x), real), imaginary
 
 
@@ -203,7 +222,7 @@ def tanh(a: Pair) -> Pair:
     near = (beta * root * hyperbolic / divisor, tangent / divisor)
     decay = apply("exp", -abs(x))
     turns = select(_finite(y), apply("sin", y) * apply("cos", y), y.constant(0.0))
-    one = copysign(x.constant(1.0), x)
+    one = select(_finite(y) | _infinite(x), copysign(x.constant(1.0), x), math.nan)
     tail = select(_infinite(x), copysign(x.constant(0.0), select(_finite(y), turns, y)), turns * 4.0 * decay * decay)
     far = (one, select(_finite(y) | _infinite(x), tail, math.nan))
     real, imaginary = choose(abs(x) > 22.0, far, near)
@@ -212,7 +231,9 @@ def tanh(a: Pair) -> Pair:
 
 
 def sin(a: Pair) -> Pair:
-    return _turn_back(sinh(_turn(a)))
+    x, y = a
+    real, imaginary = _turn_back(sinh(_turn(a)))
+    return real, select(~_finite(x) & _infinite(y), abs(y), imaginary)
 
 
 def cos(a: Pair) -> Pair:
@@ -280,8 +301,8 @@ def arctanh(a: Pair) -> Pair:
     imaginary = apply("arctan2", y * 2.0, beside * (size + 1.0) - y * y) * 0.5
     magnitude = apply("hypot", x, y)
     outside = select(magnitude.equals(math.inf), copysign(x.constant(0.0), x), x / magnitude / magnitude)
-    far = (outside, copysign(y.constant(math.pi / 2), y))
-    real, imaginary = choose(_far(a), far, (real, imaginary))
+    angle = select(x.equals(x) | _infinite(y), copysign(y.constant(math.pi / 2), y), math.nan)
+    real, imaginary = choose(_far(a), (outside, angle), (real, imaginary))
     return select(x.equals(0), x, real), select(y.equals(y), imaginary, y)
 
 

@@ -148,9 +148,15 @@ def _as_predicate(name: str) -> Expansion:
     return lambda machine, *operands: machine.predicate(name, *operands)
 
 
+_EXTREMES = frozenset({"maximum", "minimum", "fmax", "fmin"})
+"""Of two zeros the second one is taken, but for f16, where NumPy takes the first."""
+
+
 def _through_f32(name: str) -> Expansion:
     def expand_half(machine: ExpandingMachine, *operands: Value) -> Value:
         dtype = machine.dtype(operands[0])
+        if dtype == "f16" and name in _EXTREMES:
+            operands = operands[::-1]
         wide = machine.apply(name, *(machine.convert(operand, "f32") for operand in operands))
         return wide if machine.dtype(wide) == "bool" else machine.convert(wide, dtype)
 

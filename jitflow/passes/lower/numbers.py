@@ -94,9 +94,12 @@ def with_numbers(host: HostLowering, op: Op) -> Op:
     values: dict[Value, Value] = {}
     operands, parameters = list(op.operands), list(region.parameters)
     builder = Builder(loc=op.loc)
+    looked_up = _looked_up(region)
     for place, (operand, parameter) in enumerate(zip(op.operands, region.parameters, strict=True)):
         kind = parameter.type
         if not isinstance(kind, Tensor) or not _is_known(host, operand):
+            continue
+        if parameter in looked_up and operand in host.storage:
             continue
         operands[place] = number = Value(Scalar(kind.dtype), operand.name)
         parameters[place] = Value(Scalar(kind.dtype), parameter.name)
@@ -108,6 +111,15 @@ def with_numbers(host: HostLowering, op: Op) -> Op:
         return op
     body = Region(tuple(parameters), (*builder.ops, *(clone_op(inner, values) for inner in region.ops)))
     return replace(op, operands=tuple(operands), regions=(body,))
+
+
+def _looked_up(region: Region) -> set[Value]:
+    """What elements are looked up in, itself or as a view: that is memory, though it holds a single number."""
+    found: set[Value] = set()
+    for op in reversed(region.ops):
+        if "gather" in op.definition.traits or ("view" in op.definition.traits and op.result in found):
+            found.add(op.operands[0])
+    return found
 
 
 def _is_known(host: HostLowering, value: Value) -> bool:

@@ -6,7 +6,7 @@ index arithmetic, views are layouts of memory that something else owns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -151,7 +151,7 @@ class HostProgram:
         """The size of an allocation: hoisted out of a loop without turns, it may lack what holds inside."""
         names = symbols(size)
         samples = [dict.fromkeys(names, 0), *({**dict.fromkeys(names, 0), name: 1 << 20} for name in names)]
-        may_be_negative = len(self.scopes.open) > 1 and any(evaluate(size, sample) < 0 for sample in samples)
+        may_be_negative = len(self.scopes.open) > 1 and any(_is_negative(size, sample) for sample in samples)
         return self.dim(maximum(size, 0) if may_be_negative else size)
 
     def give(self, value: Value, storage: Storage) -> None:
@@ -248,3 +248,11 @@ class HostProgram:
         self.builder.add("launch", *arguments, types=(), kernel=kernel.function.name, **shared)
         for buffer, nbytes in scratch:
             self.builder.add("free", buffer, nbytes)
+
+
+def _is_negative(size: Dim, sample: Mapping[str, int]) -> bool:
+    """Whether a size is below 0, or has no value, for these sizes in it."""
+    try:
+        return evaluate(size, sample) < 0
+    except ZeroDivisionError:
+        return True

@@ -141,3 +141,39 @@ def test_a_captured_array():
     check_function(lambda x: x * table, MATRIX)
     check_function(lambda x: x * [1, 2, 3, 4], MATRIX)
     check_function(lambda x: np.concatenate([x, table]), MATRIX)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda n: np.linspace(0.0, 1.0, n),
+        lambda n: np.linspace(np.array([1.0, 2.0]), 3, n),
+        lambda n: np.linspace(0, 10, n, dtype=int),
+        lambda n: np.linspace(1.5, 3, n, endpoint=False),
+        lambda n: np.logspace(0.0, 1.0, n),
+        lambda n: np.geomspace(1.0, 8.0, n),
+        lambda n: np.arange(n, None),
+        lambda n: np.arange(n, None, 2),
+        lambda n: np.arange(5, n, -1, np.float32),
+        lambda n: np.arange(0, n, None, "int8"),
+        lambda n: np.arange(stop=n, start=2, step=-1),
+        lambda n: np.arange(4, 0, n),
+        lambda n: np.arange(None, n),
+    ],
+)
+def test_lengths_that_the_run_decides(program: Any):
+    for length in (2, 1, 0, -1):
+        check_function(program, length)
+
+
+def test_a_step_is_told_where_there_are_intervals():
+    for length in (3, 2, 1, 0):
+        check_function(lambda x: np.linspace(1, 3, x.shape[0], retstep=True), sample("f8", length))
+
+
+def test_bounds_of_ranges_that_are_no_ordinary_numbers():
+    for bound in (np.inf, -np.inf, np.nan, 0.0, 1e300):
+        check_function(lambda step: np.arange(0, 5, step), bound)
+        check_function(lambda step: np.arange(0, 5, step), np.float64(bound))
+    check_function(lambda stop: np.arange(2**60, stop), 2**60 + 3)
+    check_function(lambda start: np.geomspace(start, 1.0, 3), 0.0)

@@ -124,6 +124,21 @@ def test_einsum_of_many(subscripts: str, shapes: list[tuple[int, ...]]):
     check(lambda *operands: np.einsum(subscripts, *operands), *operands)
 
 
+@pytest.mark.parametrize("subscripts", ["i,i->", "i,i", "i,j->", "i,i,i->", "ij,ij->i", "ij,jk->", "i->"])
+@pytest.mark.parametrize("size", [3, 1])
+def test_einsum_by_products_gives_numbers_as_arrays(subscripts: str, size: int):
+    operands = [sample("f8", *(size,) * len(term)) for term in subscripts.split("->")[0].split(",")]
+    for optimize in (True, "optimal"):
+        check(lambda *given: np.einsum(subscripts, *given, optimize=optimize), *operands)
+
+
+@pytest.mark.parametrize("order", [np.inf, -np.inf, 1, 2, -2, 0, 3, None, "nuc"])
+def test_norms_of_nothing(order: Any):
+    for shape in ((0,), (0, 3), (3, 0)):
+        check(lambda x: np.linalg.norm(x, order), np.zeros(shape))
+    check(lambda x: np.vander(x), np.zeros(0))
+
+
 def test_einsum_in_its_other_forms():
     matrix = sample("f8", 3, 4)
     check(lambda x: np.einsum(x, [0, 1], x, [2, 1], [0, 2]), matrix)

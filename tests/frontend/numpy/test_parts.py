@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
+from tests.compare import assert_same
 from tests.frontend.numpy.both import check_compiled
 
 
@@ -64,3 +66,50 @@ def _shown_before(x: Any, count: Any) -> Any:
 @pytest.mark.parametrize("count", [0, 3])
 def test_parts(program: Any, count: int) -> None:
     check_compiled(program, np.arange(1.0, 6.0), count)
+
+
+def _of_a_view(x: Any) -> Any:
+    z = x * 2
+    r = z[1:].real
+    r[0] = 50
+    return z, r
+
+
+def _of_an_array_that_is_returned(x: Any) -> Any:
+    z = x * 2
+    z.imag[1] = 7
+    return z.real, z, z.imag[::-1], x.imag
+
+
+def _of_an_argument(x: Any) -> Any:
+    x[0] = 5
+    return [x.real, {"a": x.imag, "b": x[1:].imag}, x.T.real], np.real(x)
+
+
+def _made_alone(x: Any) -> Any:
+    return (x * 2).real, np.fft.ifft(x)[1:].imag
+
+
+def _that_nobody_writes_to(x: Any) -> Any:
+    line = x.real
+    return line.imag, np.broadcast_to(line, (2, 4)), np.broadcast_to(x[0], (2, 4)).T[1:], np.diagonal(np.outer(x, x))
+
+
+def _arrays(result: Any) -> list[Any]:
+    if isinstance(result, np.ndarray):
+        return [result]
+    return [array for item in (result.values() if isinstance(result, dict) else result) for array in _arrays(item)]
+
+
+@pytest.mark.parametrize(
+    "program", [_of_a_view, _of_an_array_that_is_returned, _of_an_argument, _made_alone, _that_nobody_writes_to]
+)
+def test_returned_parts_and_views(program: Any) -> None:
+    """What they hold, who may write to them, and with which others they share memory."""
+    argument, other = (np.arange(4.0) + 1j for _ in range(2))
+    found = [argument, *_arrays(jitflow.function(program)(argument))]
+    expected = [other, *_arrays(program(other))]
+    assert_same(found, expected)
+    assert [array.flags.writeable for array in found] == [array.flags.writeable for array in expected]
+    pairs = [[np.shares_memory(one, two) for one in arrays for two in arrays] for arrays in (found, expected)]
+    assert pairs[0] == pairs[1]

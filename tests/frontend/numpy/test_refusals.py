@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from tests.frontend.numpy.oracle import run, sample
@@ -28,6 +29,7 @@ def f(program: Any, found: str, mend: str, *arguments: Any) -> Any:
         f(lambda x: np.pad(x, 1, mode="odd"), "mode='odd'", "constant, edge"),
         f(lambda x: np.matmul(x, x, axes=[(0, 1), (0, 1), (0, 1)]), "axes=", "np.moveaxis"),
         f(lambda x, s: np.roll(x, s), "an array of shifts", "one number", X, np.array([1, 2])),
+        f(lambda x: scipy.special.erf(x), "erf of complex numbers", "jitflow.callback", X + 1j),
         f(lambda x: np.logspace(0, 1, base=x), "array of bases", "np.power"),
     ],
 )

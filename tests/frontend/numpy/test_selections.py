@@ -10,6 +10,8 @@ import pytest
 import jitflow
 from tests.compare import ELEMENTARY, assert_same
 from tests.frontend.interpreted import interpreted
+from tests.frontend.numpy.both import check_both
+from tests.frontend.numpy.oracle import compare_errors, outcome
 
 X = np.random.default_rng(3).normal(size=(5, 4))
 
@@ -75,3 +77,31 @@ def test_masks_that_do_not_fit():
         interpreted(lambda x, m: x[m])(X, np.ones((4, 4), bool))
     with pytest.raises(ValueError, match="NumPy boolean array indexing assignment"):
         interpreted(lambda x: x.__setitem__(x > 0, np.zeros(3)))(X.copy())
+
+
+def written(x, c):
+    x[c] += 5
+    x[..., c] = x.sum() if x.ndim else 2
+    return x
+
+
+FLAGS = (True, np.bool_(False), np.array(True), np.array(False), np.zeros(0, bool), np.array([True, False, True]))
+
+
+@pytest.mark.parametrize("flag", FLAGS, ids=repr)
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (), (0,)], ids=str)
+def test_masks_of_no_axes_and_of_no_elements(flag: Any, shape: tuple[int, ...]):
+    array = np.arange(float(np.prod(shape))).reshape(shape)
+    for program in (lambda x, c: x[c], lambda x, c: x[c, 0:1], lambda x, c: x[c, c], lambda x, c: x[None, c], written):
+        expected = outcome(lambda program=program: program(array.copy(), flag))
+        found = outcome(lambda program=program: interpreted(program)(array.copy(), flag))
+        if isinstance(expected, Exception):
+            compare_errors(found, expected, message=True)
+        else:
+            assert_same(found, expected)
+
+
+@pytest.mark.parametrize("number", [2.0, -2.0])
+def test_elements_of_a_single_number(number: float):
+    check_both(lambda x: (np.extract(x > 0, x), x[x > 0], np.compress([True], x), x[True] * 2), np.array(number))
+    check_both(lambda x: x[x.sum() > 1], np.array([number, 1.0]))

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from tests.frontend.numpy.both import check_compiled
-from tests.frontend.numpy.oracle import check, check_sizes, sample
+from tests.frontend.numpy.oracle import check, check_function, check_sizes, sample
 
 CUBE = sample("f4", 2, 3, 4)
 MATRIX = sample("i4", 3, 4)
@@ -264,3 +265,42 @@ def test_padding_by_sizes():
         check_compiled(lambda x, n: np.pad(x, ((0, n), (n, 1)), mode), sample("f8", 4, 5), 3)
         check_compiled(lambda x, n: np.pad(x, n, mode), sample("f8", 5), 0)
         check_compiled(lambda x, n: np.pad(x, n, mode), sample("f8", 5), -1)
+
+
+@pytest.mark.parametrize("rows", [-1, 0, 2, 3, 4, -2])
+def test_reshape_with_numbers_that_the_run_decides(rows: int):
+    line = np.arange(6.0)
+    check_function(lambda x, n: x.reshape(n, 2), line, rows)
+    check_function(lambda x, n: np.reshape(x, (3, -1, n)), line, rows)
+    check_function(lambda x, n: x[:0].reshape(2, n), line, rows)
+    for columns in (-1, 3):
+        check_function(lambda x, n, m: x.reshape((n, m)), line, rows, columns)
+    check_function(lambda x, v: x.reshape(v[0], v[1]).sum(axis=0), line, np.array([rows, 2]))
+    check_function(lambda x, y: x.reshape(y.shape[0] - 4, 2), line, np.ones(rows + 4))
+
+
+def filled_columns(x, w):
+    """A convolution as one product."""
+    rows, columns = x.shape[1] - w.shape[0] + 1, x.shape[2] - w.shape[1] + 1
+    patches, place = np.empty((x.shape[0], rows, columns, w.size // w.shape[3])), 0
+    for i in range(w.shape[0]):
+        for j in range(w.shape[1]):
+            patches[..., place : place + x.shape[3]] = x[:, i : i + rows, j : j + columns]
+            place += x.shape[3]
+    flat = patches.reshape(x.shape[0] * rows * columns, -1).dot(w.reshape(-1, w.shape[3]))
+    return flat.reshape(x.shape[0], rows, columns, -1)
+
+
+def test_what_is_left_of_sizes_that_may_be_nothing():
+    arguments = np.arange(70.0).reshape(2, 5, 7, 1), np.arange(8.0).reshape(2, 2, 1, 2), np.ones((2, 2, 2, 1))
+    twice = jitflow.function(lambda x, one, other: filled_columns(filled_columns(x, one), other))
+    assert "alloc" in twice.ir(*arguments, stage="kernels")
+
+    def in_turns(x, y, count):
+        total = 0.0
+        for turn in range(count):
+            total += np.cumsum(x.reshape(y.shape[0], -1) * turn, axis=1)[0, 0]
+        return total
+
+    for size in (0, 2):
+        check_compiled(in_turns, np.arange(12.0), np.ones(size), 2)

@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import jitflow
 from jitflow.frontend.numpy.linear import UFUNCS
 from jitflow.frontend.numpy.ufuncs import LOOPS, SPECIAL_LOOPS
 from tests.frontend.numpy.oracle import KINDS, check, sample, special
@@ -200,3 +201,27 @@ def test_wrong_calls():
     check(lambda x: np.sin(x, "a"), x, message=False)
     check(lambda x: np.add(x, "a"), x, message=False)
     check(lambda x: np.add(x, None), x, message=False)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_which_of_two_zeros_is_taken(dtype: Any):
+    """Where NumPy's answer does not depend on how many elements there are."""
+    half = dtype is np.float16
+    x = np.array([0.0, -0.0, 1.0, -1.0, np.nan, np.inf, 0.0, -0.0, 0.5] * 3, dtype)
+
+    def extremes(x, zero, nan):
+        least = [np.fmax(x[1], zero), np.fmin(x[1], zero)] + ([np.fmax(x, -x), np.fmin(x, -x)] if half else [])
+        bounds = [
+            np.clip(x, zero, 1),
+            np.clip(x, -1, -zero),
+            np.clip(x, -zero, zero),
+            np.clip(x, nan, 1),
+            np.clip(x, 0, nan),
+        ]
+        return [*least, *bounds, np.maximum(x, -x), np.minimum(x, zero), np.clip(x, x, x), np.clip(x, zero, None)]
+
+    arguments = x, dtype(0), dtype(np.nan)
+    for found, expected in zip(jitflow.function(extremes)(*arguments), extremes(*arguments), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        number = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])

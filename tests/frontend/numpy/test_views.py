@@ -275,3 +275,16 @@ def test_slices_along_an_axis_of_size_one(m: int) -> None:
     assert_same(jitflow.function(rows)(line, m), rows(line, m))
     for ours, theirs in zip(jitflow.function(columns)(line, m), columns(line, m), strict=True):
         assert_same(ours, theirs)
+
+
+def test_dlpack_shows_the_array():
+    def doubled(x):
+        y = np.from_dlpack(x)
+        y *= 2
+        return np.from_dlpack(x, copy=True), np.from_dlpack(x[1:]) + 1
+
+    found, expected = LINE.copy(), LINE.copy()
+    assert_same(jitflow.function(doubled)(found), doubled(expected))
+    assert_same(found, expected)
+    with pytest.raises(AttributeError, match="'float' object has no attribute '__dlpack__'"):
+        jitflow.function(lambda x: np.from_dlpack(x))(2.0)

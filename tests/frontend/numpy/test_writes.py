@@ -171,3 +171,32 @@ def test_a_part_is_written_alone():
     ours, plain = z.copy(), z.copy()
     assert_same(jitflow.function(_parts)(ours, np.arange(3.0)), _parts(plain, np.arange(3.0)))
     assert_same(ours, plain)
+
+
+def stored(x, y, i, v):
+    x[i] = v
+    y[i, i * 1] = v
+    y[i.T, 1] = v.T * 2
+    np.put(x, i, v + 1)
+
+
+@pytest.mark.parametrize("orders", ["CC", "FF", "CF", "FC"])
+def test_of_repeated_positions_the_last_in_the_order_of_iteration_stays(orders: str):
+    random = np.random.default_rng(5)
+    for shape in ((2, 3), (3, 2), (2, 3, 2)):
+        positions = np.array(random.integers(0, 2, shape), order=orders[0])
+        given = np.array(np.arange(float(positions.size)).reshape(shape), order=orders[1])
+        found, expected = ((np.zeros(5), np.zeros((2, 2))) for _ in range(2))
+        interpreted(stored)(*found, positions, given)
+        stored(*expected, positions, given)
+        assert_same(found, expected)
+
+
+@pytest.mark.parametrize("given", [[1.0], [1.0, 2.0], [1.0, 2.0, 3.0, 4.0], []])
+def test_what_is_put_is_repeated(given: list[float]):
+    def program(x, i, v):
+        np.put(x, i, v)
+        return x
+
+    arguments = np.array([[0, 3], [1, 0]]), np.array(given)
+    assert_same(interpreted(program)(np.zeros((3, 2)), *arguments), program(np.zeros((3, 2)), *arguments))

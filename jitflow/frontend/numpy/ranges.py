@@ -1,0 +1,263 @@
+"""Numbers in a line: ``arange``, and what divides an interval, ``linspace`` and its kin.
+
+How many numbers there are may be known now, a size, or a number of the running program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserZeroDivisionError
+from jitflow.frontend.numpy import runtime_sizes, values
+from jitflow.frontend.numpy.operands import (
+    array_operand,
+    as_value,
+    dtype_argument,
+    new,
+    numpy_says,
+    operand,
+    pinned,
+    refuse,
+    require_no_less_than_zero,
+)
+from jitflow.frontend.numpy.promotion import convert, result_dtype
+from jitflow.frontend.numpy.reductions import ABSENT
+from jitflow.frontend.numpy.values import emit, size_value
+from jitflow.frontend.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, maximum
+from jitflow.ir.dtypes import BOOL, F32, F64, I64, DType, dtype_of
+
+__all__ = ["FUNCTIONS", "REPLACEMENTS", "arange", "linspace"]
+
+# -- steps of one length --------------------------------------------------------------------------------
+
+
+def size_dim(item: Any) -> Dim | None:
+    """A number as a dim if it is a whole number that is known or a size, else None."""
+    if isinstance(item, tracers.SizeTracer):
+        return tracers.dim_of(item)
+    item = pinned(item)
+    if isinstance(item, tracers.Tracer):
+        raise refuse("a range whose bounds are computed at run time", "use sizes, literals or static arguments")
+    return int(item) if float(item) == int(item) else None
+
+
+def arange(*bounds: Any, start: Any = ABSENT, stop: Any = ABSENT, step: Any = None, dtype: Any = None,
+           device: Any = None, like: Any = None) -> Any:  # fmt: skip
+    if not bounds and stop is ABSENT:
+        raise UserTypeError("arange() requires stop to be specified.")
+    first, last, pace, kind = (*bounds, *(start, stop, step, dtype)[len(bounds) :])
+    if last is None or last is ABSENT:  # the first bound stands alone
+        first, last = 0, None if first is ABSENT else first
+    first, pace = 0 if first is ABSENT else first, 1 if pace is None else pace
+    if first is None or last is None:
+        names = " and ".join(f"'{_class_name(item)}'" for item in (last, first))
+        raise UserTypeError(f"unsupported operand type(s) for -: {names}")
+    first, last, pace = (tracers.as_size(pinned(item)) for item in (first, last, pace))
+    kinds = [_kind(item) for item in (first, last, pace)]
+    found = dtype_argument(np.result_type(*(kind.numpy for kind in kinds if kind)))
+    wanted = dtype_argument(kind, I64 if found == BOOL else found)
+    return new(_ramp(first, pace, _steps(first, last, pace), wanted))
+
+
+def _class_name(item: Any) -> str:
+    return str(item.__class__.__name__)
+
+
+def _steps(first: Any, last: Any, pace: Any) -> Dim:
+    """How many numbers a range has."""
+    if any(isinstance(item, tracers.ScalarTracer | tracers.ArrayTracer) for item in (first, last, pace)):
+        return _running_steps(first, last, pace)
+    dims = [size_dim(item) for item in (first, last, pace)]
+    if any(isinstance(item, tracers.Tracer) for item in (first, last, pace)):
+        start, stop, step = dims
+        if start is None or stop is None or step is None:
+            raise refuse("a range over a size with fractional bounds or step", "multiply np.arange(n) by the step")
+        if step == 0:
+            raise UserZeroDivisionError("division by zero")
+        if not isinstance(step, int):  # a size, which is not negative
+            nonzero = emit("not_equal", values.size(step), values.size(0))
+            values.check(nonzero, ZeroDivisionError, "division by zero")
+        backward = isinstance(step, int) and step < 0
+        span, width = (
+            current_trace().not_negative(start - stop if backward else stop - start),
+            -step if backward else step,
+        )
+        return (span + (width - 1)) // width
+    return len(numpy_says(np.arange, first, last, pace))
+
+
+def _kind(bound: Any) -> DType | None:
+    if isinstance(bound, tracers.SizeTracer):
+        return I64
+    if isinstance(bound, tracers.Tracer):
+        return values.dtype_of_value(tracers.lift(bound))
+    return dtype_of(np.asarray(bound).dtype)
+
+
+def _running_steps(first: Any, last: Any, pace: Any) -> Dim:
+    """The number of steps where only the running program knows the bounds: NumPy divides in f64 and rounds up."""
+    zero, one = values.constant(0.0, F64), values.constant(1.0, F64)
+    span, step = as_value(_difference(last, first), F64), as_value(pace, F64)
+    if all(tracers.is_weak(item) for item in (first, last, pace)):  # Python divides
+        fractional = any(_kind(item) == F64 for item in (first, last, pace))
+        words = "float division by zero" if fractional else "division by zero"
+        values.check(emit("not_equal", step, zero), ZeroDivisionError, words)
+    ratio = emit("divide", span, step)
+    values.check(emit("equal", ratio, ratio), ValueError, "arange: cannot compute length")
+    finite = emit("less", emit("absolute", ratio), values.constant(2.0**62, F64))
+    values.check(finite, ValueError, "Maximum allowed size exceeded")
+    # A step so long that the quotient is 0 leaves the first number, if it leads towards the end.
+    ahead = emit("logical_and", emit("greater", emit("multiply", emit("sign", span), emit("sign", step)), zero),
+                 emit("equal", ratio, zero))  # fmt: skip
+    count = values.select(ahead, one, emit("maximum", emit("ceil", ratio), zero))
+    return runtime_sizes.bind(values.cast(count, I64), "count")
+
+
+def _difference(last: Any, first: Any) -> Any:
+    """How far it is from one bound to the other: of integers an integer, so that large ones lose no digits."""
+    if any(kind is None or not kind.is_integer for kind in map(_kind, (last, first))):
+        return emit("subtract", as_value(last, F64), as_value(first, F64))
+    return emit("subtract", as_value(last, I64), as_value(first, I64))
+
+
+def _ramp(first: Any, pace: Any, count: Dim, dtype: DType) -> Value:
+    """``start + i * delta`` in ``dtype``, where delta is what rounding leaves of ``(start + step) - start``."""
+    if dtype == BOOL:
+        return _bools(first, pace, count)
+    if dtype.is_integer:
+        index = values.iota(dtype, (count,))
+        if not (type(pace) is int and pace == 1):
+            index = emit("multiply", index, convert(operand(pace), dtype))
+        plain = type(first) is int and first == 0
+        return index if plain else emit("add", index, convert(operand(first), dtype))
+    wide = F32 if dtype.bits == 16 else dtype
+    start, second = (values.cast(convert(operand(number), dtype), wide) for number in (first, first + pace))
+    delta = emit("subtract", second, start)
+    index = values.iota(wide, (count,))
+    line = emit("add", start, emit("multiply", index, delta))
+    if isinstance(pace, tracers.Tracer):  # it may be infinite, and 0 * inf is nan
+        line = values.select(emit("equal", index, values.constant_like(0, index)), start, line)
+    return values.cast(line, dtype)
+
+
+def _bools(first: Any, pace: Any, count: Dim) -> Value:
+    """A range of at most two bools: whether its numbers differ from 0."""
+    error = "arange() is only supported for booleans when the result has at most length 2."
+    if current_trace().known(2, ">=", count) is False:
+        raise UserTypeError(error)
+    if current_trace().known(2, ">=", count) is None:
+        values.check(emit("less_equal", values.size(count), values.size(2)), TypeError, error)
+    index = values.iota(I64, (count,))
+    start, second = (values.cast(as_value(number), BOOL) for number in (first, first + pace))
+    return values.select(emit("equal", index, values.constant(0, I64)), start, second)
+
+
+# -- parts of an interval -------------------------------------------------------------------------------
+
+_SAMPLES = "Number of samples, {}, must be non-negative."
+
+
+def linspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, retstep: Any = False, dtype: Any = None,
+             axis: Any = 0, *, device: Any = None) -> Any:  # fmt: skip
+    count = _samples(num)
+    low, high = array_operand(start), array_operand(stop)
+    loop = result_dtype(operand(start), operand(stop), 0.0)
+    wanted = dtype_argument(dtype, loop)
+    first, last = new(values.as_scalar(values.cast(low, loop))), new(values.as_scalar(values.cast(high, loop)))
+    delta = np.subtract(last, first)
+    index = new(values.reshape(values.iota(loop, (count,)), (count,) + (1,) * delta.ndim))
+    intervals = count - 1 if endpoint else count
+    some = current_trace().known(intervals, ">=", 1)
+    if retstep and some is None:  # without intervals, the step is another object: Python's nan
+        some = _has_intervals(intervals)
+    # One number or none is what it would be if there were one interval.
+    parts = new(values.cast(size_value(intervals if some else maximum(intervals, 1)), loop.real))
+    step = np.divide(delta, parts)
+    # A step that underflows to 0 would lose the line: NumPy divides first then.
+    vanishes = np.any(np.equal(step, 0))
+    line = np.where(vanishes, index / parts * delta, index * step) + first
+    if endpoint:
+        line = np.where(np.equal(index, parts), last, line)
+    if axis != 0:
+        line = np.moveaxis(line, 0, axis)
+    if wanted.is_integer:
+        line = np.floor(line)
+    result = new(values.cast(array_operand(line), wanted))
+    return (result, step if some else np.nan) if retstep else result
+
+
+def _has_intervals(intervals: Dim) -> bool:
+    """Whether a step can be told, by the sizes of this call; where the running program decides, it has to be."""
+    trace = current_trace()
+    if not trace.is_open(intervals):
+        return trace.decide(intervals, ">=", 1, "the step of np.linspace")
+    some = emit("greater_equal", values.size(intervals), values.size(1))
+    values.check(some, NotImplementedError, "np.linspace(..., retstep=True) without intervals, found when it runs")
+    return True
+
+
+def _samples(num: Any) -> Dim:
+    """How many numbers are asked for."""
+    count = tracers.dim_of(num, _SAMPLES)
+    require_no_less_than_zero(count, _SAMPLES)
+    return count
+
+
+def logspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, base: Any = 10.0, dtype: Any = None,
+             axis: Any = 0) -> Any:  # fmt: skip
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    if np.ndim(base):
+        raise refuse("logspace with an array of bases", "write np.power(base, np.linspace(...))")
+    result = np.power(base, exponents)
+    return result if dtype is None else new(values.cast(array_operand(result), dtype_argument(dtype)))
+
+
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0) -> Any:
+    first, last = new(values.as_scalar(array_operand(start))), new(values.as_scalar(array_operand(stop)))
+    for end in (first, last):
+        nonzero = values.as_scalar(as_value(np.all(np.not_equal(end, 0))))
+        values.check(nonzero, ValueError, "Geometric sequence cannot include zero")
+    kind = np.result_type(first.dtype, last.dtype, 0.0, *([] if dtype is None else [dtype_argument(dtype).numpy]))
+    if kind.kind == "c":
+        raise refuse("geomspace of complex numbers", "use np.exp of np.linspace between the logarithms")
+    first, last = (new(values.cast(as_value(item), dtype_argument(kind))) for item in (first, last))
+    sign = np.sign(first)
+    low, high = first / sign, last / sign
+    count = _samples(num)
+    result = logspace(np.log10(low), np.log10(high), count, endpoint, 10.0)
+    index = new(values.reshape(values.iota(I64, (count,)), (count,) + (1,) * (result.ndim - 1)))
+    result = np.where(np.equal(index, 0), low, result)
+    if endpoint:
+        result = np.where(np.equal(index, new(size_value(maximum(count - 1, 1)))), high, result)
+    result = np.moveaxis(result * sign, 0, axis) if axis != 0 else result * sign
+    return new(values.cast(array_operand(result), dtype_argument(dtype, dtype_argument(kind))))
+
+
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    count = tracers.dim_of(n)
+    index = values.iota(I64, (count,))
+    positive = (count - 1) // 2 + 1
+    wrapped = emit("subtract", index, size_value(count))
+    signed = emit("select", emit("less", index, size_value(positive)), index, wrapped)
+    return np.multiply(new(signed), 1.0 / (n * d))
+
+
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    count = tracers.dim_of(n)
+    return np.multiply(new(values.iota(I64, (count // 2 + 1,))), 1.0 / (n * d))
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType({np.linspace: linspace, np.logspace: logspace, np.geomspace: geomspace})
+"""What dispatches on its arguments."""
+
+REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
+    {np.arange: arange, np.fft.fftfreq: fftfreq, np.fft.rfftfreq: rfftfreq}
+)
+"""What does not: sizes are no arrays."""
