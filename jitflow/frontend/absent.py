@@ -31,6 +31,8 @@ class NotGiven(UserTypeError):
     """The part needs an argument that this call does not give."""
 
     absent: Absent
+    is_refusal = False
+    """What is computed of it is not given either, and may not be wanted."""
 
 
 class Absent(Tracer):

@@ -18,7 +18,6 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError, UserValueError
 from jitflow.frontend import conversions
 from jitflow.frontend.absent import Absent
-from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.element_iterators import traced_nditer
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.sources import (
@@ -30,6 +29,7 @@ from jitflow.frontend.control.sources import (
     traced_reversed,
     traced_zip,
 )
+from jitflow.frontend.control.switching import one_of
 from jitflow.frontend.growing import Growing
 from jitflow.frontend.known_arrays import adopted
 from jitflow.frontend.lists import Listed, best, in_order, size_of_list, summed
@@ -116,12 +116,8 @@ def _chosen(name: str, items: list[Any]) -> Any:
     better = operator.gt if name == "max" else operator.lt
     chosen = items[0]
     for item in items[1:]:
-        chosen = choose(better(item, chosen), partial(_itself, item), partial(_itself, chosen))
+        chosen = one_of(better(item, chosen), item, chosen)
     return chosen
-
-
-def _itself(thing: Any) -> Any:
-    return thing
 
 
 def _require_an_item(name: str, array: ArrayTracer) -> None:

@@ -23,7 +23,7 @@ from jitflow.errors import (
 from jitflow.frontend.absent import NOT_GIVEN
 from jitflow.frontend.control.identity import require_unchanged
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
-from jitflow.frontend.control.switching import switch
+from jitflow.frontend.control.switching import strong, switch
 from jitflow.frontend.inputs import Inputs
 from jitflow.frontend.locate import Locator, definition, is_bug, is_internal
 from jitflow.frontend.naming import Part
@@ -154,7 +154,8 @@ def _trace(
     inputs = Inputs(state, overlap)
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
-    state.guard, state.switch, state.origins = inputs.guard, switch, recorder.origins
+    state.guard, state.origins = inputs.guard, recorder.origins
+    state.switch, state.strong = switch, strong
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):

@@ -40,7 +40,7 @@ __all__ = ["MOST_TURNS", "Decision", "LoopDecision", "Trace", "active_trace", "c
 MOST_TURNS = 2048
 """What cannot be one native loop is unrolled up to so many turns."""
 
-_DEEPEST = 100
+_DEEPEST = 64
 """How deep branches and loops may lie in each other."""
 _NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
 
@@ -124,6 +124,8 @@ class Trace:
         """Whether loops are split where the kinds of their values change; see `control.splitting`."""
         self.growing: list[Any] = []
         """The lists that are part of the running program; see `growing`."""
+        self.strong: Callable[[Any], Any] = _no_switch
+        """NumPy's number in the place of one that may be Python's, of the same dtype; None for all else."""
         self.origins: Mapping[int, int] = {}
         """The registers of the objects from outside, by the identity of what stands for them in the program."""
         self.options: list[Any] = []
@@ -134,8 +136,6 @@ class Trace:
         """What conditions say of the number of a kind: that number, what it may be if they hold, and if not."""
         self.switch: Callable[[Any, Callable[[Any], Any], Sequence[Any]], Any] = _no_switch
         """Does something once for each kind that a value may be of; see `control.switching`."""
-        self.keeps_dtypes = False
-        """Whether numbers of two dtypes that meet behind a branch are an error."""
         self.part: Part | None = None
         """The part of the program that is wanted, if it is not all of it."""
         self._unbound: dict[str, Scope] = {}

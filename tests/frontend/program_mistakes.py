@@ -153,24 +153,10 @@ def inverts_a_singular_matrix(a):
 # -- names and types on several paths -----------------------------------------------------------------------------
 
 
-def returns_a_row_or_the_whole(x):
-    if x.sum() > 0:
-        result = x[0]
-    else:
-        result = x
-        result = result * 2
-    return result
-
-
 def returns_an_array_or_nothing(x):
     # and there is nothing to multiply
     found = x if x.sum() < 0 else None
     return found * 2
-
-
-def forgets_to_return(x):
-    found = doubled_if_positive(x)
-    return found + 1
 
 
 def carries_another_rank(x, n):
@@ -382,9 +368,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (overflows, (30,)),
     (raises_to_a_negative, (2, 3)),
     (inverts_a_singular_matrix, (np.ones((3, 3)),)),
-    (returns_a_row_or_the_whole, (X,)),
     (returns_an_array_or_nothing, (X,)),
-    (forgets_to_return, (X,)),
     (carries_another_rank, (X, 9)),
     (carries_a_tuple_that_grows, (X, 3)),
     (appends_in_a_loop_of_any_length, (X,)),

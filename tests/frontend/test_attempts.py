@@ -406,7 +406,7 @@ def test_a_store_that_would_be_left_out_is_refused(program):
 def catches_a_type_error(u, k):
     try:
         if k > 3:
-            u = 5
+            u = {5}
         return u + 1
     except TypeError:
         return 99.0
@@ -415,7 +415,7 @@ def catches_a_type_error(u, k):
 def catches_all(u, k):
     try:
         if k > 3:
-            u = 5
+            u = {5}
         return u + 1
     except:  # noqa: E722
         return 99.0

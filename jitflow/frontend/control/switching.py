@@ -14,20 +14,21 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserTypeError
-from jitflow.frontend.control.alternatives import described, number_of, option
-from jitflow.frontend.control.branch import choose_path, decide
+from jitflow.frontend.control.alternatives import aligned, described, number_of, option
+from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.logic import truth
 from jitflow.frontend.numpy import values
 from jitflow.frontend.python_numbers import as_weak
 from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers import Alternatives, ScalarTracer, Tracer, lift, wrap
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, Tracer, lift, wrap
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, dtype_of
 from jitflow.ir.types import Scalar, dims_of
 
-__all__ = ["for_each_kind", "is_number", "of_one_kind", "possible_numbers", "switch"]
+__all__ = ["for_each_kind", "is_number", "of_one_kind", "one_of", "possible_numbers", "strong", "switch"]
 
 Use = Callable[[Any], Any]
 
@@ -49,6 +50,29 @@ def switch(thing: Alternatives, use: Use, reached: Sequence[Any]) -> Any:
         numbers = list(thing.options)[:1]
     found = _done_at_once(thing, numbers, use)
     return _done_apart(thing, numbers, use, reached) if found is None else found[0]
+
+
+def one_of(test: Any, one: Any, other: Any) -> Any:
+    """``one if test else other`` of numbers: of two that are carried together no branch, but a selection."""
+    kinds = kind_of(one), kind_of(other)
+    answer = truth(test)
+    together = all(isinstance(kind, Scalar) for kind in kinds) and len({kind.dtype for kind in kinds if kind}) == 1
+    if isinstance(answer, bool) or not together or kinds[0] == kinds[1]:
+        return choose(test, lambda: one, lambda: other)
+    first, second = aligned([one, other], "the value")
+    dtype = kinds[0].dtype if kinds[0] is not None else I64
+    made = wrap(values.select(answer, *(values.cast(lift(thing), dtype) for thing in (one, other))))
+    tag = values.select(answer, *(values.constant(thing.chosen, I64) for thing in (first, second)))
+    return Alternatives(wrap(as_weak(tag, I64)), dict.fromkeys(first.options, made), first.name, first.words)
+
+
+def strong(thing: Alternatives) -> Any:
+    """NumPy's number in the place of one that may be Python's, of the same dtype; None for all else."""
+    kinds = {number: current_trace().options[number].number for number in possible_numbers(thing)}
+    wanted = next((number for number, kind in kinds.items() if kind is not None and not kind.weak), None)
+    if wanted is None or len({kind and kind.dtype for kind in kinds.values()}) > 1:
+        return None
+    return option(thing, wanted)
 
 
 def is_number(thing: Alternatives, wanted: Sequence[int]) -> Value:
@@ -125,7 +149,7 @@ def _done_at_once(thing: Alternatives, numbers: Sequence[int], use: Use) -> tupl
         return None
     made = use(option(thing, strong))
     results = {number: result for number, (_, result) in zip(numbers, found, strict=True)}
-    if len({kind_of(result) for result in results.values()}) == 1:
+    if isinstance(made, ArrayTracer) or len({kind_of(result) for result in results.values()}) == 1:
         return (made,)
     return (_tagged(thing, made, results),)
 
@@ -145,7 +169,7 @@ def _tagged(thing: Alternatives, made: Any, results: Mapping[int, Any]) -> Alter
 
 
 def _tried(make: Callable[[], Any], use: Use) -> tuple[Sequence[Op], Any] | None:
-    """The ops that ``use`` records, and what it gives; None if that is more than one number."""
+    """The ops that ``use`` records, and what it gives; None if that is more than one number or array."""
     trace = current_trace()
     refusals = len(trace.refusals)
     with trace.region() as scope:
@@ -155,7 +179,7 @@ def _tried(make: Callable[[], Any], use: Use) -> tuple[Sequence[Op], Any] | None
             del trace.refusals[refusals:]
             return None
     known = result is None or type(result) in (bool, int, float, complex, str)
-    return (scope.builder.ops, result) if known or isinstance(result, ScalarTracer) else None
+    return (scope.builder.ops, result) if known or isinstance(result, ScalarTracer | ArrayTracer) else None
 
 
 def _are_alike(ops: Sequence[Op], result: Any, other_ops: Sequence[Op], other_result: Any) -> bool:
@@ -185,7 +209,7 @@ def _are_alike(ops: Sequence[Op], result: Any, other_ops: Sequence[Op], other_re
         if [*map(_dtype, one.results)] != [*map(_dtype, other.results)]:
             return False
         same.update(zip(other.results, one.results, strict=True))
-    if isinstance(result, ScalarTracer) and isinstance(other_result, ScalarTracer):
+    if isinstance(result, ScalarTracer | ArrayTracer) and isinstance(other_result, type(result)):
         return known(result._value) is known(other_result._value)
     return type(result) is type(other_result) and bool(result == other_result)
 

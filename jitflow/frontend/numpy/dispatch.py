@@ -55,7 +55,7 @@ from jitflow.frontend.numpy import (
 )
 from jitflow.frontend.numpy.operands import refuse
 from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers.alternatives import distributed, holds_alternatives
+from jitflow.frontend.tracers.alternatives import distributed, holds_alternatives, without_python_numbers
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "OBJECTS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
            "set_attribute", "set_item"]  # fmt: skip
@@ -112,7 +112,7 @@ def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_: False
     @wraps(handler)
     def run(*args: Any, **kwargs: Any) -> Any:
         if holds_alternatives(args) or (kwargs and holds_alternatives([*kwargs.values()])):
-            return distributed(run, args, kwargs)
+            return distributed(run, [*map(without_python_numbers, args)], kwargs)
         try:
             return handler(*args, **kwargs)
         except NotGiven as error:

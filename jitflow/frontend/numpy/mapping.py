@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserValueError
+from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.numpy import creation
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.operands import normalized_axis, refuse
-from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers import located, type_of
+from jitflow.frontend.tracers import Alternatives, Tracer, distributed, located, type_of
 from jitflow.ir.types import Scalar
 
 __all__ = ["FUNCTIONS", "REPLACEMENTS", "Vectorized"]
@@ -59,7 +58,8 @@ class Vectorized:
             results = self.pyfunc(*given)
             results = results if several else (results,)
             return tuple(
-                creation.REPLACEMENTS[dtype.type](result) for result, dtype in zip(results, dtypes, strict=True)
+                distributed(creation.REPLACEMENTS[dtype.type], (result,), {})
+                for result, dtype in zip(results, dtypes, strict=True)
             )
 
         found = tuple(part.reshape(shape) for part in _over_items(each, tuple(flat)))
@@ -70,17 +70,27 @@ class Vectorized:
         from jitflow.frontend.control.branch import trace_path
 
         made: list[Any] = []
-        trace = current_trace()
-        before, trace.keeps_dtypes = trace.keeps_dtypes, True
-        try:
-            trace_path(lambda: made.append(self.pyfunc(*(array[0] for array in flat))), dict)
-        finally:
-            trace.keeps_dtypes = before
+        trace_path(lambda: made.append(self.pyfunc(*(array[0] for array in flat))), dict)
         if not made:
             raise located(refuse("np.vectorize of a function that always raises", "call the function"))
         several = isinstance(made[0], tuple)
         results = made[0] if several else (made[0],)
-        return [type_of(result).dtype.numpy for result in results], several
+        return [_dtype_of(result) for result in results], several
+
+
+def _dtype_of(result: Any) -> Any:
+    """The dtype of a result, which the first element decides."""
+    options = [*result.options.values()] if type(result) is Alternatives else [result]
+    dtypes = list(dict.fromkeys(type_of(option).dtype for option in options if isinstance(option, Tracer | float)))
+    if len(dtypes) > 1:
+        raise located(
+            UserNotImplementedError(
+                "np.vectorize of a function that chooses between dtypes, where the first element would decide for all",
+                found=" and ".join(map(str, dtypes)),
+                mend="name the dtypes of the results: np.vectorize(f, otypes=[float])",
+            )
+        )
+    return dtypes[0].numpy
 
 
 def _is_numpy_scalar(arg: Any) -> bool:

@@ -254,15 +254,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``np.put``."""
     if mode != "raise":
         raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
-    places: Any = np.ravel(as_tracer(ind))
-    given: Any = np.ravel(as_tracer(v))
-    (count,), (number,) = places.type.dims, given.type.dims
-    trace = current_trace()
-    if number == 0 or (broadcasting.bound_by_call(number) and not trace.decide(number, ">=", 1, "np.put")):
-        return
-    if number != 1 and not trace.known(number, "==", count):
-        given = np.take(given, arange(tracers.size_of(count)) % tracers.size_of(number))
-    set_flat(a, places, given)
+    set_flat(a, np.ravel(as_tracer(ind)), v)
 
 
 def set_flat(array: Any, index: Any, value: Any) -> None:
@@ -298,7 +290,7 @@ def _repeated(given: Value, target: tuple[Dim, ...]) -> Value | None:
         flat = array_operand(
             np.take(tracers.wrap(flat, owned=False), arange(tracers.size_of(wanted)) % tracers.size_of(size))
         )
-    return values.reshape(flat, target)
+    return values.reshape(flat, target, assumed=True)
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:

@@ -21,7 +21,7 @@ from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY, define_operat
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers.base import Tracer, located, numpy_functions
 
-__all__ = ["Alternatives", "distributed", "holds_alternatives", "kind_by_kind"]
+__all__ = ["Alternatives", "distributed", "holds_alternatives", "kind_by_kind", "without_python_numbers"]
 
 _MOST_KINDS = 4
 """Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
@@ -50,11 +50,14 @@ class Alternatives(Tracer):
     def refusal(self) -> UserNotImplementedError:
         """The error where one kind is needed, or more would be too many."""
         found = " or ".join(self.words[number] for number in self.options if number in self.words)
+        are_numbers = all(self._trace.options[number].number is not None for number in self.options)
+        mend = "arrays of one number of axes, tuples of one length; or use two names"
+        if are_numbers:
+            mend = "write float(...), np.float64(...) or .astype(...) where it is assigned"
         error = UserNotImplementedError(
             f"{self.name} is of several types here, which the running program chooses from",
             found=found,
-            mend=f"give {self.name} one type on every path: write float(...), np.float64(...) or .astype(...) where it "
-            "is assigned",
+            mend=f"give {self.name} one type on every path: {mend}",
         )
         located(error)
         return error
@@ -167,6 +170,24 @@ def _first(thing: Any) -> tuple[Alternatives] | None:
             if (found := _first(item)) is not None:
                 return found
     return None
+
+
+def without_python_numbers(thing: Any) -> Any:
+    """A list or tuple with NumPy's numbers in the place of those that may be Python's: in an array, they are the same.
+
+    More than a few things of several kinds would have to be looked at in each combination. Raises for these.
+    """
+    if type(thing) not in (list, tuple) or _first(thing) is None:
+        return thing
+    items = [without_python_numbers(item) for item in thing]
+    for place, item in enumerate(items):
+        if type(item) is Alternatives:
+            found = current_trace().strong(item)
+            items[place] = item if found is None else found
+    several = {id(item): item for item in items if type(item) is Alternatives}
+    if len(several) > _MOST_KINDS:
+        raise next(iter(several.values())).refusal()
+    return type(thing)(items)
 
 
 def _replaced(thing: Any, wanted: Alternatives, by: Any) -> Any:
