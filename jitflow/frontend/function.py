@@ -201,7 +201,7 @@ def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
     Not what jitflow alone raises, which leaves everything as it was; nor what is found in the middle of a loop.
     """
     if isinstance(error, UserError):
-        is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and not isinstance(error, UserNotImplementedError)
+        is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and not error.is_refusal
     else:
         is_of_the_program = not isinstance(error, CompilerBug | RecursionError) and not is_bug(error)
     return is_of_the_program and error is not state.left_by and has_shown_something(state)

@@ -23,6 +23,7 @@ from jitflow.frontend.texts import TracedText, is_known
 from jitflow.frontend.trace import Trace, active_trace, current_trace
 from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located, wrap
 from jitflow.ir.core import Value, walk
+from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar
@@ -180,6 +181,8 @@ def raise_when_run(error: Exception, location: Loc) -> None:
         raise again(error) if isinstance(error, UserError) else error.with_traceback(None)
 
     trace = current_trace()
+    for name, number in trace.hints.items():  # which its message may tell
+        trace.decide(symbol(name), "==", number, "an exception that is raised for these sizes")
     record_call(trace, raising, None, (), {})
     trace.builder.relocate_last(location)
 

@@ -330,7 +330,7 @@ def sinc(x: Any) -> Any:
     for number in range(14, 0, -2):
         series = 1.0 - series * square / (number * (number + 1))
     apart = np.where(near, 1.0, scaled)
-    return np.where(near, series, np.sin(apart) / apart)
+    return 1.0 * np.where(near, series, np.sin(apart) / apart)  # a scalar where x is one
 
 
 def fix(x: Any, out: Any = None) -> Any:

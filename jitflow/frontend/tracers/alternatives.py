@@ -165,21 +165,30 @@ def _first(thing: Any) -> tuple[Alternatives] | None:
     kind = type(thing)
     if kind is Alternatives:
         return (thing,)
-    if kind is list or kind is tuple:
-        for item in thing:
+    if kind is list or kind is tuple or kind is slice:
+        for item in _items(thing):
             if (found := _first(item)) is not None:
                 return found
     return None
 
 
+def _items(thing: Any) -> Sequence[Any]:
+    """What is in a list, a tuple or a slice."""
+    return (thing.start, thing.stop, thing.step) if type(thing) is slice else thing
+
+
+def _with_items(thing: Any, items: Sequence[Any]) -> Any:
+    return slice(*items) if type(thing) is slice else type(thing)(items)
+
+
 def without_python_numbers(thing: Any) -> Any:
-    """A list or tuple with NumPy's numbers in the place of those that may be Python's: in an array, they are the same.
+    """A list, tuple or slice with NumPy's numbers for those that may be Python's: items and bounds are the same.
 
     More than a few things of several kinds would have to be looked at in each combination. Raises for these.
     """
-    if type(thing) not in (list, tuple) or _first(thing) is None:
+    if type(thing) not in (list, tuple, slice) or _first(thing) is None:
         return thing
-    items = [without_python_numbers(item) for item in thing]
+    items = [without_python_numbers(item) for item in _items(thing)]
     for place, item in enumerate(items):
         if type(item) is Alternatives:
             found = current_trace().strong(item)
@@ -187,14 +196,14 @@ def without_python_numbers(thing: Any) -> Any:
     several = {id(item): item for item in items if type(item) is Alternatives}
     if len(several) > _MOST_KINDS:
         raise next(iter(several.values())).refusal()
-    return type(thing)(items)
+    return _with_items(thing, items)
 
 
 def _replaced(thing: Any, wanted: Alternatives, by: Any) -> Any:
     if thing is wanted:
         return by
-    if type(thing) in (list, tuple) and _first(thing) is not None:
-        return type(thing)(_replaced(item, wanted, by) for item in thing)
+    if type(thing) in (list, tuple, slice) and _first(thing) is not None:
+        return _with_items(thing, [_replaced(item, wanted, by) for item in _items(thing)])
     return thing
 
 
