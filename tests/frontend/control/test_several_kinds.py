@@ -1,0 +1,188 @@
+"""Names that are of several types on the paths of a program, and objects that a path chooses: what Python gives."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from tests.compare import assert_same
+
+U8 = np.array([3, 200, 7, 255, 9], np.uint8)
+
+
+def largest(a: Any) -> Any:
+    m = -1
+    for v in a:
+        if v > m:
+            m = v
+    return m
+
+
+def largest_by_max(a: Any) -> Any:
+    m = -1
+    for v in a:
+        m = max(m, v)
+    return m
+
+
+def runs(a: Any) -> Any:
+    before, count = -1, 0
+    for v in a:
+        if v != before:
+            count += 1
+        before = v
+    return count, before
+
+
+def smallest(a: Any) -> Any:
+    best = None
+    for v in a:
+        if best is None or v < best:
+            best = v
+    return best
+
+
+def sum_from_zero(a: Any) -> Any:
+    s = 0
+    for v in a:
+        s += v
+    return s, sum(a)
+
+
+@pytest.mark.parametrize("program", [largest, largest_by_max, runs, smallest, sum_from_zero])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.int64])
+def test_sentinels_keep_their_type(program: Any, dtype: Any) -> None:
+    compiled, a = jitflow.function(program), U8.astype(dtype)
+    for given in (a, a[:1], a[:0]):
+        with np.errstate(over="ignore"):
+            assert_same(compiled(given), program(given))
+
+
+def half(a: Any, c: bool) -> Any:
+    if c:
+        a = a * 0.5
+    return a + 1
+
+
+def remainder(a: Any, c: bool) -> Any:
+    x = a.sum()
+    if c:
+        x = x / 2
+    return x % 10
+
+
+def helper(c: bool) -> Any:
+    return 1 if c else 0.5
+
+
+def through_a_helper(a: Any, c: bool) -> Any:
+    return helper(c) * 3, a[0] + helper(c)
+
+
+def zero_dimensional(a: Any, c: bool) -> Any:
+    x = np.array(2.0)
+    if c:
+        x = a.sum()
+    return x + 1, x
+
+
+def number_or_array(a: Any, c: bool) -> Any:
+    y = 0
+    if c:
+        y = a
+    return y + 1
+
+
+def index_or_mask(a: Any, c: bool) -> Any:
+    return a[c if c else 0]
+
+
+def function_of_two(a: Any, c: bool) -> Any:
+    f = np.negative if c else np.square
+    return f(a)
+
+
+def asks_for_its_type(a: Any, c: bool) -> Any:
+    x = 1 if c else a[0] * 0.5
+    return isinstance(x, float), x is None, f"{x}" == "1"
+
+
+def bounds_of_a_slice(a: Any, c: bool) -> Any:
+    k = 0
+    for v in a:
+        k = k + (v > 1)
+    return a[k // 2 : k]
+
+
+def list_or_another(a: Any, c: bool) -> Any:
+    first = [1.0, 2.0]
+    second = first
+    if c:
+        second = [9.0, 9.0]
+    second[0] = 7.0
+    return first, second
+
+
+def dict_or_another(a: Any, c: bool) -> Any:
+    one, other = {"n": 1.0}, {"n": 2.0}
+    chosen = one if c else other
+    chosen["n"] = 9.0
+    return one, other
+
+
+def sorts_by_sign(a: Any, c: bool) -> Any:
+    positive: Any = []
+    negative: Any = []
+    for v in a:
+        (positive if v > 5 else negative).append(v)
+    return len(positive), len(negative), positive
+
+
+def counts_in_a_dict(a: Any, c: bool) -> Any:
+    counts = {"n": 0, "s": 1.5}
+    if c:
+        counts["n"] += 1
+    else:
+        counts["s"] = 2
+    return counts
+
+
+PROGRAMS = [half, remainder, through_a_helper, zero_dimensional, number_or_array, index_or_mask, function_of_two,
+            bounds_of_a_slice, list_or_another, dict_or_another, sorts_by_sign, counts_in_a_dict]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("a", [np.array([2**60 + 1, 3, 8]), np.array([1.5, 7.0])], ids=["int64", "float64"])
+def test_paths_keep_what_they_bring(program: Any, a: Any) -> None:
+    compiled = jitflow.function(program)
+    for c in (True, False):
+        assert_same(compiled(copy.copy(a), c), program(copy.copy(a), c))
+
+
+def test_gradients_go_through_names_of_several_types() -> None:
+    def loss(x: Any, c: bool) -> Any:
+        total = 0
+        for v in x:
+            if c or v > 0:
+                total = total + v * v
+        return total
+
+    x = np.array([1.0, -2.0, 3.0])
+    np.testing.assert_array_equal(jitflow.grad(loss)(x, True), 2 * x)
+    np.testing.assert_array_equal(jitflow.grad(loss)(x, False), [2.0, 0.0, 6.0])
+
+
+def test_what_cannot_be_kept_apart_names_both_types() -> None:
+    @jitflow.function
+    def program(x: Any, c: bool) -> Any:
+        n = 3 if c else x[0]
+        return [1, 2, 3, 4][n]
+
+    with pytest.raises((NotImplementedError, TypeError), match="is of several types") as caught:
+        program(np.ones(3), True)
+    assert "an int" in str(caught.value.found)
+    assert "a float64" in str(caught.value.found)
