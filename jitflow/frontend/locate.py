@@ -51,11 +51,14 @@ def _is_hidden(file: str) -> bool:
 
 
 _ON_BEHALF = (
-    *(frontend_path(name) for name in ("builtin_functions", "control", "draws", "numpy", "proxies", "texts")),
+    *(
+        frontend_path(name)
+        for name in ("builtin_functions", "control", "conversions", "draws", "numpy", "proxies", "texts")
+    ),
     _jitflow_path("random"),
 )
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
-_RAISING = ("bound", "free", "is_none", "raise_")
+_RAISING = ("bound", "free", "raise_")
 """The hooks that raise what the program raises."""
 _OF_THE_MACHINE = (RecursionError, MemoryError, KeyboardInterrupt)
 """What may come at any time, and at another than in the running program, unless the program itself raises it."""
