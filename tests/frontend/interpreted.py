@@ -102,7 +102,8 @@ def _run(traced: TracedFunction, binding: Binding) -> Any:
 
     def build(tree: Any) -> Any:
         if isinstance(tree, Computed):
-            return results[tree.index]
+            found = results[tree.index]
+            return getattr(found, tree.part) if tree.part else found
         if isinstance(tree, p.SameObject):
             return binding.register(tree.register)
         if isinstance(tree, p.ConstantObject):
