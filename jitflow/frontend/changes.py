@@ -25,7 +25,7 @@ from jitflow.ir.types import Scalar, Tensor
 if TYPE_CHECKING:
     from jitflow.frontend.derivatives import Traced
 
-__all__ = ["as_cotangent", "cotangents_of", "in_containers_of", "items_like", "own_containers", "tangents_of"]
+__all__ = ["as_cotangent", "cotangents_of", "items_like", "own_containers", "tangents_of"]
 
 
 def tangents_of(traced: Traced, tangents: Sequence[Any]) -> list[Value]:
@@ -117,21 +117,21 @@ def as_cotangent(item: Any, value: Value) -> Value:
     return converted(item, expected)
 
 
-def in_containers_of(other: Any, thing: Any) -> Any:
+def _in_containers_of(other: Any, thing: Any) -> Any:
     """A structure from outside as one that the program makes: where ``other`` is such a one of the same form."""
     if type(other) is dict and isinstance(thing, OutsideDict) and tuple(other) == tuple(thing):
-        return {key: in_containers_of(item, thing[key]) for key, item in other.items()}
+        return {key: _in_containers_of(item, thing[key]) for key, item in other.items()}
     if type(other) is list and isinstance(thing, OutsideList) and len(other) == len(thing):
-        return [in_containers_of(*pair) for pair in zip(other, thing, strict=True)]
+        return [_in_containers_of(*pair) for pair in zip(other, thing, strict=True)]
     if isinstance(other, tuple) and type(other) is type(thing) and len(other) == len(thing):
-        items = [in_containers_of(*pair) for pair in zip(other, thing, strict=True)]
+        items = [_in_containers_of(*pair) for pair in zip(other, thing, strict=True)]
         return type(other)(*items) if hasattr(other, "_fields") else tuple(items)
     if is_record(thing) and isinstance(other, RecordProxy):
         return own_containers(thing)
     if is_record(thing) and dataclasses.is_dataclass(other) and type(other) is thing.__class__:
         names = [field.name for field in dataclasses.fields(other) if field.init]
         kind: Any = type(other)
-        return kind(**{name: in_containers_of(getattr(other, name), getattr(thing, name)) for name in names})
+        return kind(**{name: _in_containers_of(getattr(other, name), getattr(thing, name)) for name in names})
     return thing
 
 

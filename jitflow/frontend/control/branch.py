@@ -101,8 +101,6 @@ def trace_path(
             if isinstance(error, UserNotImplementedError) or (len(trace.refusals) > refusals and not mistakes):
                 raise
             del trace.refusals[refusals:]
-            if not isinstance(error, UserError) and isinstance(error, _RAISED_BY_PYTHON) and not _is_raised(error):
-                raise
             ended = True
             mistake = error if isinstance(error, mistakes) else None
             _raise_later(error)

@@ -34,8 +34,8 @@ Function = Callable[..., Any]
 def cond(pred: Any, true_fn: Function, false_fn: Function, *operands: Any) -> Any:
     """``true_fn(*operands) if pred else false_fn(*operands)``.
 
-    ``pred`` is a bool or number. Both functions must return the same structure; numbers and arrays in it that differ in
-    dtype become their common one. Raises TypeError for structures that differ.
+    ``pred`` is a bool or number. Both functions must return the same structure; numbers and arrays in it keep their
+    types. Raises TypeError for structures that differ.
     """
     if active_trace() is None:
         return true_fn(*operands) if pred else false_fn(*operands)

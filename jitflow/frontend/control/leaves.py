@@ -41,11 +41,6 @@ class Leaves:
     shape: Any
     rebuild: Callable[[Sequence[Any]], Any]
 
-    @property
-    def is_unbound(self) -> bool:
-        """Whether the local is not bound."""
-        return self.shape is None and self.items[0] is UNBOUND
-
 
 def parts_of(thing: Any) -> Parts | None:
     """A structure taken apart, one level down; None for everything else."""

@@ -112,8 +112,8 @@ class Rolling:
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
 
-    position: Dim
-    """Behind a loop over a source that has a test: the turn that is next."""
+    _next_turn: tuple[Value, Dim]
+    """Behind a loop over a source that has a test: the turn that is next, and how many there are."""
 
     def roll(
         self, run: Callable[[Any], None], test: Test | None, source: Source | None, *, splits: bool = False
@@ -182,6 +182,11 @@ class Rolling:
                     return [*dict.fromkeys(shown)]
         del trace.loops[inner:]
         raise CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
+
+    def next_turn(self) -> Dim:
+        """Behind a loop over a source that has a test: the turn that is next."""
+        number, count = self._next_turn
+        return bind(number, "turn", count)
 
     def keeps_kinds(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> bool:
         """Whether a turn leaves the kinds of values that it finds: one is traced, and everything undone."""
@@ -505,7 +510,7 @@ class Rolling:
         found = trace.add("while", *initial, types=types, regions=regions, names=hints)
         if counted:
             assert source is not None
-            self.position = bind(values.cast(found[0], I64), "turn", source.count)
+            self._next_turn = values.cast(found[0], I64), source.count
         return found[1:] if counted else found
 
     def _outer_kind(self, local: Local, number: int) -> Any:

@@ -22,7 +22,7 @@ from jitflow.frontend.control.branch import choose, decide
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.control.rolling import Change, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
-from jitflow.frontend.control.switching import is_number
+from jitflow.frontend.control.switching import is_of_kind
 from jitflow.frontend.numpy import values
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
@@ -99,7 +99,7 @@ class Pieces:
                 thing = loop.cells.get(name)
                 if type(thing) is not Alternatives:
                     return False
-                holds = is_number(thing, [number])
+                holds = is_of_kind(thing, number)
                 answer = holds if answer is None else values.emit("logical_and", answer, holds)
             assert answer is not None
             return as_python_bool(answer)
@@ -111,7 +111,7 @@ class Pieces:
         def others() -> None:
             for name, number in last.items():
                 loop.cells.set(name, option(loop.cells.get(name), number))
-            again(self.source if self.source is None else Rest(self.source, loop.position), splits)
+            again(self.source if self.source is None else Rest(self.source, loop.next_turn()), splits)
 
         with current_trace().whole_loops():
             loop.roll(self.run, go_on, self.source)

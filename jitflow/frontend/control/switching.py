@@ -28,7 +28,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, dtype_of
 from jitflow.ir.types import Scalar, dims_of
 
-__all__ = ["for_each_kind", "is_number", "of_one_kind", "one_of", "possible_numbers", "strong", "switch"]
+__all__ = ["for_each_kind", "is_of_kind", "of_one_kind", "one_of", "possible_numbers", "strong", "switch"]
 
 Use = Callable[[Any], Any]
 
@@ -68,22 +68,24 @@ def one_of(test: Any, one: Any, other: Any) -> Any:
 
 def strong(thing: Alternatives) -> Any:
     """NumPy's number in the place of one that may be Python's, of the same dtype; None for all else."""
-    kinds = {number: current_trace().options[number].number for number in possible_numbers(thing)}
-    wanted = next((number for number, kind in kinds.items() if kind is not None and not kind.weak), None)
-    if wanted is None or len({kind and kind.dtype for kind in kinds.values()}) > 1:
+    wanted = _strong_kind(possible_numbers(thing))
+    return None if wanted is None else option(thing, wanted)
+
+
+def _strong_kind(numbers: Sequence[int]) -> int | None:
+    """The kind among some that is NumPy's number, if all of them are numbers of one dtype."""
+    kinds = {number: current_trace().options[number].number for number in numbers}
+    if len({kind and kind.dtype for kind in kinds.values()}) > 1:
         return None
-    return option(thing, wanted)
+    return next((number for number, kind in kinds.items() if kind is not None and not kind.weak), None)
 
 
-def is_number(thing: Alternatives, wanted: Sequence[int]) -> Value:
-    """Whether a value is of one of some kinds, as a bool of the program; branches on it know the kind."""
-    trace, tag = current_trace(), lift(thing.chosen)
-    tests = [values.emit("equal", values.cast(tag, I64), values.constant(number, I64)) for number in wanted]
-    answer = tests[0]
-    for test in tests[1:]:
-        answer = values.emit("logical_or", answer, test)
-    others = frozenset(thing.options) - frozenset(wanted)
-    trace.implied[answer] = tag, frozenset(wanted), others
+def is_of_kind(thing: Alternatives, number: int) -> Value:
+    """Whether a value is of one kind, as a bool of the program; branches on it know the kind."""
+    tag = lift(thing.chosen)
+    answer = values.emit("equal", values.cast(tag, I64), values.constant(number, I64))
+    others = frozenset(thing.options) - {number}
+    current_trace().implied[answer] = tag, frozenset({number}), others
     return answer
 
 
@@ -97,7 +99,7 @@ def for_each_kind(
         if not others:
             use(option(thing, first))
             return
-        answer = is_number(thing, [first])
+        answer = is_of_kind(thing, first)
         decide(answer, lambda: use(option(thing, first)), lambda: run(*others), cells, state, temporaries, key)
 
     run(*numbers)
@@ -108,7 +110,7 @@ def _done_apart(thing: Alternatives, numbers: Sequence[int], use: Use, reached: 
     if not others:
         return use(option(thing, first))
     return choose_path(
-        is_number(thing, [first]),
+        is_of_kind(thing, first),
         lambda: use(option(thing, first)),
         lambda: _done_apart(thing, others, use, reached),
         (*thing.options.values(), reached),
@@ -139,15 +141,14 @@ def _promoted(thing: Alternatives) -> Any:
 
 def _done_at_once(thing: Alternatives, numbers: Sequence[int], use: Use) -> tuple[Any] | None:
     """What ``use`` gives if it is the same ops for all kinds, in a tuple; None if it is not."""
-    kinds = [current_trace().options[number].number for number in numbers]
-    strong = next((number for number, kind in zip(numbers, kinds, strict=True) if kind and not kind.weak), None)
-    if len(numbers) == 1 or strong is None or len({kind and kind.dtype for kind in kinds}) > 1:
+    wanted = _strong_kind(numbers)
+    if len(numbers) == 1 or wanted is None:
         return None
     tried = [_tried(option_, use) for option_ in (partial(option, thing, number) for number in numbers)]
     found = [one for one in tried if one is not None]
     if len(found) < len(numbers) or not all(_are_alike(*found[0], *one) for one in found[1:]):
         return None
-    made = use(option(thing, strong))
+    made = use(option(thing, wanted))
     results = {number: result for number, (_, result) in zip(numbers, found, strict=True)}
     if isinstance(made, ArrayTracer) or len({kind_of(result) for result in results.values()}) == 1:
         return (made,)
@@ -163,7 +164,7 @@ def _tagged(thing: Alternatives, made: Any, results: Mapping[int, Any]) -> Alter
     if any(number != kind for number, kind in kinds.items()):
         (_, tag), *others = [(number, values.constant(kind, I64)) for number, kind in kinds.items()]
         for number, other in others:
-            tag = values.select(is_number(thing, [number]), other, tag)
+            tag = values.select(is_of_kind(thing, number), other, tag)
         chosen = wrap(as_weak(tag, I64))
     return Alternatives(chosen, options, thing.name, words)
 
