@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     from jitflow.api import CacheInfo, function
     from jitflow.checkpoints import CheckpointManager, restore, save
-    from jitflow.frontend.arguments import Spec
-    from jitflow.frontend.callbacks import callback
-    from jitflow.frontend.control.explicit import cond, fori_loop, map, scan, while_loop
+    from jitflow.frontend.control.explicit import cond, map, scan, while_loop
+    from jitflow.frontend.outside.arguments import Spec
+    from jitflow.frontend.python.callbacks import callback
+    from jitflow.frontend.transforms.own_rules import fori_loop
     from jitflow.gradients import (
         checkpoint,
         custom_gradient,
@@ -86,11 +87,11 @@ _LAZY = {
     "CheckpointManager": "jitflow.checkpoints",
     "CacheInfo": "jitflow.api",
     "Variable": "jitflow.runtime.variable",
-    "Spec": "jitflow.frontend.arguments",
+    "Spec": "jitflow.frontend.outside.arguments",
     "breakpoint": "builtins",
-    "callback": "jitflow.frontend.callbacks",
+    "callback": "jitflow.frontend.python.callbacks",
     "cond": "jitflow.frontend.control.explicit",
-    "fori_loop": "jitflow.frontend.control.explicit",
+    "fori_loop": "jitflow.frontend.transforms.own_rules",
     "function": "jitflow.api",
     "grad": "jitflow.gradients",
     "jvp": "jitflow.gradients",

@@ -97,7 +97,7 @@ def _compiled(fn: Any, options: _Options) -> Any:
             f"expected a Python function to compile, got {_article(type(fn).__name__)}",
             mend="wrap it: jitflow.function(lambda x: ...)",
         )
-    from jitflow.frontend.kinds import refuse_function_kind
+    from jitflow.frontend.entry.compilable import refuse_function_kind
 
     refuse_function_kind(fn)
     return _function_type()(fn, options)
@@ -161,7 +161,7 @@ class CompiledFunction:
     # -- calls that nothing matches ----------------------------------------------------------------
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        from jitflow.frontend.trace import active_trace
+        from jitflow.frontend.recording.trace import active_trace
 
         if active_trace() is not None:
             if type(self._wrapped.__globals__) is dict:
@@ -206,7 +206,7 @@ class CompiledFunction:
 
     def _trace(self, flat: tuple[Any, ...]) -> Compilation:
         from jitflow.compiler import Compilation
-        from jitflow.frontend.function import trace
+        from jitflow.frontend.entry.function import trace
         from jitflow.naming import extracted
         from jitflow.runtime.threads import most_threads
 

@@ -21,7 +21,7 @@ from jitflow.ir.core import Function
 
 if TYPE_CHECKING:
     from jitflow.backends.llvm.executable import Executable
-    from jitflow.frontend.function import TracedFunction
+    from jitflow.frontend.entry.function import TracedFunction
     from jitflow.passes.lower import Lowered
     from jitflow.passes.pipeline import Step
     from jitflow.runtime.plan import Plan

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType, NoneType
 
 from jitflow.compiler import Compilation, stage_text
-from jitflow.frontend.absent import NOT_GIVEN
+from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.runtime.plan import (
     ArrayLeaf,

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from jitflow.errors import CompilerBug, ExceptionName, UserError, as_user_error, exception_class, with_user_frames
-from jitflow.frontend.locate import is_internal
+from jitflow.frontend.recording.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Index, Scalar, Type

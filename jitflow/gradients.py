@@ -69,10 +69,10 @@ def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
 
     Raises NotImplementedError for a function that changes what it reads from outside: a variable, a random generator.
     """
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     if active_trace() is not None:
-        from jitflow.frontend import derivatives
+        from jitflow.frontend.transforms import derivatives
 
         chosen = derivatives.chosen_arguments(primals, range(len(primals)))
         value = derivatives.value(fun, chosen, derivatives.alone, {})
@@ -84,14 +84,14 @@ def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
 
 def _call(fun: Function, *primals: Any) -> tuple[Any, tuple[Any, ...]]:
     """The value, and the numbers and arrays among the primals as they are now."""
-    from jitflow.frontend import derivatives
+    from jitflow.frontend.transforms import derivatives
 
     chosen = derivatives.chosen_arguments(primals, range(len(primals)))
     return derivatives.value(fun, chosen, derivatives.alone, {}), derivatives.kept(chosen)
 
 
 def _pull(fun: Function, given: tuple[Any, Sequence[Any]], *primals: Any) -> tuple[Any, ...]:
-    from jitflow.frontend import derivatives
+    from jitflow.frontend.transforms import derivatives
 
     cotangents, held = given
     chosen = derivatives.as_they_were(derivatives.chosen_arguments(primals, range(len(primals))), held)
@@ -110,7 +110,7 @@ def jvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     Raises TypeError where the two have not the same structure, ValueError where they have not the same shapes, and
     TypeError where an argument has parts that are no floats.
     """
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     if len(primals) != len(tangents):
         raise TypeError(f"expected a tangent for each of {len(primals)} arguments, got {len(tangents)}")
@@ -121,7 +121,7 @@ def jvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
 
 
 def _push(fun: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
-    from jitflow.frontend import derivatives
+    from jitflow.frontend.transforms import derivatives
 
     chosen = derivatives.chosen_arguments(primals, range(len(primals)))
     traced = derivatives.trace_function(fun, chosen, {}, derivatives.pair if has_aux else derivatives.alone)
@@ -142,7 +142,7 @@ def jacobian(fun: Function, argnums: Argnums = 0) -> Function:
     argnums = _known(argnums)
 
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        from jitflow.frontend import derivatives
+        from jitflow.frontend.transforms import derivatives
 
         found = derivatives.jacobian(fun, derivatives.chosen_arguments(args, argnums), kwargs)
         return found[0] if isinstance(argnums, int) else tuple(found)
@@ -159,7 +159,7 @@ def hessian(fun: Function, argnum: int = 0) -> Function:
     first = _reverse(argnum, has_aux=False, variables=None, with_value=False)
 
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        from jitflow.frontend import derivatives
+        from jitflow.frontend.transforms import derivatives
 
         def gradient(*args: Any, **kwargs: Any) -> Any:
             return first(fun, args, kwargs)
@@ -175,7 +175,7 @@ def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
     ``fun`` takes the ``primals`` and returns one real number. It takes a few times as long as the gradient (Pearlmutter
     1994).
     """
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     if active_trace() is not None:
         return _second(fun, tuple(primals), tuple(tangents))
@@ -183,7 +183,7 @@ def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
 
 
 def _second(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
-    from jitflow.frontend import derivatives
+    from jitflow.frontend.transforms import derivatives
 
     numbers = tuple(range(len(primals)))
     first = _reverse(numbers, has_aux=False, variables=None, with_value=False)
@@ -211,8 +211,8 @@ def custom_gradient(fun: Function) -> Function:
 
 
 def _custom(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    from jitflow.frontend import own_rules
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
+    from jitflow.frontend.transforms import own_rules
 
     return fun(*args, **kwargs)[0] if active_trace() is None else own_rules.custom(fun, args, kwargs)
 
@@ -232,16 +232,16 @@ def checkpoint(fun: Function) -> Function:
 
 
 def _recomputed(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    from jitflow.frontend import own_rules
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
+    from jitflow.frontend.transforms import own_rules
 
     return fun(*args, **kwargs) if active_trace() is None else own_rules.recomputed(fun, args, kwargs)
 
 
 def stop_gradient(x: Any) -> Any:
     """``x``, a number, an array or a structure of them, which counts as a constant for derivatives."""
-    from jitflow.frontend.derivatives import stop
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
+    from jitflow.frontend.transforms.derivatives import stop
 
     return x if active_trace() is None else stop(x)
 
@@ -251,14 +251,14 @@ def _known(said: Any) -> Any:
 
     Raises TypeError for what names no positions.
     """
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     if said is None or isinstance(said, bool):
         return said
     if isinstance(said, list | tuple):
         return tuple(map(_known, said))
     if active_trace() is not None:
-        from jitflow.frontend.numpy.operands import static_int
+        from jitflow.frontend.arrays.operands import static_int
 
         return static_int(said, "argnums")
     try:
@@ -279,7 +279,7 @@ def _transformed(fun: Function, transform: Function, kind: Hashable) -> Function
     Transformations of one ``kind`` do the same.
     """
     from jitflow.api import derived
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
     from jitflow.signatures import with_signature
 
     given = fun
@@ -325,7 +325,7 @@ def _reverse(argnums: Argnums | None, has_aux: bool, variables: Any, with_value:
     chosen: Argnums = 0 if argnums is None else argnums if isinstance(argnums, int) else tuple(argnums)
 
     def run(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        from jitflow.frontend import derivatives
+        from jitflow.frontend.transforms import derivatives
 
         split = derivatives.pair if has_aux else derivatives.alone
         places = derivatives.chosen_arguments(args, chosen if by_arguments else ())

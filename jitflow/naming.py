@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
 
 if TYPE_CHECKING:
-    from jitflow.frontend.function import TracedFunction
+    from jitflow.frontend.entry.function import TracedFunction
 
 __all__ = ["Part", "extracted", "name", "part_of"]
 
@@ -29,11 +29,11 @@ def name(value: Any, label: str) -> Any:
 
     Raises TypeError for what is no array or number, and for a label that is no string.
     """
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     if active_trace() is None:
         return value
-    from jitflow.frontend.naming import mark
+    from jitflow.frontend.entry.naming import mark
 
     return mark(value, label)
 
@@ -66,7 +66,7 @@ def part_of(
     form = "value" if isinstance(fetch, str) else "list" if isinstance(fetch, list) else "tuple"
 
     def run(fun: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        from jitflow.frontend.naming import trace_part
+        from jitflow.frontend.entry.naming import trace_part
 
         named = dict(kwargs)
         feeds = {label: named.pop(keyword) for label, keyword in keywords}
@@ -80,7 +80,7 @@ def part_of(
 
 def _signature(fn: Callable[..., Any], fed: Mapping[str, Any]) -> inspect.Signature:
     """The parameters of ``fn``, which may be left out, and those for what is fed, with the values for it if known."""
-    from jitflow.frontend.absent import NOT_GIVEN
+    from jitflow.frontend.tracers.absent import NOT_GIVEN
 
     kinds = inspect.Parameter
     own = []
@@ -100,7 +100,7 @@ def _signature(fn: Callable[..., Any], fed: Mapping[str, Any]) -> inspect.Signat
 
 def extracted(traced: TracedFunction, part: Part) -> TracedFunction:
     """The part of what was traced."""
-    from jitflow.frontend.results import Computed, Group
+    from jitflow.frontend.entry.results import Computed, Group
     from jitflow.ir.types import Scalar, Tensor, Variable
     from jitflow.passes.extract import extract
     from jitflow.runtime.plan import ArrayLeaf, ListOf, TupleOf

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jitflow.errors import CompilerBug
-from jitflow.frontend.function import TracedFunction
-from jitflow.frontend.results import Chosen, Computed, Group, ResultTree, leaves_of, rebuild
+from jitflow.frontend.entry.function import TracedFunction
+from jitflow.frontend.entry.results import Chosen, Computed, Group, ResultTree, leaves_of, rebuild
 from jitflow.ir.types import Scalar, Variable
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (

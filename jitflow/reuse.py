@@ -6,7 +6,7 @@
 Each turn asks for the gradient of another lambda. If its cells are those of the one before, as here, it gets the same
 compiled function. If they are not, since the loop calls a function in which the lambda stands, it gets the compiled
 function of one that nobody uses any more, which is given the new lambda: what the code reads is found by way of it at
-each call (`frontend/recorded_functions.py`), and so the code fits.
+each call (`frontend/entry/recorded_functions.py`), and so the code fits.
 
 Whether anybody uses a function is what its count of references says: whoever could still call it adds one, and one too
 many does no harm but that something is compiled once more.

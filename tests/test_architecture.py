@@ -22,7 +22,7 @@ LATE = ("typer", "rich", "scipy", "networkx", "matplotlib", "cupy", "safetensors
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """Yield the full names of what a module imports, wherever in the file, but not for the type checker only."""
+    """Yield the full names of what a module imports, late or for the type checker only as well."""
     package = ("jitflow", *path.relative_to(PACKAGE).parent.parts)
     tree = ast.parse(path.read_text())
     for node in ast.walk(tree):
@@ -89,3 +89,35 @@ def test_import_jitflow_loads_no_optional_library() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=PACKAGE.parent
     )
     assert done.stdout.strip() == "[]"
+
+
+LAYERS = ("syntax", "recording", "tracers", "outside", "texts", "arrays", "control", "python", "numpy", "transforms",
+          "entry")  # fmt: skip
+"""The folders of the frontend, each of which stands on those before it."""
+
+
+def modules_of_the_frontend() -> dict[str, set[str]]:
+    """From each module of the frontend to the modules of it that it imports: anywhere, late, or for types only."""
+    paths = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in MODULES}
+    paths = {name.removesuffix(".__init__"): path for name, path in paths.items() if name.startswith("frontend.")}
+    return {
+        name: {short for full in imports_of(path) if (short := full.removeprefix("jitflow.")) in paths} - {name}
+        for name, path in paths.items()
+    }
+
+
+def test_the_frontend_has_layers() -> None:
+    upward = [
+        f"{name} imports {other}"
+        for name, imported in modules_of_the_frontend().items()
+        for other in imported
+        if LAYERS.index(name.split(".")[1]) < LAYERS.index(other.split(".")[1])
+    ]
+    assert upward == []
+
+
+def test_no_modules_of_the_frontend_import_each_other_in_a_circle() -> None:
+    left = modules_of_the_frontend()
+    while ready := {name for name, imported in left.items() if not imported & left.keys()}:
+        left = {name: imported for name, imported in left.items() if name not in ready}
+    assert sorted(left) == []

@@ -11,9 +11,9 @@ import sys, threading, types
 import numpy as np, jitflow
 
 w, generator = jitflow.Variable(np.zeros(3)), jitflow.random.Generator(1)
-sys.modules["jitflow.frontend.trace"] = types.ModuleType("half of it")  # what a thread sees that does not import it
+sys.modules["jitflow.frontend.recording.trace"] = types.ModuleType("half")  # what a thread sees that does not import it
 w += generator.random(3)
-del sys.modules["jitflow.frontend.trace"]
+del sys.modules["jitflow.frontend.recording.trace"]
 print(jitflow.function(lambda: w.sum())() > 0)
 """
 

@@ -16,14 +16,14 @@ __all__ = ["inside", "is_traced", "object_outside", "plainly"]
 
 def is_traced() -> bool:
     """Whether a compiled function is being traced."""
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     return active_trace() is not None
 
 
 def object_outside(thing: Any) -> Any:
     """The very object that ``thing`` stands for."""
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     trace = active_trace()
     return thing if trace is None or trace.pin is None else trace.pin(thing)
@@ -31,7 +31,7 @@ def object_outside(thing: Any) -> Any:
 
 def inside(variable: Variable) -> Any:
     """What stands for a variable in the program."""
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     trace = active_trace()
     return variable if trace is None else trace.variable(variable)
@@ -39,7 +39,7 @@ def inside(variable: Variable) -> Any:
 
 def plainly(function: Callable[[], Any]) -> Any:
     """``function()``, run as plain Python."""
-    from jitflow.frontend.trace import recording
+    from jitflow.frontend.recording.trace import recording
 
     with recording(None):
         return function()

@@ -1,7 +1,8 @@
 """The few words that draws and `jitflow.nn` need beside NumPy's operators, on arrays and on traced values.
 
 Distributions are NumPy code, which runs on arrays as it is and is traced in a compiled function: one text, the same
-arithmetic, the same bits. Here is what differs: `Machine` on arrays, and in `jitflow.frontend.draws` on traced values.
+arithmetic, the same bits. Here is what differs: `Machine` on arrays, and in `jitflow.frontend.numpy.draws` on traced
+values.
 `machine` says which of them is meant.
 """
 
@@ -132,9 +133,9 @@ _PLAIN = Machine()
 def machine() -> Machine:
     """The machine for what runs now: a function that is being traced, or plain Python."""
     # Another thread may be importing that module just now; then nothing is being traced here.
-    active_trace = getattr(sys.modules.get("jitflow.frontend.trace"), "active_trace", None)
+    active_trace = getattr(sys.modules.get("jitflow.frontend.recording.trace"), "active_trace", None)
     if active_trace is None or active_trace() is None:
         return _PLAIN
-    from jitflow.frontend.draws import TRACED
+    from jitflow.frontend.numpy.draws import TRACED
 
     return TRACED

@@ -269,7 +269,7 @@ def _locks() -> Any:
 
 def _is_tracing() -> bool:
     # Another thread may be importing that module just now; then nothing is being traced here.
-    active_trace = getattr(sys.modules.get("jitflow.frontend.trace"), "active_trace", None)
+    active_trace = getattr(sys.modules.get("jitflow.frontend.recording.trace"), "active_trace", None)
     return active_trace is not None and active_trace() is not None
 
 

@@ -10,9 +10,9 @@ from types import FunctionType
 from typing import Any
 
 from jitflow.errors import UserError, with_user_frames
-from jitflow.frontend.function import TracedFunction, trace
-from jitflow.frontend.kinds import refuse_function_kind
-from jitflow.frontend.results import Chosen, Computed, Group
+from jitflow.frontend.entry.compilable import refuse_function_kind
+from jitflow.frontend.entry.function import TracedFunction, trace
+from jitflow.frontend.entry.results import Chosen, Computed, Group
 from jitflow.ir.dims import Dim, Expression, evaluate
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.types import Index, dims_of

@@ -13,7 +13,7 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserError
-from jitflow.frontend.arguments import Spec
+from jitflow.frontend.outside.arguments import Spec
 from tests.frontend.interpreted import interpreted
 
 

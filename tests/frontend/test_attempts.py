@@ -444,7 +444,7 @@ def test_no_handler_sees_what_befalls_the_compiler(error, monkeypatch):
     def fail(*args, **keywords):
         raise error("not in order")
 
-    monkeypatch.setattr("jitflow.frontend.trace.Trace.add", None if error is None else fail)
+    monkeypatch.setattr("jitflow.frontend.recording.trace.Trace.add", None if error is None else fail)
     with pytest.raises(error or CompilerBug):
         jitflow.function(catches_in_any_case)(U, 2)
 

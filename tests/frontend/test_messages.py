@@ -15,8 +15,8 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserError
-from jitflow.frontend.kinds import refuse_function_kind
-from jitflow.frontend.trace import Trace, recording
+from jitflow.frontend.entry.compilable import refuse_function_kind
+from jitflow.frontend.recording.trace import Trace, recording
 from jitflow.frontend.tracers import wrap
 from jitflow.ir.dtypes import F32
 from jitflow.ir.types import Tensor

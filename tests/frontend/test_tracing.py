@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from jitflow.errors import CompilerBug, UserError
-from jitflow.frontend.function import trace
-from jitflow.frontend.trace import Trace, recording
+from jitflow.frontend.entry.function import trace
+from jitflow.frontend.recording.trace import Trace, recording
 from tests.frontend.interpreted import interpreted
 
 INTEGERS = [0, 1, -1, 7, -7, 3, -3, 2**40, -(2**62)]

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.frontend import arguments, reads, results
-from jitflow.frontend.numpy import promotion, reductions, ufuncs
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.arrays import promotion
+from jitflow.frontend.entry import reads, results
+from jitflow.frontend.numpy import reductions, ufuncs
+from jitflow.frontend.outside import arguments
+from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers import lift
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.layout import parameter_layout
@@ -203,7 +205,7 @@ def small_integers_are_summed_as_they_are(patch: Patch) -> None:
     original = reductions._reduction_dtype
 
     def reduction_dtype(ufunc: Any, value: Any, dtype: Any) -> Any:
-        from jitflow.frontend.numpy.values import dtype_of_value
+        from jitflow.frontend.recording.values import dtype_of_value
 
         own = dtype_of_value(value)
         return own if dtype is None and own.is_integer else original(ufunc, value, dtype)
@@ -242,7 +244,7 @@ def the_last_of_equals_is_the_argmax(patch: Patch) -> None:
 @fault
 def results_show_what_they_are_copies_of(patch: Patch) -> None:
     patch.setattr(results.Results, "_apart", lambda self, result: lift(result))
-    patch.setattr("jitflow.frontend.storage.Storage.is_held", lambda self, value: False)
+    patch.setattr("jitflow.frontend.recording.memory.Storage.is_held", lambda self, value: False)
 
 
 @fault

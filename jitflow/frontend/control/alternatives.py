@@ -17,9 +17,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.kinds import converted, kind_of
 from jitflow.frontend.control.leaves import option_of, parts_of
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.control.local_types import converted, kind_of
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, wrap
 from jitflow.ir.types import Tensor
 

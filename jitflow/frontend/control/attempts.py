@@ -26,14 +26,14 @@ from jitflow.errors import JitflowError, UserNotImplementedError
 from jitflow.frontend.control.branch import Path, join, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.kinds import placeholder
 from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.local_types import placeholder
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.trying import Handlers, constant_behind, is_for_the_compiler, raised_by, refusal, site_of
-from jitflow.frontend.scopes import Scope
-from jitflow.frontend.trace import active_trace, current_trace
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -37,14 +37,14 @@ from jitflow.frontend.control.merge import (
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.returning import RETURNED, is_returned_itself, leaves_the_function
-from jitflow.frontend.control.sharing import traced_paths
-from jitflow.frontend.locate import is_internal
-from jitflow.frontend.numpy import selections, values
-from jitflow.frontend.objects import Recorded
-from jitflow.frontend.scopes import Scope
-from jitflow.frontend.storage import Site
-from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.control.sharing import Path, traced_paths
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.signals import Site
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import Alternatives, ArrayTracer
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
@@ -57,18 +57,6 @@ _RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, Us
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
 _RAISED_BY_PYTHON = (ArithmeticError, LookupError, ValueError)
 """What Python raises of values that are known, on a path that may not be taken."""
-
-
-@dataclass(eq=False)
-class Path:
-    """One traced path: its ops, whether it ends by raising, and what its locals are then."""
-
-    scope: Scope
-    ended: bool
-    result: Any
-    locals: dict[str, Any]
-    mistake: Exception | None = None
-    """What ends it, if Python and NumPy raise that for the types of its values."""
 
 
 def trace_path(
@@ -110,7 +98,9 @@ def trace_path(
             ended = True
             _raise_later(error)
         left = {name: _settled(thing) if name.startswith(RETURNED) else thing for name, thing in read().items()}
-        selections.find_pending(leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items)
+        for leaf in (leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items):
+            if isinstance(leaf, ArrayTracer):
+                leaf.finish()
     return Path(inside, ended, result, left, mistake)
 
 

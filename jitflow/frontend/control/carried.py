@@ -11,8 +11,8 @@ from jitflow.frontend.control.branch import Path
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.merge import MaybeUnbound, Slot
-from jitflow.frontend.scopes import Scope
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.types import Tensor

@@ -1,36 +1,18 @@
 """Python's lists that regions change: the statement that made such a list makes one of the running program instead.
 
-See `jitflow.frontend.growing`. A trace begins with lists of Python's, and starts anew where one of them turns out to
-change on a decision that only the running program makes.
+See `jitflow.frontend.python.growing_lists`. A trace begins with lists of Python's, and starts anew where one of them
+turns out to change on a decision that only the running program makes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from jitflow.frontend.storage import AS_IT_WAS, Restart, Site
-from jitflow.frontend.trace import active_trace, current_trace
+from jitflow.frontend.recording.signals import Restart
+from jitflow.frontend.recording.trace import active_trace, current_trace
 
-if TYPE_CHECKING:
-    from jitflow.frontend.growing import Growing
-
-__all__ = ["begin_anew_with", "drain_lists", "forget_kinds", "kinds_so_far", "list_like", "made_list"]
-
-
-def made_list(items: list[Any], name: str) -> Any:
-    """``name = [...]``: the list itself, or one of the running program if that has to be."""
-    trace = active_trace()
-    if trace is None or type(items) is not list:
-        return items
-    here = trace.here()
-    site = Site(here.file, here.line, f"[{name}]")
-    if trace.storage.place_sites.get(site, AS_IT_WAS) != AS_IT_WAS:
-        from jitflow.frontend.growing import Growing  # which stands on this package
-
-        return Growing(items, name, site, trace.storage.place_sites[site])
-    trace.lists[id(items)] = items, site
-    return items
+__all__ = ["begin_anew_with", "drain_lists", "forget_kinds", "kinds_so_far", "list_like"]
 
 
 def list_like(items: list[Any], made: list[Any]) -> list[Any]:
@@ -61,12 +43,12 @@ def drain_lists() -> None:
             growing.drain()
 
 
-def kinds_so_far() -> list[tuple[Growing, Any]]:
+def kinds_so_far() -> list[tuple[Any, Any]]:
     """What is known of the items of all lists, to be given to `forget_kinds`."""
     return [(growing, growing.known) for growing in current_trace().growing]
 
 
-def forget_kinds(before: Sequence[tuple[Growing, Any]]) -> None:
+def forget_kinds(before: Sequence[tuple[Any, Any]]) -> None:
     """A turn is traced again: what it has told about the items of lists may have come too early."""
     for growing, known in before:
         growing.known = known

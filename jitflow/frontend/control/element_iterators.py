@@ -12,10 +12,11 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.arrays import layouts
+from jitflow.frontend.arrays.operands import as_value
 from jitflow.frontend.control.sources import Places, Source
-from jitflow.frontend.numpy import layouts, values
-from jitflow.frontend.numpy.operands import as_value
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 
 __all__ = ["traced_nditer"]

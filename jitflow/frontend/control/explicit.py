@@ -18,12 +18,13 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.branch import choose, trace_path
-from jitflow.frontend.control.kinds import Kind, join, kind_of
 from jitflow.frontend.control.leaves import Leaves, flatten
+from jitflow.frontend.control.local_types import Kind, join, kind_of
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.sources import traced_range
-from jitflow.frontend.trace import active_trace, current_trace
-from jitflow.frontend.tracers.base import located, numpy_functions
+from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Tensor
 
 __all__ = ["cond", "fori_loop", "map", "scan", "while_loop"]
@@ -73,17 +74,11 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Any) -> Any:
     return carry
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, checkpoint: bool = False) -> Any:
+def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
     """``for i in range(lower, upper): val = body_fun(i, val)``, from ``init_val``; what ``val`` is at the end.
-
-    With ``checkpoint``, a reverse sweep keeps what every so many turns begin with, the square root of their number, and
-    runs these turns again when it comes to them: memory for 2 sqrt(n) turns instead of n, for one more forward sweep
-    (Griewank 1992). ``body_fun`` must then write to nothing outside of it.
 
     Raises TypeError if ``body_fun`` returns another structure than it gets.
     """
-    if checkpoint and active_trace() is not None:
-        return _in_segments(lower, upper, body_fun, init_val)
     carry = init_val
 
     def turn(position: Any) -> None:
@@ -92,22 +87,6 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Any, checkpo
 
     _repeat(lower, upper, turn)
     return carry
-
-
-def _in_segments(lower: Any, upper: Any, body_fun: Function, init_val: Any) -> Any:
-    """`fori_loop` in segments of as many turns as there are segments, each of which is computed again."""
-    from jitflow.frontend.own_rules import recomputed
-
-    functions = numpy_functions()
-    root = functions.apply_ufunc(np.sqrt, "__call__", (upper - lower + 0.0,), {})
-    size = functions.apply_ufunc(np.maximum, "__call__", (root, 1.0), {}).astype(np.int64)
-
-    def segment(number: Any, carry: Any) -> Any:
-        first = lower + number * size
-        last = functions.apply_ufunc(np.minimum, "__call__", (first + size, upper), {})
-        return recomputed(lambda value: fori_loop(first, last, body_fun, value), (carry,), {})
-
-    return fori_loop(0, (upper - lower + size - 1) // size, segment, init_val)
 
 
 def scan(f: Function, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, Any]:
@@ -332,7 +311,7 @@ def _refuse_sizes() -> NoReturn:
 
 def memory_for(count: Any, kind: Kind) -> Any:
     shape = (count, *(tracers.size_of(dim) for dim in (kind.dims if isinstance(kind, Tensor) else ())))
-    return numpy_functions().apply_function(np.empty, (shape,), {"dtype": kind.dtype.numpy})
+    return surface.apply_function(np.empty, (shape,), {"dtype": kind.dtype.numpy})
 
 
 def _repeat(lower: Any, upper: Any, turn: Callable[[Any], None]) -> None:

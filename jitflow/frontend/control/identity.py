@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from jitflow.frontend.control.mutables import Held, Mutables, held
-from jitflow.frontend.storage import Restart, Site
-from jitflow.frontend.trace import Trace, current_trace
+from jitflow.frontend.recording.signals import Restart, Site
+from jitflow.frontend.recording.trace import Trace, current_trace
 
 __all__ = ["Choice", "is_chosen_by_identity", "remember_choice", "require_unchanged"]
 

@@ -13,12 +13,12 @@ import numpy as np
 
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import list_like
-from jitflow.frontend.control.kinds import kind_of
-from jitflow.frontend.objects import Recorded, array_fields, is_constant
-from jitflow.frontend.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.records import RecordProxy
+from jitflow.frontend.control.local_types import kind_of
+from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
+from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, Tracer
 from jitflow.ir.types import Scalar
 

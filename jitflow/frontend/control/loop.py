@@ -13,20 +13,20 @@ from functools import partial
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.budget import MOST_COPIES, MOST_KNOWN_TURNS
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.decisions import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.loop_report import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
 from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.switching import for_each_kind
-from jitflow.frontend.objects import Recorded
-from jitflow.frontend.storage import Restart, Site
-from jitflow.frontend.trace import MOST_TURNS, current_trace
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.recording.budget import MOST_COPIES, MOST_KNOWN_TURNS
+from jitflow.frontend.recording.signals import Restart, Site
+from jitflow.frontend.recording.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value

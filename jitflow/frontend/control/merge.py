@@ -20,14 +20,14 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.kinds import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.local_types import Kind, closed, converted, join, kind_of, placeholder, renamed
 from jitflow.frontend.control.returning import RETURNED, returning_function
-from jitflow.frontend.numpy import values
-from jitflow.frontend.objects import Recorded
-from jitflow.frontend.scopes import Scope
-from jitflow.frontend.storage import Site
-from jitflow.frontend.trace import Trace, current_trace
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.signals import Site
+from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim

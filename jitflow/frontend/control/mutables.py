@@ -19,9 +19,9 @@ import numpy as np
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.sources import Source
-from jitflow.frontend.objects import Recorded
-from jitflow.frontend.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.purity import Impure
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.tracers.base import Tracer, located
 
 __all__ = ["Held", "Mutables", "held"]

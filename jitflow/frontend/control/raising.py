@@ -13,15 +13,15 @@ from types import FunctionType
 from typing import Any, NoReturn
 
 from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, again
-from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.calls_out import record_call
 from jitflow.frontend.control.merge import MaybeUnbound
 from jitflow.frontend.control.trying import VISIBLE
-from jitflow.frontend.numpy import values
-from jitflow.frontend.proxies import ClassProxy
-from jitflow.frontend.storage import Signal
+from jitflow.frontend.outside.proxies import ClassProxy
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.signals import Signal
+from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
 from jitflow.frontend.texts import TracedText, is_known
-from jitflow.frontend.trace import Trace, active_trace, current_trace
-from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located, wrap
+from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located
 from jitflow.ir.core import Value, walk
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
@@ -30,7 +30,8 @@ from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
-__all__ = ["EndOfPath", "assert_", "exception", "fail", "free", "has_shown_something", "raise_", "raise_when_run"]
+__all__ = ["EndOfPath", "check_that", "exception", "fail", "free", "has_shown_something", "message_of", "raise_",
+           "raise_when_run"]  # fmt: skip
 
 _SHOWN_BY_CHECKS = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
 
@@ -44,11 +45,12 @@ class EndOfPath(Signal):
 
 def fail(kind: type[BaseException], message: str) -> NoReturn:
     """The running program raises ``kind`` if it comes here."""
-    _check(values.constant(False, BOOL), kind, _escaped(message), ())
+    check_that(values.constant(False, BOOL), kind, _escaped(message), ())
     raise EndOfPath
 
 
-def _check(condition: Value, kind: type[BaseException], message: str, operands: Sequence[Tracer]) -> None:
+def check_that(condition: Value, kind: type[BaseException], message: str, operands: Sequence[Tracer]) -> None:
+    """Record that the running program raises unless a condition holds."""
     current_trace().add(
         "check", condition, *map(lift, operands), error=ExceptionName.of(kind), message=message
     )  # fmt: skip
@@ -75,9 +77,9 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
         if trace is not None and trace.scope is trace.root and all(map(is_known, arguments)):
             raise raised  # as it is; the running program raises it behind what it has done before
         raise _unknown(kind)
-    message = _message(arguments)
+    message = message_of(arguments)
     if message is not None:
-        _check(values.constant(False, BOOL), kind, *message)
+        check_that(values.constant(False, BOOL), kind, *message)
     else:
         _call(kind, arguments)
     raise EndOfPath
@@ -131,7 +133,6 @@ class _Later:
 
     def call(self) -> None:
         """Record the call of a routine that makes the exception and raises it."""
-        from jitflow.frontend.callbacks import record_call
 
         def raising(*args: Any, **keywords: Any) -> NoReturn:
             raise self.kind(*args, **keywords)
@@ -173,8 +174,6 @@ def has_shown_something(trace: Trace) -> bool:
 
 def raise_when_run(error: Exception, location: Loc) -> None:
     """Record that the running program raises what was found while tracing, behind all that it has done before."""
-    from jitflow.frontend.callbacks import record_call
-
     error.__cause__ = error.__context__ = None  # with all that their tracebacks hold
 
     def raising() -> NoReturn:
@@ -187,43 +186,10 @@ def raise_when_run(error: Exception, location: Loc) -> None:
     trace.builder.relocate_last(location)
 
 
-def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
-    """``assert test, message()``."""
-    answer = truth(test)
-    if isinstance(answer, bool):
-        if not answer:
-            raise_(AssertionError(*([] if message is None else [message()])))
-        return
-    shown = ("", ()) if message is None else _ready(message)
-    if shown is not None:
-        _check(answer, AssertionError, *shown)
-        return
-    from jitflow.frontend.control.branch import choose
-
-    def failing() -> None:
-        assert message is not None
-        raise_(AssertionError(message()))
-
-    choose(wrap(answer), lambda: None, failing)
-
-
-def _ready(message: Callable[[], Any]) -> tuple[str, Sequence[Tracer]] | None:
-    """A message that a check can show and that takes no op to make, for those run whether it is needed or not."""
-    trace = current_trace()
-    refusals = len(trace.refusals)
-    try:
-        with trace.region() as scope:
-            found = _message((message(),))
-    except (UserError, EndOfPath):
-        del trace.refusals[refusals:]
-        return None
-    return None if scope.builder.ops else found
-
-
 # -- how an exception is told to the running program --------------------------------------------------------
 
 
-def _message(arguments: Sequence[Any]) -> tuple[str, Sequence[Tracer]] | None:
+def message_of(arguments: Sequence[Any]) -> tuple[str, Sequence[Tracer]] | None:
     """The message of an exception and the numbers in it, as a check has them; None if no check could show it."""
     if not arguments:
         return "", ()

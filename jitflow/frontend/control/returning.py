@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from jitflow.frontend.locate import frontend_path, is_internal
+from jitflow.frontend.recording.locate import frontend_path, is_internal
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.syntax import is_block
-from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer
 
 __all__ = ["RETURNED", "is_returned_itself", "leaves_the_function", "returning_function"]
@@ -17,7 +18,7 @@ __all__ = ["RETURNED", "is_returned_itself", "leaves_the_function", "returning_f
 RETURNED = "value__"
 """What the rewriting calls the value of a ``return``."""
 
-_DRIVER = frontend_path("function.py")
+_DRIVER = frontend_path(f"entry{os.sep}function.py")
 
 
 def leaves_the_function() -> bool:

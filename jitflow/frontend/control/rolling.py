@@ -3,8 +3,8 @@
 The body is traced until it is stable. What a turn hands to the next is carried: numbers that the body assigns from the
 start, arrays and others once the body has left another object in a local than it found. A local that stays the same
 array is not carried, however often it is written to. A turn that makes variables of memory from outside is traced
-again, because its first reads came too early (`jitflow.frontend.storage`); loops inside it are not traced again for the
-same reason, since they will be with it.
+again, because its first reads came too early (`jitflow.frontend.recording.memory`); loops inside it are not traced
+again for the same reason, since they will be with it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.arrays.runtime_sizes import bind
 from jitflow.frontend.control.alternatives import aligned
 from jitflow.frontend.control.branch import (
     Path,
@@ -25,8 +26,8 @@ from jitflow.frontend.control.branch import (
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import forget_kinds, kinds_so_far
-from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
+from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
@@ -43,11 +44,10 @@ from jitflow.frontend.control.merge import (
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.returning import RETURNED, is_returned_itself
 from jitflow.frontend.control.sources import Source
-from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.runtime_sizes import bind
-from jitflow.frontend.scopes import Scope
-from jitflow.frontend.storage import Site
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.signals import Site
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value, walk_ops
 from jitflow.ir.dims import Dim

@@ -22,23 +22,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import agreeing
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.storage import Restart, Site
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.signals import Restart, Site
+from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.syntax import is_block
-from jitflow.frontend.trace import Trace, current_trace
 from jitflow.ir.core import Op, Value, walk_ops
 from jitflow.ir.effects import written_by
 
-if TYPE_CHECKING:
-    from jitflow.frontend.control.branch import Path
-
-__all__ = ["sharable", "traced_paths"]
+__all__ = ["Path", "sharable", "traced_paths"]
 
 _SHARED = Site("", 0, "[calls]")
 """Stands for the decision to share calls."""
@@ -50,6 +48,18 @@ _MOST_SHARED = 4
 """The calls of one branch that are shared at the most: for each its paths are traced once more."""
 
 Join = Callable[[Sequence[Any], Sequence[str]], dict[str, Any]]
+
+
+@dataclass(eq=False)
+class Path:
+    """One traced path: its ops, whether it ends by raising, and what its locals are then."""
+
+    scope: Scope
+    ended: bool
+    result: Any
+    locals: dict[str, Any]
+    mistake: Exception | None = None
+    """What ends it, if Python and NumPy raise that for the types of its values."""
 
 
 class _Reached(BaseException):

@@ -17,10 +17,10 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
-from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.operands import pinned
-from jitflow.frontend.numpy.runtime_sizes import bind, integer
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.arrays.operands import ArraySource, pinned
+from jitflow.frontend.arrays.runtime_sizes import bind, integer
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum, product
@@ -72,7 +72,7 @@ class Source:
         return self.item(position)
 
 
-class Range(Source):
+class Range(Source, ArraySource):
     """``range(start, stop, step)`` of sizes and numbers."""
 
     once = False
@@ -105,10 +105,9 @@ class Range(Source):
     def item(self, position: Any) -> Any:
         return self.start + position * self.step if not _is_one(self.step) else self.start + position
 
-    def numbers(self) -> Value:
-        """All of them as an array."""
+    def as_array(self) -> Any:
         found = tracers.wrap(values.iota(I64, (self.count,)), owned=True)
-        return tracers.lift(np.add(self.start, found * self.step, dtype=np.int64))
+        return np.add(self.start, found * self.step, dtype=np.int64)
 
 
 def _count_of_steps(start: Value, stop: Value, step: Value) -> Dim:

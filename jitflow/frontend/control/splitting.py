@@ -23,8 +23,8 @@ from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.control.rolling import Change, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
 from jitflow.frontend.control.switching import is_of_kind
-from jitflow.frontend.numpy import values
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.core import Value
 

@@ -17,13 +17,13 @@ from jitflow.errors import UserAttributeError, UserError, UserTypeError
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
-from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
-from jitflow.frontend.numpy import values
-from jitflow.frontend.python_numbers import as_weak
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, Tracer, lift, wrap
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, dtype_of
 from jitflow.ir.types import Scalar, dims_of

@@ -15,11 +15,11 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from jitflow.errors import UserNotImplementedError, exception_class
-from jitflow.frontend.locate import is_of_the_program
-from jitflow.frontend.proxies import ClassProxy
-from jitflow.frontend.scopes import Scope
-from jitflow.frontend.storage import Restart, Signal, Site
-from jitflow.frontend.trace import active_trace, current_trace
+from jitflow.frontend.outside.proxies import ClassProxy
+from jitflow.frontend.recording.locate import is_of_the_program
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.signals import Restart, Signal, Site
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
 from jitflow.ir.routines import Routine
 from jitflow.runtime.texts import PRINT, RAISE

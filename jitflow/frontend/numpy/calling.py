@@ -12,8 +12,8 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import (
     Operand,
     array_operand,
     as_value,
@@ -23,9 +23,10 @@ from jitflow.frontend.numpy.operands import (
     operand,
     refuse,
 )
-from jitflow.frontend.numpy.promotion import convert, is_python_integer, ufunc_dtypes
+from jitflow.frontend.arrays.promotion import convert, is_python_integer, ufunc_dtypes
 from jitflow.frontend.numpy.ufuncs import loop_of
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, I64, DType, dtype_of

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.values import cast, constant_like, dtype_of_value, emit, select
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import cast, constant_like, dtype_of_value, emit, select
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, F32, I16, I32, I64, U8, U64, DType
 

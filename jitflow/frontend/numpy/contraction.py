@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, F32

@@ -11,10 +11,9 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, layouts, values
-from jitflow.frontend.numpy.casts import as_element, as_object
-from jitflow.frontend.numpy.joining import stack_values
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting, layouts
+from jitflow.frontend.arrays.casts import as_element, as_object
+from jitflow.frontend.arrays.operands import (
     array_operand,
     as_value,
     dtype_argument,
@@ -25,8 +24,10 @@ from jitflow.frontend.numpy.operands import (
     static_int,
     view,
 )
-from jitflow.frontend.numpy.promotion import convert
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.arrays.promotion import convert
+from jitflow.frontend.numpy.joining import stack_values
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DTYPES, F64, I64, DType

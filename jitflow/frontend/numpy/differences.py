@@ -10,8 +10,8 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError, UserValueError
+from jitflow.frontend.arrays.operands import normalized_axes, normalized_axis, static_int
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.operands import normalized_axes, normalized_axis, static_int
 from jitflow.frontend.numpy.reductions import ABSENT
 
 __all__ = ["FUNCTIONS", "diff"]

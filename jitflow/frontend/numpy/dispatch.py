@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError
-from jitflow.frontend.absent import NotGiven
+from jitflow.frontend.arrays.operands import refuse
 from jitflow.frontend.numpy import (
+    assignment,
     calling,
     creation,
     decompositions,
@@ -47,15 +48,15 @@ from jitflow.frontend.numpy import (
     sliding,
     sorting,
     statistics,
-    storing,
     taking,
     transforms,
     ufunc_methods,
     windows,
 )
-from jitflow.frontend.numpy.operands import refuse
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.absent import NotGiven
 from jitflow.frontend.tracers.alternatives import distributed, holds_alternatives, without_python_numbers
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "OBJECTS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
            "set_attribute", "set_item"]  # fmt: skip
@@ -73,7 +74,7 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
         **joining.FUNCTIONS,
         **rearranging.FUNCTIONS,
         **taking.FUNCTIONS,
-        **storing.FUNCTIONS,
+        **assignment.FUNCTIONS,
         **sorting.FUNCTIONS,
         **sets.FUNCTIONS,
         **decompositions.FUNCTIONS,
@@ -145,7 +146,7 @@ def _ufunc_writes(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs:
 
 
 def _function_writes(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
-    if function is np.copyto or function in storing.FUNCTIONS:
+    if function is np.copyto or function in assignment.FUNCTIONS:
         return True
     try:
         given = inspect.signature(FUNCTIONS[function]).bind(*args, **kwargs).arguments
@@ -158,7 +159,7 @@ def _function_writes(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """``ufunc(...)`` or ``ufunc.method(...)`` on tracers."""
     if method == "at" and ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
-        return storing.ufunc_at(ufunc, *inputs)
+        return assignment.ufunc_at(ufunc, *inputs)
     if method == "__call__":
         found = selections.elementwise(ufunc, inputs, kwargs)
         if found is not None:
@@ -209,10 +210,10 @@ OBJECTS: Mapping[Any, Any] = MappingProxyType(
 get_item = _located(indexing.get_item)
 """``array[index]``."""
 
-set_item = _located(storing.set_item, writes=lambda *_: True)
+set_item = _located(assignment.set_item, writes=lambda *_: True)
 """``array[index] = value``."""
 
-set_attribute = _located(storing.set_attribute, writes=lambda *_: True)
+set_attribute = _located(assignment.set_attribute, writes=lambda *_: True)
 """``array.name = value``."""
 
 _CHANGING = ("fill", "put", "sort", "partition")
@@ -238,3 +239,17 @@ REPLACEMENTS: Mapping[Any, Handler] = MappingProxyType(
     }
 )
 """From a NumPy function that does not dispatch on its arguments to what runs in its place while tracing."""
+
+surface.install(
+    apply_ufunc=apply_ufunc,
+    apply_function=apply_function,
+    functions=FUNCTIONS,
+    get_item=get_item,
+    set_item=set_item,
+    set_attribute=set_attribute,
+    methods=METHODS,
+    attributes=ATTRIBUTES,
+    replacements=REPLACEMENTS,
+    objects=OBJECTS,
+    array_of=creation.array_from_sequence,
+)

@@ -10,15 +10,17 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import broadcasting, selections, values
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import array_operand, normalized_axis, pinned, static_int
+from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.creation import array_object
 from jitflow.frontend.numpy.elementwise import as_tracer
-from jitflow.frontend.numpy.operands import array_operand, normalized_axis, pinned, static_int
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.numpy.slices import slice_bounds
-from jitflow.frontend.numpy.values import as_array, dtype_of_value
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import as_array, dtype_of_value
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 

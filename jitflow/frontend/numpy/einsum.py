@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, numpy_says, view
+from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.contraction import Labels, contract, sum_axes, transposed_to
 from jitflow.frontend.numpy.matrices import diagonal_value
-from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, numpy_says, view
-from jitflow.frontend.numpy.promotion import result_dtype
+from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 

@@ -13,10 +13,9 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.calling import compute, store_out
-from jitflow.frontend.numpy.casts import require_cast
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.casts import require_cast
+from jitflow.frontend.arrays.operands import (
     array_operand,
     as_value,
     dtype_argument,
@@ -26,10 +25,12 @@ from jitflow.frontend.numpy.operands import (
     static_int,
     view,
 )
-from jitflow.frontend.numpy.promotion import convert, convert_wrapping, result_dtype
+from jitflow.frontend.arrays.promotion import convert, convert_wrapping, result_dtype
+from jitflow.frontend.numpy.calling import compute, store_out
 from jitflow.frontend.numpy.reductions import ABSENT
-from jitflow.frontend.numpy.values import emit
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.types import Scalar

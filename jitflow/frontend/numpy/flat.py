@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.numpy import indexing, storing
-from jitflow.frontend.numpy.operands import as_value, new, refuse
+from jitflow.frontend.arrays.operands import as_value, new, refuse
+from jitflow.frontend.numpy import assignment, indexing
 from jitflow.frontend.numpy.shape import flat_value
 
 __all__ = ["Flat"]
@@ -36,7 +36,7 @@ class Flat:
         return np.copy(found) if isinstance(found, tracers.ArrayTracer) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        storing.set_flat(self._array, index, value)
+        assignment.set_flat(self._array, index, value)
 
     def __array__(self, *arguments: Any, **keywords: Any) -> Any:
         raise refuse("an iterator over the elements as an array", "use x.ravel()")

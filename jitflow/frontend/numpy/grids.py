@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.numpy import values
+from jitflow.frontend.arrays.operands import as_value, dtype_argument, new, operand, refuse
+from jitflow.frontend.arrays.promotion import result_dtype
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.joining import concatenate
-from jitflow.frontend.numpy.operands import as_value, dtype_argument, new, operand, refuse
-from jitflow.frontend.numpy.promotion import result_dtype
 from jitflow.frontend.numpy.ranges import arange, linspace
+from jitflow.frontend.recording import values
 
 __all__ = ["OBJECTS", "Indexed"]
 

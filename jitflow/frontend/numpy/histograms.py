@@ -10,12 +10,12 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
-from jitflow.frontend.numpy import values
+from jitflow.frontend.arrays.operands import array_operand, pinned
 from jitflow.frontend.numpy.differences import diff
 from jitflow.frontend.numpy.elementwise import astype
-from jitflow.frontend.numpy.operands import array_operand, pinned
 from jitflow.frontend.numpy.routines import fresh, split
 from jitflow.frontend.numpy.uniform_bins import uniform_histogram
+from jitflow.frontend.recording import values
 from jitflow.ir.dims import Dim
 from jitflow.runtime import routines
 

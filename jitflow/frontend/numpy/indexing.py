@@ -16,11 +16,13 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
-from jitflow.frontend.numpy import broadcasting, runtime_sizes, selections, values
-from jitflow.frontend.numpy.operands import array_operand, is_listed, is_range, new, operand, view
+from jitflow.frontend.arrays import broadcasting, runtime_sizes
+from jitflow.frontend.arrays.operands import ArraySource, array_operand, new, operand, view
+from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.slices import slice_bounds
-from jitflow.frontend.numpy.values import emit
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64
@@ -135,7 +137,7 @@ def _item(item: Any) -> Any:
         return Position(tracers.dim_of(item))
     if selections.is_flag(item):
         return Lookup(selections.flag_positions(item), adds_axis=True)
-    if isinstance(item, tracers.Tracer | np.ndarray | list | tuple) or is_range(item) or is_listed(item):
+    if isinstance(item, tracers.Tracer | np.ndarray | list | tuple | range | ArraySource):
         return Lookup(_positions(item))
     try:
         return Position(operator.index(item))
@@ -154,7 +156,7 @@ def _not_an_index(found: str) -> UserIndexError:
 def _positions(item: Any) -> Value:
     if isinstance(item, list | tuple | range) and not item:
         item = np.zeros(0, np.int64)
-    given = operand(item.array if is_listed(item) else item)
+    given = operand(item)
     assert isinstance(given, Value)
     dtype = values.dtype_of_value(given)
     if not dtype.is_integer and isinstance(item, tracers.ScalarTracer):

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.numpy import broadcasting, promotion, values
-from jitflow.frontend.numpy.operands import as_value, normalized_axes, numpy_says, operand
+from jitflow.frontend.arrays import broadcasting, promotion
+from jitflow.frontend.arrays.operands import as_value, normalized_axes, numpy_says, operand
 from jitflow.frontend.numpy.shape import broadcast_shapes
+from jitflow.frontend.recording import values
 from jitflow.ir.dims import product
 from jitflow.ir.dtypes import DType
 

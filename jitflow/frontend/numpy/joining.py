@@ -11,22 +11,23 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.calling import store_out
-from jitflow.frontend.numpy.elementwise import as_tracer
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import (
+    ArraySource,
     array_operand,
     dtype_argument,
-    is_listed,
     new,
     normalized_axis,
     numpy_says,
     static_int,
     view,
 )
-from jitflow.frontend.numpy.promotion import result_dtype
+from jitflow.frontend.arrays.promotion import result_dtype
+from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.slices import slice_bounds
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum
 from jitflow.ir.dtypes import DType
@@ -79,7 +80,7 @@ def _arrays(arrays: Any) -> list[Value]:
     if isinstance(arrays, tracers.ArrayTracer):
         return [array_operand(item) for item in arrays]
     if not isinstance(arrays, list | tuple):
-        mend = "np.array of the list has its arrays along the first axis" if is_listed(arrays) else ""
+        mend = "np.array of the list has its arrays along the first axis" if isinstance(arrays, ArraySource) else ""
         raise UserTypeError(f"expected a list or tuple of arrays, got {type(arrays).__name__}", mend=mend)
     found = [array_operand(item) for item in arrays]
     if not found:

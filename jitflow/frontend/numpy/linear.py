@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.calling import store_out
-from jitflow.frontend.numpy.contraction import contract
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import (
     array_operand,
     dtype_argument,
     new,
@@ -22,8 +20,11 @@ from jitflow.frontend.numpy.operands import (
     refuse,
     static_int,
 )
-from jitflow.frontend.numpy.promotion import convert, result_dtype, ufunc_dtypes
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.arrays.promotion import convert, result_dtype, ufunc_dtypes
+from jitflow.frontend.numpy.calling import store_out
+from jitflow.frontend.numpy.contraction import contract
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 
 __all__ = ["FUNCTIONS", "UFUNCS", "dot", "inner", "matmul", "outer", "tensordot", "vdot"]

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.frontend.arrays.operands import normalized_axis, refuse
+from jitflow.frontend.control.branch import trace_path
+from jitflow.frontend.control.explicit import map as over_items
 from jitflow.frontend.numpy import creation
 from jitflow.frontend.numpy.elementwise import as_tracer
-from jitflow.frontend.numpy.operands import normalized_axis, refuse
 from jitflow.frontend.tracers import Alternatives, Tracer, distributed, located, type_of
 from jitflow.ir.types import Scalar
 
@@ -67,8 +69,6 @@ class Vectorized:
 
     def _found_dtypes(self, flat: Sequence[Any]) -> tuple[list[Any], bool]:
         """The dtypes of the results, and whether there are several."""
-        from jitflow.frontend.control.branch import trace_path
-
         made: list[Any] = []
         trace_path(lambda: made.append(self.pyfunc(*(array[0] for array in flat))), dict)
         if not made:
@@ -100,8 +100,6 @@ def _is_numpy_scalar(arg: Any) -> bool:
 
 
 def _over_items(function: Callable[[Any], Any], items: Any) -> Any:
-    from jitflow.frontend.control.explicit import map as over_items  # stands on this package
-
     return over_items(function, items)
 
 

@@ -11,10 +11,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.creation import eye, tri
-from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays.operands import (
     array_operand,
     new,
     normalized_axes,
@@ -23,8 +20,11 @@ from jitflow.frontend.numpy.operands import (
     read_only_view,
     static_int,
 )
-from jitflow.frontend.numpy.values import emit
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.numpy.creation import eye, tri
+from jitflow.frontend.numpy.elementwise import as_tracer, astype
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import minimum
 from jitflow.ir.dtypes import I64

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.frontend.arrays.operands import as_value, refuse, view
 from jitflow.frontend.numpy import (
+    assignment,
     creation,
     elementwise,
     flat,
@@ -21,12 +23,12 @@ from jitflow.frontend.numpy import (
     shape,
     sorting,
     statistics,
-    storing,
     taking,
-    values,
 )
 from jitflow.frontend.numpy.calling import call_ufunc
-from jitflow.frontend.numpy.operands import as_value, refuse, view
+from jitflow.frontend.python.conversions import item
+from jitflow.frontend.python.lists import to_list
+from jitflow.frontend.recording import values
 from jitflow.frontend.tracers import VariableTracer
 
 __all__ = ["ATTRIBUTES", "METHODS"]
@@ -53,19 +55,7 @@ def _viewed(array: Any, dtype: Any = None, type: Any = None) -> Any:
 
 def _fill(array: Any, value: Any) -> None:
     """``array.fill(value)``."""
-    storing.fill(array, value)
-
-
-def _item(array: Any, *index: Any) -> Any:
-    from jitflow.frontend.conversions import item  # which stands on control flow, and that on this package
-
-    return item(array, *index)
-
-
-def _listed(array: Any) -> Any:
-    from jitflow.frontend.lists import to_list  # which stands on control flow as well
-
-    return to_list(array)
+    assignment.fill(array, value)
 
 
 def _itemsize(array: Any) -> int:
@@ -116,11 +106,11 @@ METHODS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "view": _viewed,
         "dot": linear.dot,
         "fill": _fill,
-        "put": storing.put,
-        "sort": storing.in_place(sorting.sort),
-        "partition": storing.in_place(sorting.partition),
-        "item": _item,
-        "tolist": _listed,
+        "put": assignment.put,
+        "sort": assignment.in_place(sorting.sort),
+        "partition": assignment.in_place(sorting.partition),
+        "item": item,
+        "tolist": to_list,
     }
 )
 

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.numpy import broadcasting, reductions, statistics, values
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new
+from jitflow.frontend.numpy import reductions, statistics
 from jitflow.frontend.numpy.calling import as_result, output_dtype, store_out
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new
 from jitflow.frontend.numpy.reductions import ABSENT
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.dtypes import DType
 
 __all__ = ["FUNCTIONS"]

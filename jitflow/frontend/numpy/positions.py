@@ -10,11 +10,11 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import values
+from jitflow.frontend.arrays.operands import array_operand, static_int
 from jitflow.frontend.numpy.creation import full, tri
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.operands import array_operand, static_int
 from jitflow.frontend.numpy.ranges import arange
+from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 

@@ -13,8 +13,8 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserZeroDivisionError
-from jitflow.frontend.numpy import runtime_sizes, values
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import runtime_sizes
+from jitflow.frontend.arrays.operands import (
     array_operand,
     as_value,
     dtype_argument,
@@ -25,10 +25,11 @@ from jitflow.frontend.numpy.operands import (
     refuse,
     require_no_less_than_zero,
 )
-from jitflow.frontend.numpy.promotion import convert, result_dtype
+from jitflow.frontend.arrays.promotion import convert, result_dtype
 from jitflow.frontend.numpy.reductions import ABSENT
-from jitflow.frontend.numpy.values import emit, size_value
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit, size_value
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import BOOL, F32, F64, I64, DType, dtype_of

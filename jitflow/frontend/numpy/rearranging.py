@@ -10,11 +10,9 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
-from jitflow.frontend.numpy.casts import as_element
-from jitflow.frontend.numpy.elementwise import as_tracer
-from jitflow.frontend.numpy.joining import concatenate_values
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting, runtime_sizes
+from jitflow.frontend.arrays.casts import as_element
+from jitflow.frontend.arrays.operands import (
     array_operand,
     new,
     normalized_axes,
@@ -24,9 +22,12 @@ from jitflow.frontend.numpy.operands import (
     refuse,
     static_int,
 )
+from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.joining import concatenate_values
 from jitflow.frontend.numpy.routines import fresh, new_results
-from jitflow.frontend.numpy.values import emit
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64

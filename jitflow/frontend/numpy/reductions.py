@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, ufunc_methods, values
-from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
-from jitflow.frontend.numpy.casts import as_element
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.casts import as_element
+from jitflow.frontend.arrays.operands import (
     array_operand,
     as_value,
     dtype_argument,
@@ -28,8 +27,11 @@ from jitflow.frontend.numpy.operands import (
     refuse,
     static_int,
 )
-from jitflow.frontend.numpy.promotion import ufunc_dtypes
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.arrays.promotion import ufunc_dtypes
+from jitflow.frontend.numpy import ufunc_methods
+from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType

@@ -17,9 +17,9 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
-from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.operands import as_value, dtype_argument, new, numpy_says, pinned
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.arrays.operands import as_value, dtype_argument, new, numpy_says, pinned
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType, dtype_of

@@ -9,16 +9,18 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import broadcasting, selections, values
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, numpy_says, pinned
+from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.elementwise import where as choose_where
 from jitflow.frontend.numpy.indexing import unravelled
-from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, numpy_says, pinned
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
-from jitflow.frontend.numpy.values import emit
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 

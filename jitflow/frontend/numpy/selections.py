@@ -9,18 +9,21 @@ result, writing one back under its mask is a ``where``, and only what asks for m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
-from jitflow.frontend.numpy import broadcasting, runtime_sizes, values
-from jitflow.frontend.numpy.operands import as_value, new, pinned
-from jitflow.frontend.numpy.values import emit
-from jitflow.frontend.scopes import Scope
-from jitflow.frontend.trace import Trace, current_trace
+from jitflow.frontend.arrays import broadcasting, runtime_sizes
+from jitflow.frontend.arrays.operands import as_value, new, pinned
+from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.sources import Range
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.trace import Trace, current_trace
+from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product, symbols
@@ -31,7 +34,6 @@ from jitflow.ir.types import Tensor
 __all__ = [
     "SelectionTracer",
     "elementwise",
-    "find_pending",
     "flag_positions",
     "folded",
     "is_empty_beside",
@@ -88,6 +90,10 @@ class SelectionTracer(ArrayTracer):
         """Whether the array has not been needed yet, and the whole and the mask are what they were."""
         return self._made is None and not self._is_overwritten()
 
+    def finish(self) -> None:
+        if self._made is None and self.home is self._trace.scope:
+            tracers.lift(self)
+
     def _is_overwritten(self) -> bool:
         storage = self._trace.storage
         written = storage.written[self._since :]
@@ -105,13 +111,6 @@ class SelectionTracer(ArrayTracer):
     @property
     def dtype(self) -> np.dtype[Any]:
         return values.dtype_of_value(self.whole).numpy
-
-
-def find_pending(things: Iterable[Any]) -> None:
-    """Find the arrays of selections that were made in the region that is being recorded, which is about to close."""
-    for thing in things:
-        if isinstance(thing, SelectionTracer) and thing._made is None and thing.home is current_trace().scope:
-            tracers.lift(thing)
 
 
 def mask_of(item: Any) -> Value | None:
@@ -211,10 +210,6 @@ def _found(mask: Value) -> Value:
 
     One pass: every position is written behind those found so far, and counts if the mask holds there.
     """
-    # Control flow stands on this package.
-    from jitflow.frontend.control.loop import for_
-    from jitflow.frontend.control.sources import Range
-
     trace = current_trace()
     total = product(values.dims(mask))
     if trace.storage.is_variable(mask):

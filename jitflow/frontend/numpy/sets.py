@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.numpy import values
-from jitflow.frontend.numpy.operands import array_operand, new, normalized_axis, static_int
+from jitflow.frontend.arrays.operands import array_operand, new, normalized_axis, static_int
 from jitflow.frontend.numpy.routines import Shape, fresh, library_call, new_results, sampled
+from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 

@@ -11,8 +11,8 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import broadcasting, layouts, runtime_sizes, values
-from jitflow.frontend.numpy.operands import (
+from jitflow.frontend.arrays import broadcasting, layouts, runtime_sizes
+from jitflow.frontend.arrays.operands import (
     array_operand,
     new,
     normalized_axes,
@@ -24,8 +24,9 @@ from jitflow.frontend.numpy.operands import (
     static_int,
     view,
 )
-from jitflow.frontend.numpy.values import emit, size_value
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit, size_value
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64

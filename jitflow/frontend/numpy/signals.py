@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, pinned, refuse, static_int
+from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.sources import Range
 from jitflow.frontend.numpy.differences import diff
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, pinned, refuse, static_int
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.routines import fresh, new_results, split
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
 
@@ -225,10 +228,6 @@ def poly(seq_of_zeros: Any) -> Any:
 
     def multiply(position: Any) -> None:
         found[1 : position + 2] = found[1 : position + 2] - zeros[position] * found[: position + 1]
-
-    # Control flow stands on this package.
-    from jitflow.frontend.control.loop import for_
-    from jitflow.frontend.control.sources import Range
 
     for_(Range(0, count, 1), multiply, None, (), ())
     return found

@@ -11,10 +11,11 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import runtime_sizes, values
-from jitflow.frontend.numpy.operands import pinned
-from jitflow.frontend.numpy.values import emit
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.arrays import runtime_sizes
+from jitflow.frontend.arrays.operands import pinned
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import I64

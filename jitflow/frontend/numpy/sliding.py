@@ -1,4 +1,4 @@
-"""``sliding_window_view``: a copy of the windows, which imitates a view (`jitflow.frontend.imitations`)."""
+"""``sliding_window_view``: a copy of the windows, which imitates a view (`jitflow.frontend.recording.imitations`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from jitflow.errors import UserValueError
+from jitflow.frontend.arrays.operands import normalized_axis, read_only_view, refuse, shape_argument
 from jitflow.frontend.numpy.elementwise import as_tracer
-from jitflow.frontend.numpy.operands import normalized_axis, read_only_view, refuse, shape_argument
 from jitflow.frontend.numpy.ranges import arange
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import size_of
 
 __all__ = ["FUNCTIONS"]

@@ -10,10 +10,11 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
-from jitflow.frontend.numpy.operands import array_operand, new, static_int
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import array_operand, new, static_int
 from jitflow.frontend.numpy.routines import library_call, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
+from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.runtime import routines

@@ -14,20 +14,13 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from jitflow.errors import UserRuntimeError, UserTypeError, UserValueError
-from jitflow.frontend.numpy import values
+from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, new, numpy_says, operand
 from jitflow.frontend.numpy.calling import as_result, compute, output_dtype, store_out, where_mask
-from jitflow.frontend.numpy.operands import (
-    array_operand,
-    as_value,
-    dtype_argument,
-    new,
-    numpy_says,
-    operand,
-)
 from jitflow.frontend.numpy.reductions import ABSENT, keep_axes, reduce_value, reduction_axes
 from jitflow.frontend.numpy.shape import broadcast_value
-from jitflow.frontend.numpy.values import emit, size_value
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit, size_value
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import F32, F64, DType

@@ -10,15 +10,16 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserTypeError, UserValueError
-from jitflow.frontend.numpy import broadcasting, values
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, operand
+from jitflow.frontend.arrays.promotion import convert_wrapping, result_dtype
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.indexing import gather, has_elements
 from jitflow.frontend.numpy.joining import stack_values
-from jitflow.frontend.numpy.operands import array_operand, as_value, new, normalized_axis, operand
-from jitflow.frontend.numpy.promotion import convert_wrapping, result_dtype
-from jitflow.frontend.numpy.values import emit, size_value
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit, size_value
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import I64

@@ -15,10 +15,10 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError, UserValueError
-from jitflow.frontend.numpy import values
+from jitflow.frontend.arrays.operands import array_operand, new, normalized_axis, numpy_says, static_int
 from jitflow.frontend.numpy.calling import store_out
-from jitflow.frontend.numpy.operands import array_operand, new, normalized_axis, numpy_says, static_int
 from jitflow.frontend.numpy.routines import split
+from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 

@@ -8,11 +8,11 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.numpy import values
+from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, normalized_axes, refuse, static_int
+from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.numpy.calling import store_out
-from jitflow.frontend.numpy.operands import array_operand, dtype_argument, new, normalized_axes, refuse, static_int
-from jitflow.frontend.numpy.promotion import ufunc_dtypes
 from jitflow.frontend.numpy.routines import library_call, sampled
+from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.runtime import routines

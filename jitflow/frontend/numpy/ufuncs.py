@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.numpy import composites, values
+from jitflow.frontend.arrays.operands import refuse
+from jitflow.frontend.numpy import composites
 from jitflow.frontend.numpy.composites import Rule
-from jitflow.frontend.numpy.operands import refuse
-from jitflow.frontend.numpy.values import constant_like, dtype_of_value, emit
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import constant_like, dtype_of_value, emit
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, F64
 

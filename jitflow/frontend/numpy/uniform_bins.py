@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.numpy import broadcasting, creation, ranges, runtime_sizes, values
-from jitflow.frontend.numpy.operands import new
+from jitflow.frontend.arrays import broadcasting, runtime_sizes
+from jitflow.frontend.arrays.operands import new
+from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.sources import Range
+from jitflow.frontend.numpy import creation, ranges
 from jitflow.frontend.numpy.shape import flat_value
-from jitflow.frontend.numpy.values import emit
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import F32, F64, I64
@@ -136,10 +140,6 @@ class _Bins:
 
 def _added(bins: _Bins, size: Dim, weights: Value | None) -> Any:
     """How many elements are in each bin, or their weights added up."""
-    # Control flow stands on this package.
-    from jitflow.frontend.control.loop import for_
-    from jitflow.frontend.control.sources import Range
-
     number, stop = tracers.size_of(bins.count + 1), tracers.size_of(size)
     given = None if weights is None else new(weights)
     found = creation.full(number, 0, np.dtype(np.int64) if given is None else given.dtype)

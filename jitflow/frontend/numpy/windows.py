@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.numpy.operands import pinned
+from jitflow.frontend.arrays.operands import pinned
 from jitflow.frontend.numpy.ranges import arange
 
 __all__ = ["FUNCTIONS"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.purity import Impure
+from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts.traced import TracedText, together
-from jitflow.frontend.trace import active_trace, current_trace
 from jitflow.frontend.tracers import lift, located
 from jitflow.runtime.texts import PRINT
 

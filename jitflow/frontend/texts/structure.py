@@ -10,9 +10,9 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.objects import Recorded
-from jitflow.frontend.proxies import ObjectProxy
-from jitflow.frontend.purity import Impure
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.base import TRACED
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.structure import known_text, structure
-from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, SizeTracer, Tracer, lift, located, wrap
 from jitflow.frontend.tracers.base import needs_number
 from jitflow.runtime.texts import text_of

@@ -16,17 +16,12 @@ asks. So code here and in `jitflow.frontend.numpy` tests for tracers *before* it
 
 `lift` makes an IR value of anything that NumPy takes as an operand; `wrap` makes the tracer of an IR value.
 
-What `jitflow.frontend.numpy.dispatch` provides:
-
-- ``apply_ufunc(ufunc, method, inputs, kwargs)`` and ``apply_function(function, args, kwargs)``;
-- ``METHODS`` and ``ATTRIBUTES``: from a name to ``handler(tracer, *args, **kwargs)`` and ``handler(tracer)``;
-- ``get_item(tracer, index)``;
-- ``REPLACEMENTS``: from a NumPy function that does not dispatch on its arguments (``numpy.zeros``, ``numpy.array``...)
-  to what runs in its place while tracing.
+What tracers delegate to, NumPy's functions and Python's arithmetic, they find in `surface`.
 """
 
 from __future__ import annotations
 
+from jitflow.frontend.tracers import python_numbers  # noqa: F401 - the arithmetic of numbers
 from jitflow.frontend.tracers.alternatives import Alternatives, distributed, holds_alternatives, kind_by_kind
 from jitflow.frontend.tracers.array import ArrayTracer
 from jitflow.frontend.tracers.base import Tracer, located

@@ -17,9 +17,10 @@ from functools import partial, wraps
 from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY, define_operators
-from jitflow.frontend.trace import current_trace
-from jitflow.frontend.tracers.base import Tracer, located, numpy_functions
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.base import Tracer, located
+from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY, define_operators
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["Alternatives", "distributed", "holds_alternatives", "kind_by_kind", "without_python_numbers"]
 
@@ -127,7 +128,7 @@ def _is_method(thing: Any, name: str) -> bool:
     """Whether something has a method of that name, rather than an attribute."""
     if not isinstance(thing, Tracer):
         return callable(getattr(thing, name, None))
-    return name in numpy_functions().METHODS or name in ("conjugate", "is_integer", "bit_length", "hex")
+    return name in surface.methods or name in ("conjugate", "is_integer", "bit_length", "hex")
 
 
 def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import CompilerBug, UserNotImplementedError, UserTypeError
-from jitflow.frontend.operators import define_operators
-from jitflow.frontend.trace import Trace
-from jitflow.frontend.tracers.base import Tracer, located, numpy_functions, ufunc_binary, ufunc_in_place, ufunc_unary
+from jitflow.frontend.recording.trace import Trace
+from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_in_place, ufunc_unary
+from jitflow.frontend.tracers.operators import define_operators
 from jitflow.frontend.tracers.size import size_of
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.types import Tensor
 
@@ -64,6 +65,9 @@ class ArrayTracer(Tracer):
     def itemsize(self) -> int:
         return self.type.dtype.itemsize
 
+    def finish(self) -> None:
+        """The region that is being recorded is about to close: record what is left to be recorded of the array."""
+
     def __copy__(self) -> Any:
         return self.__getattr__("copy")()
 
@@ -80,10 +84,10 @@ class ArrayTracer(Tracer):
         return iter([self[position] for position in range(length)])
 
     def __getitem__(self, index: Any) -> Any:
-        return numpy_functions().get_item(self, index)
+        return surface.get_item(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        numpy_functions().set_item(self, index, value)
+        surface.set_item(self, index, value)
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -92,7 +96,7 @@ class ArrayTracer(Tracer):
         if name in ("_value", "_trace", "owned"):
             object.__setattr__(self, name, value)
         elif name in ("shape", "real", "imag", "flat", "T"):
-            numpy_functions().set_attribute(self, name, value)
+            surface.set_attribute(self, name, value)
         else:
             raise located(
                 UserNotImplementedError(

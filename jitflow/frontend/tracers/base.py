@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserRuntimeError
-from jitflow.frontend.operators import BINARY, COMPARISONS, UNARY
+from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
 from jitflow.frontend.syntax import why_plain
-from jitflow.frontend.trace import Trace, active_trace, current_trace
+from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["TRACED", "Tracer", "escaped", "located", "needs_number", "numpy_functions", "python_arithmetic",
-           "ufunc_binary", "ufunc_in_place", "ufunc_unary"]  # fmt: skip
+__all__ = ["TRACED", "Tracer", "escaped", "located", "needs_number", "ufunc_binary", "ufunc_in_place", "ufunc_unary"]
 
 
 TRACED = "<traced "
@@ -47,10 +47,10 @@ class Tracer:
         )  # fmt: skip
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return numpy_functions().apply_ufunc(ufunc, method, inputs, kwargs)
+        return surface.apply_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return numpy_functions().apply_function(function, args, kwargs)
+        return surface.apply_function(function, args, kwargs)
 
     def __bool__(self) -> bool:
         raise needs_number(
@@ -97,11 +97,10 @@ class Tracer:
         # Only names that the class lacks arrive here.
         if name.startswith("__"):
             raise AttributeError(name)
-        dispatch = numpy_functions()
-        if name in dispatch.ATTRIBUTES:
-            return dispatch.ATTRIBUTES[name](self)
-        if name in dispatch.METHODS:
-            return partial(dispatch.METHODS[name], self)
+        if name in surface.attributes:
+            return surface.attributes[name](self)
+        if name in surface.methods:
+            return partial(surface.methods[name], self)
         stands_for = self.__class__
         if hasattr(stands_for, name):
             raise located(
@@ -125,24 +124,17 @@ class Tracer:
 
 def ufunc_binary(name: str, left: Any, right: Any) -> Any:
     """A binary operator as NumPy's function."""
-    return numpy_functions().apply_ufunc(BINARY.get(name) or COMPARISONS[name], "__call__", (left, right), {})
+    return surface.apply_ufunc(BINARY.get(name) or COMPARISONS[name], "__call__", (left, right), {})
 
 
 def ufunc_unary(name: str, operand: Any) -> Any:
     """A unary operator as NumPy's function."""
-    return numpy_functions().apply_ufunc(UNARY[name], "__call__", (operand,), {})
+    return surface.apply_ufunc(UNARY[name], "__call__", (operand,), {})
 
 
 def ufunc_in_place(name: str, target: Any, operand: Any) -> Any:
     """An in-place operator as NumPy's function with ``out=``."""
-    return numpy_functions().apply_ufunc(BINARY[name], "__call__", (target, operand), {"out": (target,)})
-
-
-def python_arithmetic(name: str, *operands: Any) -> Any:
-    """An operator on Python numbers."""
-    from jitflow.frontend.python_numbers import apply
-
-    return apply(name, *operands)
+    return surface.apply_ufunc(BINARY[name], "__call__", (target, operand), {"out": (target,)})
 
 
 # -- errors
@@ -174,12 +166,3 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     error = located(UserNotImplementedError(message, found=found, mend=mend))
     error.needs_number = True
     return error
-
-
-@cache
-def numpy_functions() -> Any:
-    """The module of NumPy's functions on tracers."""
-    # Imported late: the functions of NumPy are written in terms of the tracers.
-    from jitflow.frontend.numpy import dispatch
-
-    return dispatch

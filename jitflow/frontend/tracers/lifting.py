@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from jitflow.errors import CompilerBug, UserNotImplementedError, UserOverflowError, UserTypeError
-from jitflow.frontend.trace import current_trace
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.array import ArrayTracer
-from jitflow.frontend.tracers.base import Tracer, located, numpy_functions
+from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.frontend.tracers.scalar import NumberTracer, ScalarTracer
 from jitflow.frontend.tracers.size import SizeTracer, size_of
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
 from jitflow.ir.types import Index, Scalar, Tensor
@@ -147,8 +148,7 @@ def _literal(array: np.ndarray[Any, Any]) -> Value:
 
 def _literal_sequence(items: list[Any] | tuple[Any, ...]) -> Value:
     if any(isinstance(item, Tracer | list | tuple) for item in items):
-        replacement = numpy_functions().REPLACEMENTS[np.array]
-        return lift(replacement(items))
+        return cast(Value, surface.array_of(items))
     array = np.asarray(items)
     if array.dtype.kind not in "biufc":
         raise located(UserTypeError(f"expected numbers, got {article(type(items).__name__)} of dtype {array.dtype}"))

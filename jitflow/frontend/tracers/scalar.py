@@ -10,10 +10,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.operators import define_operators
-from jitflow.frontend.trace import Trace, active_trace
+from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.tracers.alternatives import Alternatives
-from jitflow.frontend.tracers.base import Tracer, located, numpy_functions, python_arithmetic, ufunc_binary, ufunc_unary
+from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_unary
+from jitflow.frontend.tracers.operators import define_operators
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.types import Scalar
@@ -70,15 +71,15 @@ class ScalarTracer(Tracer):
         return self._scalar.dtype.numpy
 
     def __getitem__(self, index: Any) -> Any:
-        return numpy_functions().get_item(self, index)
+        return surface.get_item(self, index)
 
     def __hash__(self) -> int:
         raise self._conversion("hash()", "do not use it as a key of a dict or set; name the argument in static=")
 
     def __round__(self, digits: int | None = None) -> Any:
-        methods = numpy_functions().METHODS
+        methods = surface.methods
         if digits is None:  # to a Python int
-            return python_arithmetic("round", methods["item"](self), None)
+            return surface.arithmetic("round", methods["item"](self), None)
         return methods["round"](self, digits)
 
 
@@ -138,23 +139,21 @@ class NumberTracer(ScalarTracer):
         return _PYTHON_TYPES[self._scalar.dtype.name]
 
     def __getattr__(self, name: str) -> Any:
-        from jitflow.frontend.python_numbers import number_attribute
-
         if name.startswith("__"):
             raise AttributeError(name)
-        return number_attribute(self, name)
+        return surface.number_attribute(self, name)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return python_arithmetic("round", self, digits)
+        return surface.arithmetic("round", self, digits)
 
     def __trunc__(self) -> Any:
-        return python_arithmetic("trunc", self)
+        return surface.arithmetic("trunc", self)
 
     def __floor__(self) -> Any:
-        return python_arithmetic("floor", self)
+        return surface.arithmetic("floor", self)
 
     def __ceil__(self) -> Any:
-        return python_arithmetic("ceil", self)
+        return surface.arithmetic("ceil", self)
 
     # A Python number has no array attributes.
     shape = property(lambda self: self.__getattr__("shape"))
@@ -179,9 +178,9 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
     if type(left) is Alternatives or type(right) is Alternatives:
         return NotImplemented
     if _is_complex_operation(name, left, right):
-        return python_arithmetic(name, left, right)
+        return surface.arithmetic(name, left, right)
     if is_weak(left) and is_weak(right):
-        result = _pinnable_too(name, python_arithmetic(name, left, right), left, right)
+        result = _pinnable_too(name, surface.arithmetic(name, left, right), left, right)
         return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
         return NotImplemented
@@ -202,7 +201,7 @@ def _is_complex_operation(name: str, left: Any, right: Any) -> bool:
 
 def _scalar_binary(name: str, left: Any, right: Any) -> Any:
     if _is_complex_operation(name, left, right):
-        return python_arithmetic(name, left, right)
+        return surface.arithmetic(name, left, right)
     return _numpys(name, left, right)
 
 
@@ -271,7 +270,7 @@ def _pin_all(numbers: Sequence[NumberTracer]) -> None:
 
 
 def _number_unary(name: str, operand: Any) -> Any:
-    return python_arithmetic(name, operand)
+    return surface.arithmetic(name, operand)
 
 
 def _is_foreign(operand: Any) -> bool:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, SupportsIndex
 
 from jitflow.errors import UserTypeError, UserZeroDivisionError
-from jitflow.frontend.operators import define_operators
-from jitflow.frontend.trace import Trace, active_trace, current_trace
-from jitflow.frontend.tracers.base import Tracer, escaped, located, python_arithmetic
+from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
+from jitflow.frontend.tracers.base import Tracer, escaped, located
+from jitflow.frontend.tracers.operators import define_operators
 from jitflow.frontend.tracers.scalar import NumberTracer, number_binary
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression, maximum
 from jitflow.ir.dtypes import I64
@@ -88,7 +89,7 @@ class SizeTracer(Tracer):
         return int, (self._number("pickling a size"),)
 
     def __round__(self, digits: int | None = None) -> SizeTracer:
-        return self if digits is None or digits >= 0 else python_arithmetic("round", self, digits)
+        return self if digits is None or digits >= 0 else surface.arithmetic("round", self, digits)
 
     def __trunc__(self) -> SizeTracer:
         return self

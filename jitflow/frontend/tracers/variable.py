@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.trace import Trace
+from jitflow.frontend.recording.trace import Trace
 from jitflow.frontend.tracers.array import ArrayTracer
-from jitflow.frontend.tracers.base import located, numpy_functions
+from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.lifting import type_of
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, dims_of
 from jitflow.runtime.variable import Variable
@@ -51,7 +53,7 @@ class VariableTracer(ArrayTracer):
 
     def numpy(self) -> Any:
         """A snapshot, which the program cannot write to."""
-        copy: Any = numpy_functions().METHODS["copy"](self)
+        copy: Any = surface.methods["copy"](self)
         self._trace.storage.make_read_only(copy._value)
         return copy
 
@@ -73,14 +75,12 @@ class VariableTracer(ArrayTracer):
 
     def scatter_add(self, indices: Any, values: Any) -> Any:
         """Add ``values`` at ``indices``, as ``np.add.at`` does: indices that occur twice add twice."""
-        numpy_functions().apply_ufunc(np.add, "at", (self, indices, values), {})
+        surface.apply_ufunc(np.add, "at", (self, indices, values), {})
         return self
 
 
 def _require_cast(value: Any, wanted: np.dtype[Any]) -> None:
     """Raise NumPy's error where a value cannot be assigned."""
-    from jitflow.frontend.tracers.lifting import type_of
-
     kind = type_of(value)
     found = kind.dtype.numpy
     if isinstance(kind, Scalar) and kind.weak:

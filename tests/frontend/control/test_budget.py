@@ -10,7 +10,7 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend import budget
+from jitflow.frontend.recording import budget
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from jitflow.errors import UserError
 from jitflow.frontend import tracers
-from jitflow.frontend.trace import Trace, recording
+from jitflow.frontend.recording.trace import Trace, recording
 from jitflow.ir.core import Function
 from jitflow.ir.dims import evaluate
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, dtype_of

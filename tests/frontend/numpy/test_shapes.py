@@ -167,7 +167,7 @@ def test_joining(program: Any, arguments: tuple[Any, ...]):
 
 def _either(plain: Any, traced: Any) -> Any:
     """The function of NumPy outside a trace, its replacement inside, as a compiled function sees it."""
-    from jitflow.frontend.trace import active_trace
+    from jitflow.frontend.recording.trace import active_trace
 
     return lambda *args, **kwargs: (plain if active_trace() is None else traced)(*args, **kwargs)
 

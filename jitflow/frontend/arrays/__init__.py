@@ -1,0 +1,1 @@
+"""What all functions of arrays share: operands, promotion, broadcasting, casts, layouts, and sizes of the run."""

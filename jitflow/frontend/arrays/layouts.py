@@ -1,0 +1,262 @@
+"""How arrays lie in memory for NumPy, as far as a trace can know: what decides between a view and a copy.
+
+An argument has its layout class, a new array lies in C order if what it was computed from does, a view lies as its op
+says. What is not known of sizes is decided by the first call and recorded as a fact. Where nothing tells (an argument
+with gaps that is sliced, an array that came out of a branch), the answer is None, and what then has to be a copy is an
+*imitation* (`jitflow.frontend.recording.imitations`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim, symbols
+from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
+from jitflow.ir.types import Tensor
+
+__all__ = ["in_order", "in_order_of_iteration", "is_contiguous", "made", "reshaped"]
+
+_NOWHERE = (-1, "general")
+"""The class of an array of which nothing is known."""
+
+
+def reshaped(value: Value, dims: tuple[Dim, ...], what: str) -> Value:
+    """The elements in C order with other dims: a view where NumPy gives one, as far as that is known, else a copy."""
+    if _long(values.dims(value)) == _long(dims):
+        return values.reshape(value, dims, assumed=True)
+    shown = is_contiguous(value)
+    if shown:
+        return values.reshape(value, dims, assumed=True)
+    if shown is False and not (len(_long(dims)) == 1 and _is_one_piece(value) is False):
+        shown = None  # NumPy gives a view where axes are split, or have a common stride
+    return values.reshape(_copied(value, value if shown is None else None, what), dims, assumed=True)
+
+
+def in_order(value: Value, what: str) -> Value:
+    """The array itself if it is contiguous, else a copy that is."""
+    shown = is_contiguous(value)
+    return value if shown else _copied(value, value if shown is None else None, what)
+
+
+def _copied(value: Value, source: Value | None, what: str) -> Value:
+    """A copy in C order, which imitates a view of ``source`` if that is given."""
+    copied = emit("copy", value)
+    current_trace().storage.classes[copied] = 0, "C"
+    if source is not None:
+        current_trace().storage.imitations.add(copied, source, what)
+    return copied
+
+
+def made(array: Any, order: Any, prototype: Value | None = None) -> Any:
+    """A new array that the program asked for in an order: ``C``, ``F``, or (``K``, ``A``) that of a prototype."""
+    value = array._value if isinstance(array, tracers.ArrayTracer) else None
+    if value is not None and values.rank(value) > 1:
+        in_order = prototype is None or _runs_in_order(prototype)
+        in_order = in_order if order in ("K", "A", None) else order == "C"
+        current_trace().storage.classes[value] = (0, "C") if in_order else _NOWHERE
+    return array
+
+
+# -- what is known ------------------------------------------------------------------------------------------
+
+
+def is_contiguous(value: Value) -> bool | None:
+    """Whether the elements lie in C order without gaps; None if that is not known."""
+    dims, layout = values.dims(value), _layout(value)
+    if layout is None:
+        return None
+    expected: Dim = values.dtype_of_value(value).itemsize
+    for axis in range(len(dims))[::-1]:
+        same = _are_same(layout.strides[axis], expected)
+        if not same and _is_long(dims[axis]) is not False:
+            return _of_argument(value) if same is None or _is_long(dims[axis]) is None else False
+        expected = expected * dims[axis]
+    return True
+
+
+def _of_argument(value: Value) -> bool | None:
+    """An argument of another class is not contiguous, nor is its transpose."""
+    storage, wanted = current_trace().storage, "C"
+    several = all(_is_long(dim) for dim in values.dims(value))
+    while (source := storage.source(value)) is not None:
+        if isinstance(source, Op):
+            if source.name != "transpose" or list(source.attributes["axes"]) != list(range(values.rank(value)))[::-1]:
+                return None
+            wanted = "F" if wanted == "C" else "C"
+        value = source.operands[0] if isinstance(source, Op) else source
+    return False if storage.is_parameter(value) and several and storage.classes[value][1] != wanted else None
+
+
+def _is_one_piece(value: Value) -> bool | None:
+    """Whether one stride leads through all elements in C order, so that NumPy can show them as one axis."""
+    layout, dims = _layout(value), values.dims(value)
+    if layout is None or not all(_is_long(dim) for dim in dims):
+        return None
+    answers = [
+        _are_same(outer, inner * dim)
+        for outer, inner, dim in zip(layout.strides, layout.strides[1:], dims[1:], strict=False)
+    ]
+    return False if False in answers else None if None in answers else True
+
+
+def _layout(value: Value) -> Layout | None:
+    """The strides of an array; None if they are not known, not even by names."""
+    source, storage = current_trace().storage.source(value), current_trace().storage
+    if isinstance(source, Op):
+        inner = _layout(source.operands[0])
+        return None if inner is None else view_layout(source, inner, values.dtype_of_value(value).itemsize)
+    if isinstance(source, Value):
+        return _layout(source)
+    dims, dtype = values.dims(value), values.dtype_of_value(value)
+    if value in storage.classes:
+        position, kind = storage.classes[value]
+        return parameter_layout(position, Tensor(dtype, dims), kind)
+    return contiguous(dims, dtype.itemsize) if _is_made_in_order(value) else None
+
+
+def _is_made_in_order(value: Value) -> bool:
+    """Whether NumPy makes a new array in C order: what keeps the order of its operands does if all of them lie so."""
+    storage = current_trace().storage
+    if value in storage.merged or value not in storage.makers:
+        return False
+    op = storage.makers[value]
+    traits = op.definition.traits
+    if op.regions or values.rank(value) <= 1:
+        return not op.regions
+    if "creation" in traits or op.name == "matmul" or not any(map(values.rank, op.operands)):
+        return True
+    rows = op.name == "concatenate" or (op.name == "gather" and op.attributes["axis"] == 0)
+    keeps = rows or not traits.isdisjoint(("elementwise", "reduction"))
+    return keeps and all(_runs_in_order(operand) for operand in op.operands)
+
+
+def _runs_in_order(value: Value) -> bool:
+    """Whether no outer axis has a smaller stride than an inner one."""
+    if not isinstance(value.type, Tensor) or values.rank(value) <= 1:
+        return True
+    storage = current_trace().storage
+    source = storage.source(value)
+    if isinstance(source, Value):
+        return _runs_in_order(source)
+    if isinstance(source, Op):
+        return source.name in ("slice", "broadcast", "reshape") and _runs_in_order(source.operands[0])
+    if value in storage.classes:
+        return storage.classes[value][1] == "C"
+    return _is_made_in_order(value)
+
+
+# -- the order of iteration ---------------------------------------------------------------------------------
+
+
+def in_order_of_iteration(operands: Sequence[Value], rank: int) -> list[Value]:
+    """Operands of one shape with their axes turned as NumPy goes through them: outermost first.
+
+    It follows the memory of the operands, as far as these agree; where several elements go to one place, the last one
+    stays. An operand of which nothing is known is taken to lie in C order.
+    """
+    ranked = [_ranked(operand) or list(range(rank, 0, -1)) for operand in operands if values.rank(operand)]
+    order: list[int] = []
+    for axis in range(rank)[::-1]:  # innermost first; each axis moves inwards over those that lie further out
+        place = len(order)
+        for other in range(len(order))[::-1]:
+            pairs = [(abs(one[axis]), abs(one[order[other]])) for one in ranked if one[axis] and one[order[other]]]
+            if not pairs:
+                continue
+            if any(inner <= outer for outer, inner in pairs):
+                break
+            place = other
+        order.insert(place, axis)
+    order.reverse()
+    steps = [_direction([one[axis] for one in ranked]) for axis in order]
+    return [_turned(operand, order, steps) if values.rank(operand) else operand for operand in operands]
+
+
+def _direction(strides: Sequence[int]) -> int:
+    """An axis is walked backwards if that is forwards in memory for all operands."""
+    return -1 if max(strides) <= 0 and min(strides) < 0 else 1
+
+
+def _turned(operand: Value, order: Sequence[int], steps: Sequence[int]) -> Value:
+    turned = values.transpose(operand, order)
+    dims = values.dims(turned)
+    starts = [dim - 1 if step < 0 else 0 for dim, step in zip(dims, steps, strict=True)]
+    return values.slice_axes(turned, starts, dims, steps)
+
+
+def _ranked(value: Value) -> list[int] | None:
+    """For each axis a number that is larger, the larger its stride is, with the stride's sign; 0 where it repeats."""
+    storage, rank = current_trace().storage, values.rank(value)
+    source = storage.source(value)
+    if isinstance(source, Value):
+        return _ranked(source)
+    if isinstance(source, Op):
+        found = _ranked_view(source)
+    elif value in storage.classes:
+        kind = storage.classes[value][1]
+        found = {"C": list(range(rank, 0, -1)), "F": list(range(1, rank + 1))}.get(kind)
+    elif _is_made_in_order(value):
+        found = list(range(rank, 0, -1))
+    else:
+        maker = storage.makers.get(value)
+        operands = [] if maker is None or maker.regions else [one for one in maker.operands if values.rank(one)]
+        ranks = [_ranked(one) for one in operands if "elementwise" in maker.definition.traits] if maker else []
+        same = ranks and ranks[0] is not None and all(one == ranks[0] for one in ranks)
+        found = [abs(number) for number in ranks[0] or ()] if same else None
+    return found and [0 if dim == 1 else number for dim, number in zip(values.dims(value), found, strict=True)]
+
+
+def _ranked_view(op: Op) -> list[int] | None:
+    """`_ranked` of what a view op shows."""
+    inner = _ranked(op.operands[0])
+    if inner is None:
+        return None
+    if op.name == "transpose":
+        return [inner[axis] for axis in op.attributes["axes"]]
+    if op.name == "slice":
+        steps = op.attributes["steps"]
+        return [-n if isinstance(step, int) and step < 0 else n for n, step in zip(inner, steps, strict=True)]
+    if op.name == "broadcast":
+        along = dict(zip(op.attributes["axes"], inner, strict=True))
+        return [along.get(axis, 0) for axis in range(values.rank(op.result))]
+    if op.name == "reshape" and _long(values.dims(op.operands[0])) == _long(values.dims(op.result)):
+        kept = iter([n for n, dim in zip(inner, values.dims(op.operands[0]), strict=True) if dim != 1])
+        return [0 if dim == 1 else next(kept) for dim in values.dims(op.result)]
+    rank = values.rank(op.result)
+    return list(range(rank, 0, -1)) if op.name == "reshape" and _runs_in_order(op.operands[0]) else None
+
+
+# -- sizes --------------------------------------------------------------------------------------------------
+
+
+def _long(dims: Sequence[Dim]) -> list[Dim]:
+    return [dim for dim in dims if dim != 1]
+
+
+def _are_same(stride: Dim, expected: Dim) -> bool | None:
+    """Whether two strides are equal; by the first call if the arguments' sizes tell."""
+    trace = current_trace()
+    known = trace.known(stride, "==", expected)
+    if known is not None or not _is_decidable(stride, expected):
+        return known
+    return trace.decide(stride, "==", expected, "the layout of an array")
+
+
+def _is_long(dim: Dim) -> bool | None:
+    """Whether an axis has more than one element; none is no matter."""
+    trace = current_trace()
+    known = trace.known(dim, ">=", 2)
+    if known is not None or not _is_decidable(dim):
+        return known
+    return trace.decide(dim, ">=", 2, "the layout of an array")
+
+
+def _is_decidable(*dims: Dim) -> bool:
+    names = [name for dim in dims for name in symbols(dim)]
+    return not any(name.startswith("stride_") for name in names) and all(map(broadcasting.bound_by_call, dims))

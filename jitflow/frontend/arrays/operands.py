@@ -1,0 +1,219 @@
+"""From what the user passes to what NumPy's functions mean by it: operands, dtypes, axes, shapes, static numbers.
+
+An *operand* is a value or a Python number that is known now. The number stays a Python number until its dtype is
+decided, so that NumPy itself can convert it, with its own OverflowError.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
+
+__all__ = [
+    "ArraySource",
+    "Operand",
+    "PythonNumber",
+    "array_operand",
+    "as_value",
+    "dtype_argument",
+    "new",
+    "normalized_axes",
+    "normalized_axis",
+    "numpy_says",
+    "operand",
+    "pinned",
+    "read_only_view",
+    "refuse",
+    "require_no_less_than_zero",
+    "shape_argument",
+    "static_int",
+    "view",
+]  # fmt: skip
+
+PythonNumber = bool | int | float | complex
+Operand = Value | PythonNumber
+PYTHON_DTYPES: dict[type, DType] = {bool: BOOL, int: I64, float: F64, complex: C128}
+
+Answer = TypeVar("Answer")
+
+
+class ArraySource:
+    """A sequence of the program that is no array, of which NumPy makes one where it is an operand."""
+
+    def as_array(self) -> Any:
+        """The array."""
+        raise NotImplementedError
+
+
+def numpy_says(function: Callable[..., Answer], *arguments: Any, **keywords: Any) -> Answer:
+    """What NumPy answers, its exceptions turned into user errors of the same class and message.
+
+    This is how NumPy is asked about everything that is known while tracing: promotion, axes, conversions.
+    """
+    try:
+        return function(*arguments, **keywords)
+    except UserError:
+        raise
+    except (TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError) as error:
+        raise as_user_error(error) from None
+
+
+def refuse(found: str, mend: str) -> UserNotImplementedError:
+    """The error for a part of NumPy that is not compiled."""
+    return UserNotImplementedError(f"{found} is not supported", mend=mend)
+
+
+def operand(item: Any) -> Operand:
+    """A tracer's value, a captured array or NumPy scalar as a value, a Python number as itself, a list as an array."""
+    if isinstance(item, Value):
+        return item
+    if isinstance(item, tracers.Tracer | np.ndarray | np.generic):
+        return tracers.lift(item)
+    if isinstance(item, bool | int | float | complex):
+        python_type: Any = next(kind for kind in (bool, int, float, complex) if isinstance(item, kind))
+        return cast(PythonNumber, python_type(item))
+    if isinstance(item, ArraySource):
+        return tracers.lift(item.as_array())
+    if isinstance(item, list | tuple):
+        return cast(Value, surface.array_of(item))
+    if isinstance(item, range):  # of which NumPy makes an array of floats if it is empty
+        return tracers.lift(surface.replacements[np.arange](item.start, item.stop, item.step) if item else np.zeros(0))
+    if item is None:
+        raise UserTypeError("unsupported operand type: 'NoneType'")
+    raise UserTypeError(
+        f"expected an array or a number, got {type(item).__name__}",
+        found=repr(item)[:80],
+        mend="convert it to an array of numbers before the compiled function",
+    )
+
+
+def as_value(item: Any, dtype: DType | None = None) -> Value:
+    """The operand as a value, a Python number as a strong scalar of ``dtype`` (its own type's by default)."""
+    given = operand(item)
+    if isinstance(given, Value):
+        return given if dtype is None else values.cast(given, dtype)
+    return number_constant(given, dtype or PYTHON_DTYPES[type(given)])
+
+
+def array_operand(item: Any) -> Value:
+    """What ``np.asarray`` makes of the item: a strong array value, 0-d for scalars."""
+    return values.as_array(as_value(item))
+
+
+def number_constant(number: PythonNumber, dtype: DType) -> Value:
+    """A Python number as a constant of ``dtype``, converted by NumPy."""
+    with np.errstate(all="ignore"):
+        is_wider = (
+            not dtype.is_complex if isinstance(number, complex) else isinstance(number, float) and dtype.is_integer
+        )
+        if is_wider:  # only casting="unsafe" asks for it
+            number = np.asarray(number).astype(dtype.numpy).item()
+        converted = numpy_says(np.asarray, number, dtype.numpy)
+    return values.constant(converted.item() if dtype.name != "bf16" else float(converted), dtype)
+
+
+def dtype_argument(dtype: Any, default: DType | None = None) -> DType:
+    """The element type that a ``dtype=`` argument names."""
+    if dtype is None:
+        assert default is not None
+        return default
+    if isinstance(dtype, DType):
+        return dtype
+    found = numpy_says(np.dtype, dtype)
+    known = dtype_of(found)
+    if known is None:
+        raise UserTypeError(
+            f"expected a dtype of numbers, got {found}",
+            mend="use bool, an integer, float16 to float64, ml_dtypes.bfloat16, complex64 or complex128",
+        )
+    return known
+
+
+def normalized_axis(axis: Any, rank: int, name: str | None = None) -> int:
+    """A single axis, counted from the front. Raises AxisError as NumPy does, whose message may begin with a name."""
+    return int(numpy_says(normalize_axis_index, static_int(axis, name or "axis"), rank, name))
+
+
+def normalized_axes(axis: Any, rank: int, name: str | None = None) -> tuple[int, ...]:
+    """The axes that an ``axis`` argument names, in its order; None means all of them. ``name`` as in NumPy's error."""
+    if axis is None:
+        return tuple(range(rank))
+    items = axis if isinstance(axis, tuple | list) else (axis,)
+    return tuple(numpy_says(normalize_axis_tuple, tuple(static_int(item, "axis") for item in items), rank, name))
+
+
+def static_int(item: Any, name: str) -> int:
+    """An integer that must be known while tracing: an axis, a number of dimensions.
+
+    A size is fixed to its number, and a number that was read from outside the function is guarded by its value.
+    """
+    item = pinned(item)
+    if isinstance(item, tracers.ArrayTracer | tracers.ScalarTracer):
+        raise UserTypeError(
+            f"expected {name} to be known while tracing, got a run-time number",
+            mend="write it as a literal or make the argument static: jitflow.function(static=(...))",
+        )
+    return numpy_says(operator.index, item)
+
+
+def pinned(item: Any) -> Any:
+    """A Python number itself, where it may be guarded by its value; everything else as it is."""
+    number = item.pinned() if isinstance(item, tracers.NumberTracer) else None
+    return item if number is None else number
+
+
+def shape_argument(shape: Any) -> tuple[Dim, ...]:
+    """The dims that a ``shape`` argument names: a size or a sequence of them."""
+    if isinstance(shape, tracers.ArrayTracer) and shape.ndim == 1:
+        shape = tuple(shape)
+    items: Sequence[Any] = shape if isinstance(shape, tuple | list) else (shape,)
+    found = tuple(tracers.dim_of(item) for item in items)
+    for dim in found:
+        require_no_less_than_zero(dim)
+    return found
+
+
+def require_no_less_than_zero(dim: Dim, message: str = tracers.NEGATIVE_SIZE) -> None:
+    """Raise NumPy's error, now or when the program runs, for a size that is negative: ``{}`` in it is the size."""
+    trace = current_trace()
+    if trace.known(dim, ">=", 0):
+        return
+    if trace.is_open(dim):
+        enough = values.emit("greater_equal", values.size(dim), values.size(0))
+        values.check(enough, ValueError, message, *[values.size(dim)] * message.count("{}"))
+    elif not trace.decide(dim, ">=", 0, "a size"):
+        raise UserValueError(message.format(trace.number_of(dim, "an error")))
+
+
+def new(value: Value) -> Any:
+    """The tracer of an array that the program holds alone, or of a number.
+
+    What another array holds is copied; that costs nothing where the copy is only read.
+    """
+    if values.rank(value) and current_trace().storage.is_held(value):
+        value = values.emit("copy", value)
+    return tracers.wrap(value, owned=True)
+
+
+def read_only_view(value: Value) -> Any:
+    """The tracer of an array that shows another one's elements, and cannot be written to."""
+    current_trace().storage.make_read_only(value)
+    return view(value)
+
+
+def view(value: Value) -> Any:
+    """The tracer of an array that shows another one's elements."""
+    return tracers.wrap(value, owned=False)

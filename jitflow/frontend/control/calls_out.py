@@ -1,0 +1,130 @@
+"""Calls of Python functions that are not part of the program: ops, in order with everything else that can be seen."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserTypeError
+from jitflow.frontend.outside.arguments import Spec
+from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
+from jitflow.frontend.recording.trace import Trace
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.tracers import Tracer, dim_of, lift, located, wrap
+from jitflow.ir.dims import Dim
+from jitflow.ir.routines import Routine, RoutineResultError
+from jitflow.ir.types import Scalar, Tensor, Type
+from jitflow.runtime.texts import text_of
+
+__all__ = ["PLAIN", "kind_name", "name_of", "record_call"]
+
+PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.dtype)
+"""What a call gets as it is."""
+
+
+def record_call(trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Record the call of a Python function that is not part of the program. ``spec`` as in `callback`."""
+    given: list[Tracer] = []
+    template = _template((args, dict(kwargs)), given)
+    sizes: dict[str, Dim] = {}
+    types = [_type(trace, leaf, sizes) for leaf in _leaves(spec)]
+
+    @functools.wraps(function, assigned=("__name__", "__qualname__"), updated=())
+    def run(*operands: Any) -> Any:
+        positional, keywords = template(operands)
+        found = list(_results(function(*positional, **keywords), spec))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    values = trace.add(
+        "host_call",
+        *(lift(item) for item in given),
+        types=types,
+        routine=Routine.of(run, name_of(function)),
+        keywords=(),
+        options=(),
+        effect="external",
+    )
+    made = iter(values)
+    return _arranged(spec, lambda: wrap(next(made), owned=True))
+
+
+def _template(thing: Any, given: list[Tracer]) -> Callable[[tuple[Any, ...]], Any]:
+    """What makes an argument from the operands. Traced things become operands, what is known now stays as it is."""
+    if isinstance(thing, Tracer):
+        place = len(given)
+        given.append(thing)
+        return lambda operands: operands[place]
+    if type(thing) is np.ndarray:
+        known = thing.copy()
+        return lambda operands: known.copy()
+    if isinstance(thing, TracedText):
+        first, text = len(given), thing.template
+        given += thing.operands
+        return lambda operands: text_of(text, operands[first:])
+    if isinstance(thing, tuple | list):
+        kind, parts = tuple if isinstance(thing, tuple) else list, [_template(item, given) for item in thing]
+        return lambda operands: kind(part(operands) for part in parts)
+    if isinstance(thing, dict):
+        items = {key: _template(item, given) for key, item in thing.items()}
+        return lambda operands: {key: part(operands) for key, part in items.items()}
+    if isinstance(thing, PLAIN):
+        return lambda operands: thing
+    raise located(
+        UserTypeError(
+            f"a callback was given an object of type {kind_name(thing)}",
+            expected="arrays, numbers, strings, and tuples, lists and dicts of them",
+            mend="let the function read the object from a global or closure variable",
+        )
+    )
+
+
+def _leaves(spec: Any) -> Iterator[Spec]:
+    if isinstance(spec, tuple):
+        for item in spec:
+            yield from _leaves(item)
+    elif spec is not None:
+        yield spec
+
+
+def _arranged(spec: Any, make: Callable[[], Any]) -> Any:
+    if isinstance(spec, tuple):
+        return tuple(_arranged(item, make) for item in spec)
+    return None if spec is None else make()
+
+
+def _results(result: Any, spec: Any) -> Iterator[Any]:
+    """The leaves of what the function returned."""
+    if not isinstance(spec, tuple):
+        if spec is not None:
+            yield result
+        return
+    if not isinstance(result, tuple | list) or len(result) != len(spec):
+        found = f"{len(result)} results" if isinstance(result, tuple | list) else type(result).__name__
+        raise RoutineResultError(f"the callback returned {found}, expected a tuple of {len(spec)}")
+    for item, part in zip(result, spec, strict=True):
+        yield from _results(item, part)
+
+
+def _type(trace: Trace, spec: Spec, sizes: dict[str, Dim]) -> Type:
+    if spec.kind != "array":
+        return Scalar(spec.dtype, spec.kind == "python")
+    dims = []
+    for dim in spec.shape:
+        if isinstance(dim, str) and dim not in sizes:
+            sizes[dim] = trace.size(dim)
+        dims.append(sizes[dim] if isinstance(dim, str) else dim_of(dim))
+    return Tensor(spec.dtype, tuple(dims))
+
+
+def kind_name(thing: Any) -> str:
+    """What the user knows a type as."""
+    shown: dict[type, str] = {OutsideList: "list", OutsideDict: "dict"}
+    return str(shown.get(type(thing), thing.__class__.__name__))
+
+
+def name_of(function: Any) -> str:
+    """What the user knows a function as."""
+    return str(getattr(function, "__qualname__", type(function).__name__))

@@ -1,0 +1,93 @@
+"""Comparisons whose answer only the running program knows: chains of them, ``is``, ``in``, and of lists and tuples."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.branch import and_, or_
+from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Scalar
+
+__all__ = ["chain", "contains", "equal", "is_", "unequal"]
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "is": lambda left, right: is_(left, right),
+    "is not": lambda left, right: not_(is_(left, right)),
+    "in": lambda item, container: contains(container, item),
+    "not in": lambda item, container: not_(contains(container, item)),
+}  # fmt: skip
+
+
+def chain(first: Any, comparisons: Sequence[tuple[str, Callable[[], Any]]]) -> Any:
+    """``first < second < third``: each operand is evaluated once, and only if all before it hold."""
+    (symbol, operand), *rest = comparisons
+    right = operand()
+    answer = _COMPARISONS[symbol](first, right)
+    return and_(answer, lambda: chain(right, rest)) if rest else answer
+
+
+def is_(left: Any, right: Any) -> Any:
+    """``left is right``."""
+    if type(left) is tracers.Alternatives or type(right) is tracers.Alternatives:
+        return tracers.distributed(is_, (left, right), {})
+    return is_bool(left, right) if type(right) is bool else left is right
+
+
+@tracers.kind_by_kind
+def contains(container: Any, item: Any) -> Any:
+    """``item in container``."""
+    if isinstance(container, tracers.ArrayTracer):
+        return (container == item).any()
+    if not isinstance(container, list | tuple | range) or not (_is_traced(item) or any(map(_is_traced, container))):
+        return item in container
+    answer: Any = False
+    for other in container:
+        if other is item:
+            return True
+        answer = or_(answer, partial(equal, other, item))
+    return answer
+
+
+def is_bool(thing: Any, wanted: bool) -> Any:
+    """``thing is True`` or ``thing is False``."""
+    if isinstance(thing, tracers.ScalarTracer) and thing.value.type == Scalar(BOOL, True):
+        return thing if wanted else not_(thing)
+    return thing is wanted
+
+
+def _is_traced(thing: Any) -> bool:
+    return isinstance(thing, tracers.Tracer) or (type(thing) in (tuple, list) and any(map(_is_traced, thing)))
+
+
+def equal(left: Any, right: Any) -> Any:
+    """``left == right``, of tuples and lists item by item."""
+    if not _are_sequences(left, right):
+        return left == right
+    if len(left) != len(right):
+        return False
+    answer: Any = True
+    for one, other in zip(left, right, strict=True):
+        if one is not other:
+            answer = and_(answer, partial(_equal_items, one, other))
+    return answer
+
+
+def unequal(left: Any, right: Any) -> Any:
+    """``left != right``, of tuples and lists item by item."""
+    return not_(equal(left, right)) if _are_sequences(left, right) else left != right
+
+
+def _are_sequences(left: Any, right: Any) -> bool:
+    return type(left) in (tuple, list) and type(right) is type(left)
+
+
+def _equal_items(left: Any, right: Any) -> Any:
+    """What Python takes of two items' comparison is its truth."""
+    answer = truth(equal(left, right))
+    return answer if isinstance(answer, bool) else as_python_bool(answer)

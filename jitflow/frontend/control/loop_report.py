@@ -1,0 +1,56 @@
+"""What became of each loop, and why: `explain` tells it.
+
+A loop inside of a loop is traced in every attempt to trace the outer one. So that only what came of it is told, the
+outer one takes back what was noted in attempts that it gave up (`Trace.loops` is cut to its length before).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitflow.frontend.recording.locate import frontend_path, is_internal
+from jitflow.frontend.recording.trace import LoopDecision, current_trace
+from jitflow.ir.dims import Dim
+
+__all__ = ["note_rolled", "note_unrolled", "what_it_runs_over"]
+
+_EXPLICIT = frontend_path("control")
+"""Where `while_loop` and its kin have their bodies, which are the user's."""
+_MADE_UP = re.compile(r"\w+__\d+")
+"""Names of the rewriting: flags that stand for ``break`` and the like."""
+
+
+def note_rolled(body: Callable[..., Any], kind: str, count: Dim | None, carried: Sequence[str]) -> None:
+    """A loop became one native loop: of ``count`` turns, or of as many as its test wants."""
+    turns = "" if count is None else f" of {_turns(count)}"
+    names = [name for name in carried if not _MADE_UP.fullmatch(name)]
+    carries = f", which carries {', '.join(names)}" if names else ""
+    _note(body, f"{kind} is one native loop{turns}{carries}")
+
+
+def note_unrolled(body: Callable[..., Any], kind: str, turns: int, reason: str) -> None:
+    """A loop was written out, turn by turn."""
+    _note(body, f"{kind} is unrolled into {_turns(turns)}, because {reason}")
+
+
+def _turns(count: Dim) -> str:
+    return "1 turn" if count == 1 else f"{count} turns"
+
+
+def _note(body: Callable[..., Any], text: str) -> None:
+    file = body.__code__.co_filename
+    if is_internal(file) and not file.startswith(_EXPLICIT):
+        return  # a loop of jitflow's own, such as the one that finds where a mask holds
+    trace = current_trace()
+    trace.loops.append(LoopDecision(trace.here(), text))
+
+
+def what_it_runs_over(thing: Any) -> str:
+    """What a loop runs over that is no range or array, in words."""
+    name = type(thing).__name__
+    for kind in ("list", "tuple", "dict", "set", "str"):
+        if kind in name.lower():
+            return f"a {kind}"
+    return f"what Python gives item by item ({name})"

@@ -1,0 +1,381 @@
+"""Never stale: the user's function runs with globals, cells and objects that record what is read from them.
+
+What the program reads decides what it computes, so each read becomes an access path that the entry walks again at
+every call. Arrays and numbers found at its end are inputs of the compiled code; everything else is guarded:
+
+====================================  ===================================================================
+found                                 what the program gets, and what is guarded
+====================================  ===================================================================
+`Variable`                            its tracer, one wherever it is found; its class, and which ones are the same
+array, number                         a tracer; its class (a number that Python needs itself: its value)
+tuple, list, dict, named tuple        the same, of what is inside; type, length or keys
+Python function, method, partial      the function with recording globals and cells; code, defaults, cells
+function compiled by jitflow          the function that it wraps: it is inlined
+module of the pure set                a view that replaces functions that must know tracers; identity
+other module, object, class           a proxy that records attribute reads; identity or type
+string, bytes, slice, range, dtype    itself; its value
+None, class, function in C            itself; identity
+argument that a part does not need    what has no value; identity
+====================================  ===================================================================
+"""
+
+from __future__ import annotations
+
+import enum
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
+from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.entry.recorded_functions import RecordedFunctions
+from jitflow.frontend.numpy.mapping import Vectorized
+from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
+from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
+from jitflow.frontend.outside.objects import (
+    C_METHODS,
+    CACHED_FUNCTION,
+    array_fields,
+    is_compiled,
+    is_frozen,
+    is_numpy_function,
+    is_plain_class,
+)
+from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
+from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module
+from jitflow.frontend.python.builtin_functions import replacement
+from jitflow.frontend.python.callbacks import Callback
+from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
+from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
+from jitflow.frontend.tracers.base import escaped
+from jitflow.runtime.plan import (
+    Attribute,
+    Cell,
+    EqualsConstant,
+    Global,
+    HasLength,
+    IsObject,
+    IsSame,
+    IsType,
+    Item,
+    KeysAre,
+    Read,
+    Satisfies,
+)
+from jitflow.runtime.variable import Variable
+
+__all__ = ["Recorder"]
+
+_BY_IDENTITY = (type(None), type(...), type(NotImplemented))
+_BY_VALUE = (str, bytes, slice, range, np.dtype, frozenset)
+_MISSING = object()
+LARGEST_CONTAINER = 4096
+"""Items of a tuple, list or dict that is read from outside."""
+
+
+class Recorder:
+    """Gives the program a counterpart of every object that it reads, the same one for the same path."""
+
+    def __init__(self, inputs: Inputs) -> None:
+        self.inputs = inputs
+        self._taken: dict[int, Any] = {}
+        self._classes: dict[int, ClassProxy] = {}
+        self.functions = RecordedFunctions(inputs, self.take)
+        self.origins: dict[int, int] = {}
+        """From the id of the tracer of an array or number that was read to its register."""
+
+    # -- what the program gets --------------------------------------------------------------------
+
+    def take(self, thing: Any, read: Read, path: str) -> Any:
+        """The counterpart of ``thing``, which ``read`` finds and the program spells ``path``."""
+        register = self.inputs.register(read, path)
+        if register not in self._taken:
+            taken = self._taken[register] = self._adopt(thing, register)
+            if isinstance(taken, Tracer):
+                self.origins.setdefault(id(taken), register)
+        return self._taken[register]
+
+    def constant(self, thing: Any, read: Read, path: str) -> Any:
+        """``thing`` itself, guarded by its value: an argument named in ``static=``."""
+        register = self.inputs.register(read, path)
+        try:
+            hash(thing)
+        except TypeError:
+            raise UserTypeError(
+                f"the static argument {path} is {type(thing).__name__}, which has no hash",
+                expected="values that cannot change: numbers, strings, tuples, functions",
+                mend="pass a tuple in place of a list, and arrays without static=",
+            ) from None
+        if isinstance(thing, FunctionType | MethodType | partial) or is_compiled(thing):
+            return self._adopt(thing, register)
+        if type(thing) is Variable:
+            self.inputs.guard(IsObject(register, thing))
+            return self.take(thing, read, path)
+        if isinstance(thing, type | ModuleType) or thing is None:
+            self.inputs.guard(IsObject(register, thing))
+        else:
+            self.inputs.guard(EqualsConstant(register, thing, type(thing)))
+        return thing
+
+    def _adopt(self, thing: Any, register: int) -> Any:
+        inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
+        if isinstance(thing, Tracer):
+            raise escaped(thing, thing._trace)
+        if kind is Variable:
+            return self._variable(thing, register)
+        if thing is NOT_GIVEN:
+            inputs.guard(IsObject(register, thing))
+            return Absent(path)
+        if isinstance(thing, Spec) and not inputs.comes_from_argument(register):
+            inputs.guard(EqualsConstant(register, thing, kind))
+            return thing
+        if isinstance(thing, Spec):
+            if thing.kind == "array":
+                return inputs.array(register, array_class(thing, path))
+            return inputs.number(register, number_class(thing, path))
+        if kind in PYTHON_NUMBERS:
+            return self._number(thing, register)
+        if isinstance(thing, np.ndarray):
+            return inputs.array(register, array_class(thing, path))
+        if isinstance(thing, np.generic) and not isinstance(thing, str | bytes):
+            return inputs.number(register, number_class(thing, path))
+        if kind in _BY_IDENTITY:
+            inputs.guard(IsObject(register, thing))
+            return thing
+        if isinstance(thing, _BY_VALUE) and not isinstance(thing, enum.Enum):
+            inputs.guard(EqualsConstant(register, thing, kind))
+            return thing
+        if isinstance(thing, tuple | list | dict):
+            return self._container(thing, register)
+        return self._adopt_object(thing, register)
+
+    def _variable(self, variable: Variable, register: int) -> Any:
+        """The tracer of a variable, the same one wherever the program finds that variable."""
+        known = self.inputs.trace.variables
+        self.inputs.guard(IsType(register, Variable))
+        if id(variable) not in known:
+            read = partial(self._fixed_attribute, variable, register)
+            known[id(variable)] = tracer = self.inputs.variable(register, variable, read)
+            self.origins[id(tracer)] = register
+        elif (first := self.origins[id(known[id(variable)])]) != register:
+            self.inputs.guard(IsSame(register, first))
+        return known[id(variable)]
+
+    def _fixed_attribute(self, variable: Variable, register: int, name: str) -> Any:
+        path = f"{self.inputs.path(register)}.{name}"
+        return self.constant(getattr(variable, name), Attribute(register, name), path)
+
+    def adopt_variable(self, variable: Variable) -> Any:
+        """The tracer of a variable that the program got hold of in another way than by reading it."""
+        return self.take(variable, Cell(CellType(variable)), variable.name or "variable")
+
+    def pin(self, thing: Any) -> Any:
+        """The very object outside that a proxy or the tracer of a variable stands for; calls with others do not fit."""
+        if type(thing) is VariableTracer:
+            register, found = self.origins[id(thing)], thing._variable
+        elif type(thing) is ObjectProxy:
+            register, found = thing._jitflow_register, thing._jitflow_object
+        else:
+            return thing
+        self.inputs.guard(IsObject(register, found))
+        return found
+
+    def _adopt_object(self, thing: Any, register: int) -> Any:
+        inputs, path = self.inputs, self.inputs.path(register)
+        if is_compiled(thing) or isinstance(thing, CACHED_FUNCTION):
+            inputs.guard(IsObject(register, thing))
+            return self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
+        if isinstance(thing, Callback):
+            inputs.guard(IsObject(register, thing))
+            return thing
+        if array_fields(type(thing)):
+            return self._around_arrays(thing, register)
+        if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
+            return self.functions.helper(thing, register)
+        if isinstance(thing, MethodType):
+            return self.functions.method(thing, register)
+        if type(thing) is np.vectorize:
+            inputs.guard(IsObject(register, thing))
+            function = self.take(thing.pyfunc, Attribute(register, "pyfunc"), f"{path}.pyfunc")
+            return Vectorized(function, thing.otypes, thing.excluded, thing.signature)
+        if isinstance(thing, partial):
+            inputs.guard(IsType(register, partial))
+            parts = [self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
+                     for name in ("func", "args", "keywords")]  # fmt: skip
+            return partial(parts[0], *parts[1], **parts[2])
+        if isinstance(thing, ModuleType):
+            return self._module(thing, register)
+        if isinstance(thing, enum.Enum | np.ufunc) or (isinstance(thing, type) and is_plain_class(thing)):
+            inputs.guard(IsObject(register, thing))
+            return self.replace(thing)
+        if isinstance(thing, type):
+            inputs.guard(IsObject(register, thing))
+            if id(thing) not in self._classes:  # one for each class, so that `type(x) is C` holds
+                self._classes[id(thing)] = ClassProxy(thing, register, path, partial(self._attribute, thing, register))
+            return self._classes[id(thing)]
+        if isinstance(thing, (FunctionType, *C_METHODS)) or (callable(thing) and is_numpy_function(thing)):
+            inputs.guard(IsObject(register, thing))
+            return self.replace(thing)
+        if replacement(thing) is not None:
+            inputs.guard(IsObject(register, thing))
+            return replacement(thing)
+        if type(thing).__module__.startswith("numpy.random"):
+            inputs.guard(IsType(register, type(thing)))
+            return Impure(f"numpy.random.{type(thing).__name__}", thing)
+        if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
+            raise located(unsupported(thing, path))
+        inputs.guard(IsType(register, type(thing)))
+        return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
+
+    def _number(self, thing: Any, register: int) -> Any:
+        tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)))
+        if type(thing) is int and self.inputs.comes_from_argument(register):
+            assert isinstance(tracer, NumberTracer)
+            tracer.allow_size(partial(self.inputs.size, tracer, thing))
+        if type(thing) in (bool, int) and not self.inputs.comes_from_argument(register):
+            assert isinstance(tracer, NumberTracer)
+            tracer.allow_pinning(thing, partial(self.inputs.pin, register, thing))
+        return tracer
+
+    def _container(self, thing: Any, register: int) -> Any:
+        inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
+        inputs.guard(IsType(register, kind))
+        if len(thing) > LARGEST_CONTAINER:
+            raise located(too_long(thing, path, LARGEST_CONTAINER))
+        if isinstance(thing, dict):
+            if kind is not dict:
+                raise located(unsupported(thing, path))
+            inputs.guard(KeysAre(register, tuple(thing)))
+            if variables := frozenset(id(key) for key in thing if type(key) is Variable):
+                test = partial(_has_keys, variables)  # the dict's own comparison is by value
+                inputs.guard(Satisfies(register, test, "has these variables as keys"))
+            entries = {self._key(key): self._item(item, register, key) for key, item in thing.items()}
+            return OutsideDict(entries, register, path)
+        if hasattr(kind, "_fields"):
+            fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
+                      for name in kind._fields)  # fmt: skip
+            return tuple.__new__(kind, fields)
+        if kind not in (tuple, list):
+            raise located(unsupported(thing, path))
+        inputs.guard(HasLength(register, len(thing)))
+        taken = [self._item(item, register, index) for index, item in enumerate(thing)]
+        return OutsideList(taken, register, path) if kind is list else tuple(taken)
+
+    def _around_arrays(self, thing: Any, register: int) -> Any:
+        self.inputs.guard(IsType(register, type(thing)))
+        path = self.inputs.path(register)
+        arrays = {
+            name: self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
+            for name in array_fields(type(thing))
+        }
+        made = type(thing)(**arrays)
+        self.origins[id(made)] = register
+        return made
+
+    def _item(self, item: Any, register: int, key: Any) -> Any:
+        """An item of a container; one that cannot be read is an error in an argument, elsewhere when it is used."""
+        spelled = (key.name or "variable") if type(key) is Variable else repr(key)
+        try:
+            return self.take(item, Item(register, key), f"{self.inputs.path(register)}[{spelled}]")
+        except UserError as error:
+            if self.inputs.comes_from_argument(register):
+                raise
+            self.inputs.trace.forget(error)
+            return Unusable(error)
+
+    def _key(self, key: Any) -> Any:
+        """What the program knows a key as. The guard of the dict holds its keys, so a variable is this very one."""
+        return self.adopt_variable(key) if type(key) is Variable else key
+
+    def _module(self, thing: ModuleType, register: int) -> Any:
+        self.inputs.guard(IsObject(register, thing))
+        if is_foreign_impure(thing.__name__) or thing.__name__.startswith("numpy.random"):
+            return Impure(thing.__name__, thing)
+        if is_pure_module(thing.__name__):
+            return self.replace(thing)
+        path = self.inputs.path(register)
+        return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
+
+    def replace(self, thing: Any) -> Any:
+        """What stands for a member of a pure module: most stand for themselves."""
+        if isinstance(thing, ModuleType):
+            pure = is_pure_module(thing.__name__)
+            return ModuleView(thing, self._member) if pure else Impure(thing.__name__, thing)
+        found = replacement(thing)
+        if found is not None:
+            return found
+        if computes_arrays(thing):
+            return adopting(thing)
+        if isinstance(thing, type):
+            harmless = not is_foreign_impure(thing.__module__) or issubclass(thing, BaseException | enum.Enum)
+            return thing if harmless else Impure(f"{thing.__module__}.{thing.__qualname__}", thing)
+        if isinstance(thing, BuiltinFunctionType):
+            owner = thing.__self__
+            if isinstance(owner, ModuleType) or owner is None:
+                module = thing.__module__ or "builtins"
+                return thing if is_pure_module(module) else Impure(f"{module}.{thing.__qualname__}", thing)
+            # A method of an object in C: what it does is known for values that cannot change.
+            return thing if is_frozen(owner) else Impure(thing.__qualname__, thing)
+        return Impure(thing.__qualname__, thing) if isinstance(thing, C_METHODS) else thing
+
+    def _member(self, module: ModuleType, name: str, found: Any) -> Any:
+        """What stands for a member of a pure module, which stays this very object for the calls that fit."""
+        if name not in vars(module):  # the module's own __getattr__ makes it
+            return self.replace(found)
+        read, path = Global(vars(module), name), f"{module.__name__}.{name}"
+        if _is_put_there(found, module):
+            return self.take(found, read, path)
+        self.inputs.guard(IsObject(self.inputs.register(read, path), found))
+        return self.replace(found)
+
+    def _attribute(self, thing: Any, register: int, name: str) -> Any:
+        try:
+            found = getattr(thing, name, _MISSING)
+        except UserRuntimeError as error:  # a property that computes with variables
+            self.inputs.trace.forget(error)
+            if not isinstance(getattr(type(thing), name, None), property):
+                raise
+            return self._property(thing, register, name)
+        if found is _MISSING:
+            self.inputs.guard(Satisfies(register, partial(_lacks_attribute, name), f"has no attribute {name}"))
+            kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
+            raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
+        path = f"{self.inputs.path(register)}.{name}"
+        if name == "__dataclass_fields__":  # written once, with the class
+            self.inputs.guard(IsObject(self.inputs.register(Attribute(register, name), path), found))
+            return found
+        if isinstance(thing, ModuleType) and thing.__name__ == "builtins":
+            return self.replace(found)
+        return self.take(found, Attribute(register, name), path)
+
+    def _property(self, thing: Any, register: int, name: str) -> Any:
+        """What a property computes, as a part of the program, as if it were a method."""
+        inputs, path = self.inputs, f"{self.inputs.path(register)}.{name}"
+        kind = inputs.register(Attribute(register, "__class__"), path)
+        member = inputs.register(Attribute(kind, name), path)
+        getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
+        return getter(self._taken[register])
+
+
+def _is_put_there(member: Any, module: ModuleType) -> bool:
+    """Whether a member of a pure module is what a user has put in the place of its own."""
+    if isinstance(member, ModuleType):
+        return False
+    home = getattr(member, "__module__", None) or type(member).__module__
+    return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
+
+
+def _lacks_attribute(name: str, thing: Any) -> bool:
+    return not hasattr(thing, name)
+
+
+def _has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
+    return identities <= {id(key) for key in thing}

@@ -1,0 +1,208 @@
+"""What a traced function returns: a tree whose leaves are computed, passed on unchanged, or known already.
+
+The same tracer twice is the same result twice, as Python's identity asks. Which computed arrays become views of which
+others is decided after lowering; where the program made an array of its own (``x[1:].copy()``), the IR has a ``copy``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.control.alternatives import option
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
+from jitflow.frontend.outside.proxies import outside_register
+from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
+from jitflow.ir.core import Value
+from jitflow.ir.types import Scalar, Tensor
+from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
+
+__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "rebuild"]
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """Result ``index`` of the IR function; the same number twice is the same object twice.
+
+    ``part`` of it (``real``, ``imag``), if the program returns a view of that; ``read_only``: nobody may write to it.
+    """
+
+    index: int
+    type: Tensor | Scalar
+    read_only: bool = False
+    part: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A container; ``make`` turns the plan's results of its children into the plan's result of itself."""
+
+    make: Callable[[tuple[Result, ...]], Result]
+    children: tuple[ResultTree, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """One of several results, by their number: the one whose number the running program computes."""
+
+    number: ResultTree
+    options: tuple[tuple[int, ResultTree], ...]
+
+
+ResultTree = Computed | SameObject | ConstantObject | Chosen | Group
+
+
+def leaves_of(tree: ResultTree) -> Iterator[ResultTree]:
+    """The leaves, depth first."""
+    if isinstance(tree, Group):
+        for child in tree.children:
+            yield from leaves_of(child)
+    else:
+        yield tree
+
+
+def rebuild(tree: ResultTree, leaf: Callable[[Computed | Chosen], Result]) -> Result:
+    """The plan's tree of results, with ``leaf`` deciding what each computed or chosen result becomes."""
+    if isinstance(tree, Group):
+        return tree.make(tuple(rebuild(child, leaf) for child in tree.children))
+    return leaf(tree) if isinstance(tree, Computed | Chosen) else tree
+
+
+class Results:
+    """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register."""
+
+    def __init__(self, origins: dict[int, int]) -> None:
+        self.values: list[Value] = []
+        self._origins = origins
+        self._indices: dict[int, Computed] = {}
+        self._kept: list[Any] = []
+
+    def tree(self, result: Any, path: str = "the result") -> ResultTree:
+        """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
+        register = outside_register(result)
+        if register is not None:
+            return SameObject(register)
+        kind = type(result)
+        if kind is Alternatives:
+            options = [(number, self.tree(option(result, number), path)) for number, thing in result.options.items()
+                       if thing is not UNBOUND]  # fmt: skip
+            return Chosen(self.tree(result.chosen, path), tuple(options))
+        if isinstance(result, Tracer):
+            return self._computed(result)
+        if isinstance(result, Recorded):
+            listed = result.returned()
+            columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
+            return Group(partial(StructOf, listed.made_of), tuple(columns))
+        if array_fields(kind):
+            return self._around_arrays(result, path)
+        if kind is RecordProxy:
+            names = tuple(result._jitflow_fields[1])
+            children = self._fields(result, names, path)
+            return Group(lambda children: StructOf(result.__class__, children, names), children)
+        if kind is np.ndarray:
+            return self._computed(result)
+        if kind in (tuple, list):
+            children = tuple(self.tree(item, f"{path}[{index}]") for index, item in enumerate(result))
+            return Group(TupleOf if kind is tuple else ListOf, children)
+        if kind is dict:
+            children = tuple(self.tree(item, f"{path}[{key!r}]") for key, item in result.items())
+            return Group(partial(DictOf, tuple(self._key(key) for key in result)), children)
+        if isinstance(result, tuple) and hasattr(kind, "_fields"):
+            names = kind._fields
+            return Group(partial(StructOf, kind), self._fields(result, names, path))
+        if dataclasses.is_dataclass(result) and not isinstance(result, type):
+            return self._dataclass(result, path)
+        if is_constant(result):
+            return ConstantObject(result)
+        raise _unreturnable(result, path)
+
+    def _computed(self, result: Any) -> ResultTree:
+        if id(result) in self._origins:
+            return SameObject(self._origins[id(result)])
+        if id(result) not in self._indices:
+            storage = current_trace().storage
+            shown = storage.parts.shown_by(result._value) if isinstance(result, ArrayTracer) else None
+            read_only = isinstance(result, ArrayTracer) and storage.is_read_only(result._value)
+            if shown is not None:
+                self._indices[id(result)] = dataclasses.replace(self._part(*shown), read_only=read_only)
+            else:
+                self._indices[id(result)] = Computed(len(self.values), type_of(result), read_only)
+                self.values.append(self._apart(result))
+            self._kept.append(result)
+        return self._indices[id(result)]
+
+    def _part(self, shown: Value, holder: ArrayTracer | None, name: str) -> Computed:
+        """A part of an array that others see too: of ``holder``, if it is all of that, or of what is ``shown``."""
+        whole = None if holder is None or id(holder) in self._origins else self._computed(holder)
+        if isinstance(whole, Computed):
+            return dataclasses.replace(whole, part=name)
+        self.values.append(self._apart(ArrayTracer(shown)))
+        return Computed(len(self.values) - 1, type_of(ArrayTracer(shown)), part=name)
+
+    def _apart(self, result: Any) -> Value:
+        """The value of a result, copied if it is an array of its own that shows another one's value."""
+        trace = current_trace()
+        if isinstance(result, ArrayTracer) and trace.storage.is_outliving(result._value):
+            return trace.make("copy", result.value)
+        if isinstance(result, ArrayTracer) and trace.storage.is_variable(result._value):
+            return trace.storage.place(result._value)
+        value = lift(result)
+        alone = result.owned if isinstance(result, ArrayTracer) else True
+        if isinstance(value.type, Tensor) and alone and (value in self.values or not trace.storage.is_new_array(value)):
+            return trace.make("copy", value)
+        return value
+
+    def _fields(self, result: Any, names: tuple[str, ...], path: str) -> tuple[ResultTree, ...]:
+        return tuple(self.tree(getattr(result, name), f"{path}.{name}") for name in names)
+
+    def _around_arrays(self, result: Any, path: str) -> ResultTree:
+        if id(result) in self._origins:
+            return SameObject(self._origins[id(result)])
+        names = array_fields(type(result))
+        return Group(lambda children: StructOf(type(result), children, names), self._fields(result, names, path))
+
+    def _dataclass(self, result: Any, path: str) -> ResultTree:
+        fields = dataclasses.fields(result)
+        hidden = [field.name for field in fields if not field.init]
+        if hidden:
+            raise UserNotImplementedError(
+                f"{path} is a dataclass whose field {hidden[0]!r} is no argument of its constructor",
+                mend="return the fields, and make the object outside the compiled function",
+            )
+        names = tuple(field.name for field in fields)
+        return Group(lambda children: StructOf(type(result), children, names), self._fields(result, names, path))
+
+    def _key(self, key: Any) -> Any:
+        if isinstance(key, Tracer):
+            hash(key)  # raises, or fixes a size
+            return int(key)
+        return key
+
+
+def _unreturnable(result: Any, path: str) -> UserTypeError:
+    name = type(result).__name__
+    if isinstance(result, FunctionType):
+        found, mend = "a function made while tracing", "return what it computes"
+    elif isinstance(result, TracedText):
+        found, mend = "text with traced values in it", "return the values, and format them outside"
+    elif hasattr(result, "__next__"):
+        found, mend = f"a {name}, which would yield traced values", "return list(...) of it"
+    else:
+        found, mend = f"an object of type {name}", "return the arrays and numbers in it"
+    return UserTypeError(
+        f"{path} cannot be returned from a compiled function",
+        found=found,
+        expected="arrays, numbers, strings, None, and tuples, lists, dicts, named tuples and dataclasses of them",
+        mend=mend,
+    )

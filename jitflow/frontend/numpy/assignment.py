@@ -1,0 +1,349 @@
+"""Writing to arrays: ``array[index] = value`` and its kin.
+
+The basic part of an index gives a view, as in reading, and the view a *place* in the array's memory
+(`jitflow.frontend.recording.memory`). Without arrays in the index that place is stored to; with integer arrays the
+values are scattered over it; with a mask every element of the place is written, most of them with what they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserAttributeError, UserTypeError, UserValueError
+from jitflow.frontend.arrays import broadcasting, layouts
+from jitflow.frontend.arrays.casts import as_element, as_object, require_cast
+from jitflow.frontend.arrays.operands import array_operand, as_value, normalized_axis, operand, refuse
+from jitflow.frontend.arrays.promotion import ufunc_dtypes
+from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.sources import Range
+from jitflow.frontend.numpy import indexing, selections
+from jitflow.frontend.numpy.creation import array_object
+from jitflow.frontend.numpy.elementwise import as_tracer, copyto
+from jitflow.frontend.numpy.ranges import arange
+from jitflow.frontend.numpy.shape import reshape_value
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, product
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Tensor
+
+__all__ = ["FUNCTIONS", "in_place", "put", "set_flat", "set_item"]
+
+
+def set_item(array: Any, index: Any, value: Any) -> None:
+    """``array[index] = value``."""
+    items = index if isinstance(index, tuple) else (index,)
+    mask = selections.mask_of(items[0]) if len(items) == 1 else None
+    if mask is not None and not selections.is_empty_beside(mask, array.type.dims):
+        _store_under_mask(array, mask, value)
+        return
+    laid_out = indexing.lay_out(items, array.ndim)
+    if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
+        view, _ = indexing.sliced(_shown(array), laid_out, keep_positions=False)
+        # What ``x[i] += y`` ends with: the view has been written to in place already.
+        if not (isinstance(value, tracers.ArrayTracer) and current_trace().storage.same_view(view, value._value)):
+            _store(view, value, is_element=not values.rank(view) and not indexing.has_ellipsis(index))
+        return
+    given = array_object(value, values.dtype_of_value(_shown(array)))
+    moved, indices, before = indexing.looked_up(_shown(array), laid_out)
+    _scatter(moved, indices, before, given)
+
+
+def _shown(array: Any) -> Value:
+    """The value whose views are views of the array's memory."""
+    if not isinstance(array, tracers.ArrayTracer):
+        raise UserTypeError(f"'{array.__class__.__name__}' object does not support item assignment")
+    return array.value
+
+
+def _store(view: Value, thing: Any, *, is_element: bool = False) -> None:
+    """Make the elements that ``view`` shows be what is given, broadcast to it; ``is_element`` if it is one place."""
+    dtype = values.dtype_of_value(view)
+    given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing)
+    if is_element or not (isinstance(given, Value) and values.rank(given)):
+        given = as_element(given, dtype)
+    current_trace().storage.write(view, _fitting(values.cast(given, dtype), view))
+
+
+def _fitting(given: Value, view: Value) -> Value:
+    """What is given with the dims of ``view``, or of rank 0."""
+    value, target = values.as_scalar(given), values.dims(view)
+    source = values.dims(value)
+    if not source:
+        return value
+    while len(source) > len(target) and source[0] == 1:  # NumPy drops leading axes of size 1
+        value, source = values.reshape(value, source[1:]), source[1:]
+    message, shapes = broadcasting.DOES_NOT_FIT, (source, target)
+    if len(source) > len(target):
+        raise UserValueError(broadcasting.with_shapes(message, shapes))
+    broadcasting.require_fit(source, target, message)
+    return broadcasting.broadcast_to(value, target)
+
+
+# -- masks ----------------------------------------------------------------------------------------------
+
+
+def _store_under_mask(array: Any, mask: Value, value: Any) -> None:
+    shown = _shown(array)
+    dtype, dims = values.dtype_of_value(shown), values.dims(shown)
+    selections.require_fit(mask, dims)
+    axes = range(values.rank(mask))
+    flags = values.broadcast_in(mask, dims, axes, assumed=True)
+    beside = isinstance(value, selections.SelectionTracer) and value.is_pending and len(axes) == len(dims)
+    if beside and selections.same_mask(value.mask, mask):
+        wide = values.broadcast_in(values.cast(value.whole, dtype), dims, axes, assumed=True)
+    else:
+        wide = _spread_under_mask(values.as_scalar(array_object(value, dtype)), mask, dims)
+    current_trace().storage.write(shown, values.emit("select", flags, wide, shown))
+
+
+def _spread_under_mask(value: Value, mask: Value, dims: Sequence[Any]) -> Value:
+    """Values for every element: one for all, one for each row, or one for each element that the mask selects."""
+    source, rank = values.dims(value), values.rank(mask)
+    rest = tuple(dims[rank:])
+    if len(source) <= len(rest):
+        return broadcasting.broadcast_to(value, tuple(dims))
+    if len(source) == 1 and not rest and broadcasting.is_one(source[0]):
+        return broadcasting.broadcast_to(values.as_scalar(values.reshape(value, (), assumed=True)), tuple(dims))
+    if len(source) != len(rest) + 1:
+        raise UserValueError(
+            f"NumPy boolean array indexing assignment requires a {len(rest) + 1}-dimensional input, input has "
+            f"{len(source)} dimensions"
+        )
+    total = product(values.dims(mask))
+    flat = tracers.wrap(values.reshape(mask, (total,)), owned=False)
+    before = np.cumsum(flat)
+    selected = values.cast(values.as_scalar(tracers.lift(np.sum(flat))), I64)
+    given = values.size(source[0])
+    message = "NumPy boolean array indexing assignment cannot assign {} input values to the {} output values where "
+    fits = values.emit("equal", values.size_value(source[0]), selected)
+    values.check(fits, ValueError, message + "the mask is true", given, selected)
+    nearest = tracers.lift(np.maximum(before - 1, 0))
+    one = values.fill(values.constant_like(0, value), (1, *rest))  # for elements before the first that is selected
+    spread = values.emit("gather", values.emit("concatenate", value, one, axis=0), nearest, axis=0)
+    return values.reshape(spread, tuple(dims), assumed=True)
+
+
+# -- integer arrays ---------------------------------------------------------------------------------------
+
+
+def _scatter(moved: Value, indices: Sequence[Value], before: int, given: Value, combine: str = "set") -> None:
+    looked_up = next((values.dims(index) for index in indices if values.rank(index)), ())
+    target = values.dims(moved)[:before] + looked_up + values.dims(moved)[before + len(indices) :]
+    value = values.as_scalar(given)
+    if values.rank(value):
+        value = _spread(value, target, _MISMATCH if combine == "set" else _NOT_SPREAD)
+    if combine == "set" and values.rank(value) > 1 and len(looked_up) == values.rank(value) == len(target):
+        *indices, value = layouts.in_order_of_iteration([*indices, value], len(target))
+    trace = current_trace()
+    place = trace.storage.target(moved)
+    trace.add("scatter", place, *indices, value, axis=before, combine=combine)
+
+
+_MISMATCH = "shape mismatch: value array of shape {shape} could not be broadcast to indexing result of shape {shape}"
+_NOT_SPREAD = "array is not broadcastable to correct shape"
+
+
+def _spread(value: Value, target: tuple[Any, ...], message: str = _MISMATCH) -> Value:
+    source = values.dims(value)
+    shapes = (source, target)
+    while message is _MISMATCH and len(source) > len(target) and source[0] == 1:
+        value, source = values.reshape(value, source[1:]), source[1:]
+    if len(source) > len(target):
+        raise UserValueError(broadcasting.with_shapes(message, shapes))
+    broadcasting.require_fit(source, target, message)
+    return broadcasting.broadcast_to(value, target)
+
+
+def ufunc_at(ufunc: np.ufunc, a: Any, indices: Any, b: Any) -> None:
+    """``ufunc.at(a, indices, b)``: repeated positions combine, one after the other. What is stored is cast."""
+    dtype, added = values.dtype_of_value(_shown(a)), array_operand(b)
+    *_, found = ufunc_dtypes(ufunc, (a.value, added), casting="unsafe")
+    keeps = found == dtype or (found.is_integer and dtype.is_integer)
+    if not keeps or ufunc not in (np.add, np.subtract):
+        _combine_in_turn(ufunc, a, indices, added)
+        return
+    added = values.cast(added, dtype)
+    items = indices if isinstance(indices, tuple) else (indices,)
+    laid_out = indexing.lay_out(items, a.ndim)
+    if not any(isinstance(item, indexing.Lookup) and values.rank(item.positions) for item in laid_out):
+        _combine_in_turn(ufunc, a, indices, added)
+        return
+    moved, places, before = indexing.looked_up(_shown(a), laid_out)
+    _scatter(moved, places, before, values.emit("negative", added) if ufunc is np.subtract else added, "add")
+
+
+def _combine_in_turn(ufunc: np.ufunc, a: Any, indices: Any, given: Value) -> None:
+    """One element after the other, each computed in the dtype of the ufunc's loop and cast."""
+    dtype = values.dtype_of_value(_shown(a))
+    places = as_value(indexing.get_item(np.reshape(arange(a.size), a.shape), indices))
+    target = values.dims(places)
+    positions = [
+        tracers.wrap(values.reshape(values.as_array(axis), (product(target),)), owned=False)
+        for axis in indexing.unravelled(places, values.dims(a.value))
+    ]
+    numbers = tracers.wrap(values.reshape(_spread(given, target, _NOT_SPREAD), (product(target),)), owned=False)
+
+    def body(turn: Any) -> None:
+        place = tuple(axis[turn] for axis in positions)
+        set_item(a, place, tracers.wrap(values.cast(as_value(ufunc(a[place], numbers[turn])), dtype)))
+
+    for_(Range(0, tracers.size_of(product(target)), 1), body, None, (), ())
+
+
+def set_attribute(array: Any, name: str, value: Any) -> None:
+    """``array.name = value`` for the attributes that can be assigned to."""
+    if name == "shape":
+        _set_shape(array, value)
+    elif name == "real":
+        set_item(array.real, Ellipsis, value)
+    elif name == "imag":
+        if array.dtype.kind != "c":
+            raise UserTypeError("array does not have imaginary part to set")
+        set_item(array.imag, Ellipsis, value)
+    elif name == "flat":
+        set_flat(array, slice(None), value)
+    elif name == "T":
+        raise UserAttributeError("attribute 'T' of 'numpy.ndarray' objects is not writable")
+    elif values.rank(as_value(value)):
+        set_item(array, Ellipsis, reshape_value(as_value(value), array.shape))
+    else:
+        set_item(array, Ellipsis, value)
+
+
+def _set_shape(array: Any, shape: Any) -> None:
+    """``array.shape = shape``, which never copies."""
+    shown = array._value
+    if current_trace().storage.is_parameter(shown):
+        raise refuse("a new shape for an array of the caller", "reshape it: y = x.reshape(...)")
+    found = reshape_value(shown, shape)
+    plain = [[dim for dim in values.dims(value) if dim != 1] for value in (shown, found)]
+    fits = plain[0] == plain[1] or layouts.is_contiguous(shown)
+    if fits is False and len(plain[1]) == 1:
+        raise UserAttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+        )
+    if not fits:
+        raise refuse("a new shape of an array with gaps", "use reshape, which copies where it must")
+    array._value = found
+
+
+def fill(array: Any, value: Any) -> None:
+    """``array.fill(value)``: what one element would be, in all of them."""
+    shown = _shown(array)
+    given = array_object(value, values.dtype_of_value(shown)) if isinstance(value, list | tuple) else operand(value)
+    current_trace().storage.write(shown, as_element(given, values.dtype_of_value(shown)))
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """``np.fill_diagonal`` of a matrix."""
+    if a.ndim != 2 or wrap:
+        raise refuse("fill_diagonal of more than two axes, or with wrap=True", "assign with integer arrays")
+    rows, columns = a.type.dims
+    size = broadcasting.smaller(rows, columns)
+    diagonal = values.emit("diagonal", _shown(a), axes=(0, 1), offset=0, size=size)
+    _store(diagonal, tracers.wrap(array_object(val, values.dtype_of_value(diagonal)), owned=False))
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """``np.put``."""
+    if mode != "raise":
+        raise refuse(f"put with mode={mode!r}", "take the positions modulo the size, or clip them, before")
+    set_flat(a, np.ravel(as_tracer(ind)), v)
+
+
+def set_flat(array: Any, index: Any, value: Any) -> None:
+    """``array.flat[index] = value``: positions in C order, however the elements lie; few values are repeated."""
+    shown = _shown(array)
+    places = as_value(indexing.get_item(arange(array.size), index))
+    if values.rank(places):
+        given = _repeated(array_object(value, values.dtype_of_value(shown)), values.dims(places))
+        if given is None:
+            return
+        value = tracers.wrap(given, owned=False)
+    if layouts.is_contiguous(shown):
+        set_item(tracers.wrap(reshape_value(shown, -1), owned=False), index, value)
+        return
+    found = indexing.unravelled(places, values.dims(shown))
+    set_item(array, tuple(tracers.wrap(place) for place in found), value)
+
+
+def _repeated(given: Value, target: tuple[Dim, ...]) -> Value | None:
+    """The elements of an array in C order, over and over, in another shape; None where there are none."""
+    size, wanted = product(values.dims(given)), product(target)
+    if not values.rank(given) or size == 1:
+        return values.as_scalar(values.reshape(given, ()) if values.rank(given) else given)
+    if values.dims(given) == target:
+        return given
+    if not indexing.has_elements(size):
+        if broadcasting.bound_by_call(size) or size == 0:
+            return None
+        found = values.emit("greater", values.size(size), values.size(0))
+        values.check(found, ValueError, "expected values to store, got an empty array that the running program found")
+    flat = values.reshape(given, (size,))
+    if not current_trace().known(size, "==", wanted):
+        flat = array_operand(
+            np.take(tracers.wrap(flat, owned=False), arange(tracers.size_of(wanted)) % tracers.size_of(size))
+        )
+    return values.reshape(flat, target, assumed=True)
+
+
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """``np.putmask``: ``a.flat[i] = values.flat[i % values.size]`` where the mask is set."""
+    shown = _shown(a)
+    given = _repeated(_safely_cast(values, shown), shown.type.dims)  # type: ignore[union-attr]
+    if given is not None:
+        copyto(a, given, "unsafe", as_tracer(mask).astype(bool))
+
+
+def _safely_cast(thing: Any, target: Value) -> Value:
+    """Values for an array: arrays are cast where nothing is lost, numbers as long as they fit."""
+    dtype = values.dtype_of_value(target)
+    given = array_object(thing, dtype) if isinstance(thing, list | tuple) else operand(thing)
+    if isinstance(given, Value) and isinstance(given.type, Tensor):
+        require_cast(given, dtype, "safe")
+    return as_object(given, dtype)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    """``np.put_along_axis``: what ``take_along_axis`` reads, written."""
+    places, target = as_tracer(indices), arr
+    if axis is None:
+        if places.ndim != 1:
+            raise UserValueError("when axis=None, `indices` must have a single dimension.")
+        set_flat(arr, places, values)
+        return
+    place = normalized_axis(axis, target.ndim)
+    if places.ndim != target.ndim:
+        raise UserValueError("`indices` and `arr` must have the same number of dimensions")
+    rank = target.ndim
+    line = [tuple(-1 if axis_ == other else 1 for axis_ in range(rank)) for other in range(rank)]
+    index = tuple(
+        places if other == place else arange(target.shape[other]).reshape(line[other]) for other in range(rank)
+    )
+    set_item(target, index, values)
+
+
+def in_place(function: Any) -> Any:
+    """The method that puts the elements of an array in the order in which ``function`` gives them: ``x.sort()``."""
+
+    def method(array: Any, *args: Any, **keywords: Any) -> None:
+        set_item(array, Ellipsis, function(array, *args, **keywords))
+
+    return method
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
+    {
+        np.fill_diagonal: fill_diagonal,
+        np.put: put,
+        np.putmask: putmask,
+        np.put_along_axis: put_along_axis,
+    }
+)

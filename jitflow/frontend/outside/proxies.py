@@ -1,0 +1,315 @@
+"""What stands, while tracing, for objects that live outside the program: modules, objects, classes, containers.
+
+They let the program read, and record each read; they refuse every store, because a store would happen once, while
+tracing, and never again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from types import FunctionType, MethodType, ModuleType
+from typing import Any, NoReturn
+
+from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
+from jitflow.frontend.outside.purity import Impure, is_impure_member, is_pure_module
+from jitflow.frontend.tracers import ArrayTracer, located
+
+__all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "outside_register"]
+
+Reader = Callable[[str], Any]
+
+
+def _store(what: str, path: str) -> UserError:
+    return located(
+        UserNotImplementedError(
+            f"{what} {path}, which lives outside the compiled function, would happen once, while tracing",
+            mend="return the new value and store it outside the compiled function",
+        )
+    )
+
+
+class ObjectProxy:
+    """An object of a user's class: attribute reads are recorded, methods are traced through."""
+
+    __slots__ = ("_jitflow_object", "_jitflow_path", "_jitflow_read", "_jitflow_register")
+
+    def __init__(self, thing: Any, register: int, path: str, read: Reader) -> None:
+        set_field = object.__setattr__
+        set_field(self, "_jitflow_object", thing)
+        set_field(self, "_jitflow_register", register)
+        set_field(self, "_jitflow_path", path)
+        set_field(self, "_jitflow_read", read)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return type(self._jitflow_object)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._jitflow_read(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not self._jitflow_holds(name, value):
+            raise _store(f"assigning to the attribute {name!r} of", self._jitflow_path)
+
+    def _jitflow_holds(self, name: str, value: Any) -> bool:
+        """Whether the attribute is this very array already: ``self.x += 1`` ends with such a store."""
+        kind = type(self._jitflow_object)
+        plain = all(
+            "__setattr__" not in vars(base) and not isinstance(vars(base).get(name), property)
+            for base in kind.__mro__[:-1]
+        )
+        return isinstance(value, ArrayTracer) and plain and self._jitflow_read(name) is value
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise _store(f"deleting the attribute {name!r} of", self._jitflow_path)
+
+    def __repr__(self) -> str:
+        return f"<{self._jitflow_path}: {type(self._jitflow_object).__name__}>"
+
+    def __eq__(self, other: object) -> bool:
+        if "__eq__" in {name for kind in type(self._jitflow_object).__mro__[:-1] for name in vars(kind)}:
+            return bool(self._jitflow_special("__eq__")(other))
+        return isinstance(other, ObjectProxy) and other._jitflow_object is self._jitflow_object
+
+    def __hash__(self) -> int:
+        return hash(id(self._jitflow_object))
+
+    def _jitflow_special(self, name: str) -> Any:
+        """A method that Python looks up on the class, such as ``__call__``."""
+        if not hasattr(type(self._jitflow_object), name):
+            raise located(
+                UserNotImplementedError(
+                    f"{self._jitflow_path} of type {type(self._jitflow_object).__name__} has no {name}"
+                )
+            )
+        return self._jitflow_read(name)
+
+    def __bool__(self) -> bool:
+        if hasattr(type(self._jitflow_object), "__bool__"):
+            return bool(self._jitflow_special("__bool__")())
+        return bool(len(self)) if hasattr(type(self._jitflow_object), "__len__") else True
+
+
+def _forward(name: str) -> Callable[..., Any]:
+    def method(self: ObjectProxy, *args: Any, **kwargs: Any) -> Any:
+        return self._jitflow_special(name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+_OPERATORS = "add sub mul matmul truediv floordiv mod divmod pow lshift rshift and or xor"
+_FORWARDED = [
+    "__call__",
+    "__getitem__",
+    "__len__",
+    "__iter__",
+    "__contains__",
+    "__enter__",
+    "__exit__",
+    "__neg__",
+    "__pos__",
+    "__invert__",
+    "__abs__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__float__",
+    "__int__",
+    "__index__",
+    "__array__",
+] + [f"__{side}{name}__" for name in _OPERATORS.split() for side in ("", "r")]
+
+for _name in _FORWARDED:
+    setattr(ObjectProxy, _name, _forward(_name))
+
+
+class ClassProxy(ObjectProxy):
+    """A user's class: attribute reads are recorded; `isinstance` works; making objects is the reader's decision."""
+
+    __slots__ = ()
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return isinstance(instance, self._jitflow_object)
+
+    def __subclasscheck__(self, subclass: Any) -> bool:
+        inner = subclass._jitflow_object if isinstance(subclass, ClassProxy) else subclass
+        return issubclass(inner, self._jitflow_object)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _construct(self._jitflow_object, self._jitflow_path, args, kwargs)
+
+
+def _united(name: str) -> Callable[..., Any]:
+    """``C | other``, which is Python's for classes whose own class does not say otherwise."""
+    forwarded = getattr(ObjectProxy, name)
+
+    def method(self: ClassProxy, other: Any) -> Any:
+        kind = self._jitflow_object
+        if getattr(type(kind), name, None) is not getattr(type, name):
+            return forwarded(self, other)
+        return getattr(type, name)(kind, other._jitflow_object if isinstance(other, ClassProxy) else other)
+
+    return method
+
+
+for _name in ("__or__", "__ror__"):
+    setattr(ClassProxy, _name, _united(_name))
+
+
+def _construct(kind: type, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Make an object of a record class: a named tuple, or a dataclass without methods of its own."""
+    unseen = [
+        function
+        for base in kind.__mro__
+        if base not in (object, tuple)
+        for member in vars(base).values()
+        for function in _functions_in(member)
+        if not (function.__code__.co_filename.startswith("<") or is_pure_module(function.__globals__["__name__"]))
+    ]
+    if unseen or not (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")):
+        raise located(
+            UserNotImplementedError(
+                f"an object of class {path} is made while tracing, and its methods would run unseen",
+                expected="named tuples, and dataclasses without methods of their own",
+                mend="make the object outside the compiled function and pass it as an argument",
+            )
+        )
+    return kind(*args, **kwargs)
+
+
+def _functions_in(member: Any) -> list[FunctionType]:
+    """The Python functions behind a member of a class."""
+    parts = (member, *(getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel")))
+    return [part for part in parts if isinstance(part, FunctionType)]
+
+
+class SuperProxy:
+    """``super()`` of a proxied object: reads along the classes behind ``kind``."""
+
+    __slots__ = ("_jitflow_kind", "_jitflow_thing")
+
+    def __init__(self, kind: type, thing: ObjectProxy) -> None:
+        self._jitflow_kind = kind
+        self._jitflow_thing = thing
+
+    def __getattr__(self, name: str) -> Any:
+        thing = self._jitflow_thing
+        order = type(thing._jitflow_object).__mro__
+        classes = thing._jitflow_read("__class__")._jitflow_read("__mro__")
+        for position in range(order.index(self._jitflow_kind) + 1, len(order)):
+            if name not in vars(order[position]):
+                with suppress(AttributeError):  # a read that notices when the class gets it
+                    getattr(classes[position], name)
+                continue
+            found = classes[position].__getattr__(name) if order[position] is not object else getattr(object, name)
+            return MethodType(found, thing) if isinstance(found, FunctionType) else found
+        raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))
+
+
+class ModuleView:
+    """A module of the pure set, some of whose functions are replaced by ones that know tracers.
+
+    ``read`` gives what stands for a member, and notices when another call finds another one: somebody may have put a
+    function of their own in its place.
+    """
+
+    __slots__ = ("_jitflow_module", "_jitflow_read")
+
+    def __init__(self, module: ModuleType, read: Callable[[ModuleType, str, Any], Any]) -> None:
+        object.__setattr__(self, "_jitflow_module", module)
+        object.__setattr__(self, "_jitflow_read", read)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return ModuleType
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            member = getattr(self._jitflow_module, name)
+        except AttributeError as error:
+            raise located(UserAttributeError(str(error))) from None
+        if is_impure_member(self._jitflow_module, name):
+            return Impure(f"{self._jitflow_module.__name__}.{name}", member)
+        return self._jitflow_read(self._jitflow_module, name, member)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise _store(f"assigning to {name!r} in the module", self._jitflow_module.__name__)
+
+    def __repr__(self) -> str:
+        return repr(self._jitflow_module)
+
+
+class OutsideList(list[Any]):
+    """A list from outside: the traced items, and no stores."""
+
+    __slots__ = ("path", "register")
+
+    def __init__(self, items: list[Any], register: int, path: str) -> None:
+        super().__init__(items)
+        self.register = register
+        self.path = path
+
+
+class OutsideDict(dict[Any, Any]):
+    """A dict from outside: the traced items, and no stores."""
+
+    __slots__ = ("path", "register")
+
+    def __init__(self, items: dict[Any, Any], register: int, path: str) -> None:
+        super().__init__(items)
+        self.register = register
+        self.path = path
+
+
+def _refuse_store(name: str) -> Callable[..., NoReturn]:
+    def method(self: OutsideList | OutsideDict, *args: Any, **kwargs: Any) -> NoReturn:
+        raise _store(f"the call of {name}() on" if not name.startswith("__") else "a store to", self.path)
+
+    method.__name__ = name
+    return method
+
+
+def _store_item(plain: Callable[[Any, Any], Any]) -> Callable[..., None]:
+    """``container[key] = value``, refused but where the item is this very array: ``x[0] += 1`` ends with that."""
+
+    def method(self: OutsideList | OutsideDict, key: Any, value: Any) -> None:
+        if not isinstance(value, ArrayTracer) or plain(self, key) is not value:
+            raise _store("a store to", self.path)
+
+    return method
+
+
+OutsideList.__name__, OutsideDict.__name__ = "list", "dict"  # Python's messages name the class
+
+OutsideList.__setitem__ = _store_item(list.__getitem__)  # type: ignore[method-assign]
+OutsideDict.__setitem__ = _store_item(dict.get)  # type: ignore[method-assign]
+
+for _name in [
+    "append",
+    "extend",
+    "insert",
+    "remove",
+    "pop",
+    "clear",
+    "sort",
+    "reverse",
+    "__delitem__",
+    "__iadd__",
+    "__imul__",
+]:
+    setattr(OutsideList, _name, _refuse_store(_name))
+for _name in ["update", "pop", "popitem", "clear", "setdefault", "__delitem__", "__ior__"]:
+    setattr(OutsideDict, _name, _refuse_store(_name))
+
+
+def outside_register(thing: Any) -> int | None:
+    """The register of the very object that ``thing`` stands for, if it stands for one."""
+    if isinstance(thing, OutsideList | OutsideDict):
+        return thing.register
+    if type(thing) in (ObjectProxy, ClassProxy):
+        register: int = thing._jitflow_register
+        return register
+    return None

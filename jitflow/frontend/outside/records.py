@@ -1,0 +1,58 @@
+"""Dataclasses from outside with other values in their fields: what a function gets that is differentiated by one.
+
+Such an object is not made by its class, whose methods would run unseen. It is a proxy of the one outside that has the
+fields of its own. Methods and properties get it in place of the object, and so they see these.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Mapping
+from types import MethodType
+from typing import Any
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.outside.proxies import ObjectProxy
+from jitflow.frontend.tracers import located
+
+__all__ = ["RecordProxy", "is_record"]
+
+
+def is_record(thing: Any) -> bool:
+    """Whether this stands for a dataclass from outside."""
+    return type(thing) is ObjectProxy and dataclasses.is_dataclass(thing._jitflow_object)
+
+
+class RecordProxy(ObjectProxy):
+    """An object like ``proxy`` with these ``fields``, all that its constructor takes."""
+
+    __slots__ = ("_jitflow_fields",)
+
+    def __init__(self, proxy: ObjectProxy, fields: Mapping[str, Any]) -> None:
+        super().__init__(proxy._jitflow_object, proxy._jitflow_register, proxy._jitflow_path, self._jitflow_found)
+        object.__setattr__(self, "_jitflow_fields", (proxy, dict(fields)))
+
+    def _jitflow_with(self, fields: Mapping[str, Any]) -> RecordProxy:
+        return RecordProxy(self._jitflow_fields[0], fields)
+
+    def _jitflow_found(self, name: str) -> Any:
+        proxy, fields = self._jitflow_fields
+        if name in fields:
+            return fields[name]
+        member = inspect.getattr_static(type(self._jitflow_object), name, None)
+        if isinstance(member, property):
+            return proxy._jitflow_read("__class__")._jitflow_read(name).fget(self)
+        if isinstance(member, functools.cached_property):
+            raise located(
+                UserNotImplementedError(
+                    f"the cached property {name!r} of {self._jitflow_path}, which is differentiated by",
+                    mend="make it a method or a property",
+                )
+            )
+        found = proxy._jitflow_read(name)
+        if isinstance(found, MethodType) and type(found.__self__) is ObjectProxy:
+            is_own = found.__self__._jitflow_object is self._jitflow_object
+            return MethodType(found.__func__, self) if is_own else found
+        return found

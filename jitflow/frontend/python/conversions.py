@@ -1,0 +1,165 @@
+"""Python's numbers from traced ones: ``int(x)``, ``float(x)``, ``bool(x)``, and what Python folds: ``sum``, ``any``...
+
+The results stay values of the running program. `int` raises for nan and infinity as Python does.
+"""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.arrays import broadcasting
+from jitflow.frontend.arrays.operands import numpy_says
+from jitflow.frontend.control.branch import and_, or_
+from jitflow.frontend.control.logic import as_python_bool, truth
+from jitflow.frontend.control.loop import for_
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.recording import values
+from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.python_numbers import apply, as_weak
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, C128, F64, I64
+
+__all__ = ["all_", "any_", "bool_", "complex_", "float_", "fold", "int_", "item", "sum_"]
+
+
+def int_(*args: Any, **keywords: Any) -> Any:
+    """`int`."""
+    if not args or not isinstance(args[0], tracers.Tracer):
+        return builtins.int(*args, **keywords)
+    (number,) = args
+    if isinstance(number, tracers.SizeTracer):
+        return number
+    value = _number(number, "int")
+    message = "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
+    value = _real(number, value, message)
+    return (
+        apply("trunc", tracers.wrap(as_weak(value, F64))) if values.dtype_of_value(value).is_float else _integer(value)
+    )
+
+
+def _integer(value: Value) -> Any:
+    return tracers.wrap(as_weak(value, I64))
+
+
+def float_(*args: Any) -> Any:
+    """`float`."""
+    if not args or not isinstance(args[0], tracers.Tracer):
+        return builtins.float(*args)
+    value = _number(args[0], "float")
+    value = _real(args[0], value, "float() argument must be a string or a real number, not 'complex'")
+    return tracers.wrap(as_weak(value, F64))
+
+
+def _real(thing: Any, value: Value, message: str) -> Value:
+    """A number without its imaginary part, which NumPy's complex scalars lose where Python's and arrays are refused."""
+    if not values.dtype_of_value(value).is_complex:
+        return value
+    if values.is_weak(value) or isinstance(thing, tracers.ArrayTracer):
+        raise located(UserTypeError(message))
+    return values.emit("real", value)
+
+
+def complex_(*args: Any) -> Any:
+    """`complex`."""
+    if not any(isinstance(argument, tracers.Tracer) for argument in args):
+        return builtins.complex(*args)
+    parts = [tracers.wrap(as_weak(_number(argument, "complex"), C128)) if isinstance(argument, tracers.Tracer)
+             else builtins.complex(argument) for argument in args]  # fmt: skip
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1] * 1j
+
+
+def bool_(*args: Any) -> Any:
+    """`bool`."""
+    if not args or not isinstance(args[0], tracers.Tracer | Recorded):
+        return builtins.bool(*args)
+    answer = truth(args[0])
+    return answer if isinstance(answer, builtins.bool) else as_python_bool(answer)
+
+
+def item(array: Any, *index: Any) -> Any:
+    """``array.item()``: the Python number."""
+    if index:
+        place = index[0] if len(index) == 1 else index
+        array = array[place] if isinstance(place, tuple) else np.ravel(array)[place]
+    value = _number(array, "item")
+    kind = values.dtype_of_value(value).kind
+    if kind == "b":
+        return tracers.wrap(as_weak(value, BOOL))
+    return {"i": int_, "u": int_, "f": float_, "c": complex_}[kind](tracers.wrap(value))
+
+
+def _number(thing: Any, what: str) -> Value:
+    """The number, or the only element of an array."""
+    value: Value = tracers.lift(thing)
+    if values.rank(value):
+        if not all(map(broadcasting.is_one, values.dims(value))):
+            if what == "item":
+                raise located(UserValueError("can only convert an array of size 1 to a Python scalar"))
+            raise located(UserTypeError("only 0-dimensional arrays can be converted to Python scalars"))
+        if what != "item":
+            numpy_says(_as_python, values.rank(value))
+        value = values.reshape(value, (), assumed=True)
+    return values.as_scalar(value)
+
+
+def _as_python(rank: int) -> None:
+    """Ask NumPy whether an array of one element is a Python number; that it has axes was once no matter."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        builtins.float(np.ones((1,) * rank))
+
+
+# -- folds --------------------------------------------------------------------------------------------------
+
+
+def fold(array: Any, first: Any, step: Callable[[Any, Any], Any]) -> Any:
+    """``first`` and the items of an array, combined in order."""
+    total = first
+
+    def body(item: Any) -> None:
+        nonlocal total
+        total = step(total, item)
+
+    for_(array, body, None, ("total",), ())
+    return total
+
+
+def sum_(items: Any, start: Any = 0) -> Any:
+    """`sum`: in order, as Python adds."""
+    if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
+        return fold(items, start, lambda total, other: total + other)
+    return builtins.sum(items, start)
+
+
+def any_(items: Any) -> Any:
+    """`any`."""
+    items = items.settled().array if isinstance(items, Recorded) else items
+    if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
+        return bool_(np.any(items))
+    answer: Any = False
+    for thing in items:
+        answer = or_(answer, partial(bool_, thing))
+        if answer is True:
+            return True
+    return answer
+
+
+def all_(items: Any) -> Any:
+    """`all`."""
+    items = items.settled().array if isinstance(items, Recorded) else items
+    if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
+        return bool_(np.all(items))
+    answer: Any = True
+    for thing in items:
+        answer = and_(answer, partial(bool_, thing))
+        if answer is False:
+            return False
+    return answer

@@ -1,0 +1,153 @@
+"""`math`, `cmath`, `max` and `min` on traced numbers, with the exceptions that Python raises."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.tracers import ArrayTracer, SizeTracer, dim_of, lift, located, size_of, wrap
+from jitflow.frontend.tracers.python_numbers import apply, as_weak, check, dtype_of_value, emit, number
+from jitflow.ir.core import Value
+from jitflow.ir.dims import maximum, minimum
+from jitflow.ir.dtypes import BOOL, C128, F64, I64
+from jitflow.ir.types import Scalar
+
+__all__ = ["extremum", "math_function"]
+
+_DOMAIN, _RANGE = "math domain error", "math range error"
+
+# What the function is in the table of ops, and the operands that it refuses: (op, comparison, bound).
+_UNARY: dict[str, tuple[str, str | None, float]] = {
+    "sqrt": ("sqrt", "less", 0.0),
+    "cbrt": ("cbrt", None, 0.0),
+    "exp": ("exp", None, 0.0),
+    "exp2": ("exp2", None, 0.0),
+    "expm1": ("expm1", None, 0.0),
+    "log": ("log", "less_equal", 0.0),
+    "log1p": ("log1p", "less_equal", -1.0),
+    "log2": ("log2", "less_equal", 0.0),
+    "log10": ("log10", "less_equal", 0.0),
+    "sin": ("sin", "isinf", 0.0),
+    "cos": ("cos", "isinf", 0.0),
+    "tan": ("tan", "isinf", 0.0),
+    "asin": ("arcsin", "beyond", 1.0),
+    "acos": ("arccos", "beyond", 1.0),
+    "atan": ("arctan", None, 0.0),
+    "sinh": ("sinh", None, 0.0),
+    "cosh": ("cosh", None, 0.0),
+    "tanh": ("tanh", None, 0.0),
+    "asinh": ("arcsinh", None, 0.0),
+    "acosh": ("arccosh", "less", 1.0),
+    "atanh": ("arctanh", "reaches", 1.0),
+    "erf": ("erf", None, 0.0),
+    "erfc": ("erfc", None, 0.0),
+    "fabs": ("absolute", None, 0.0),
+}
+_OVERFLOWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh"})
+_TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
+_BINARY = {"atan2": "arctan2", "hypot": "hypot", "copysign": "copysign"}
+_COMPLEX = {
+    name: _UNARY[name][0]
+    for name in ["sqrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan"]
+}
+
+
+def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
+    """``math.name(*operands)`` of which at least one is traced; a Python number."""
+    if module == "cmath":
+        if name in _COMPLEX and len(operands) == 1:
+            return wrap(emit(_COMPLEX[name], _weak_operand(operands[0], C128)))
+        raise _uncompiled(module, name)
+    if name in ("floor", "ceil", "trunc") and len(operands) == 1:
+        return apply(name, wrap(_weak_operand(operands[0], None)))
+    if name in ("gcd", "lcm") and len(operands) == 2:
+        return wrap(emit(name, *(_weak_operand(operand, I64) for operand in operands)))
+    values = [_weak_operand(operand, F64) for operand in operands]
+    if name in _UNARY and len(values) == 1:
+        return wrap(_unary(name, values[0]))
+    if name in _TESTS and len(values) == 1:
+        return wrap(emit(_TESTS[name], values[0]))
+    if name in _BINARY and len(values) == 2:
+        return wrap(emit(_BINARY[name], *values))
+    if name == "log" and len(values) == 2:
+        return apply("truediv", wrap(_unary("log", values[0])), wrap(_unary("log", values[1])))
+    if name == "pow" and len(values) == 2:
+        return apply("pow", wrap(values[0]), wrap(values[1]))
+    if name == "fmod" and len(values) == 2:
+        return _fmod(*values)
+    if name in ("degrees", "radians") and len(values) == 1:
+        factor = 180.0 / math.pi if name == "degrees" else math.pi / 180.0
+        return wrap(emit("multiply", values[0], number(factor, F64)))
+    raise _uncompiled(module, name)
+
+
+def _unary(name: str, value: Value) -> Value:
+    op, refused, bound = _UNARY[name]
+    if refused is not None:
+        check(emit("logical_not", _is_refused(refused, value, bound)), ValueError, _DOMAIN)
+    result = emit(op, value)
+    if name in _OVERFLOWING:
+        overflow = emit("logical_and", emit("isfinite", value), emit("isinf", result))
+        check(emit("logical_not", overflow), OverflowError, _RANGE)
+    return result
+
+
+def _is_refused(refused: str, value: Value, bound: float) -> Value:
+    if refused == "isinf":
+        return emit("isinf", value)
+    if refused in ("beyond", "reaches"):
+        comparison = "greater" if refused == "beyond" else "greater_equal"
+        return emit(comparison, emit("absolute", value), number(bound, F64))
+    return emit(refused, value, number(bound, F64))
+
+
+def _fmod(first: Value, second: Value) -> Any:
+    refused = emit("logical_or", emit("isinf", first), emit("equal", second, number(0.0, F64)))
+    known = emit("logical_or", emit("isnan", first), emit("isnan", second))
+    check(emit("logical_or", emit("logical_not", refused), known), ValueError, _DOMAIN)
+    return wrap(emit("fmod", first, second))
+
+
+def _weak_operand(operand: Any, dtype: Any) -> Value:
+    """The operand as Python's own number, as ``float(x)`` makes it; of ``dtype`` if one is given."""
+    if isinstance(operand, ArrayTracer) and operand.ndim:
+        raise located(UserTypeError("only 0-dimensional arrays can be converted to Python scalars"))
+    value = lift(operand)
+    kind = value.type
+    found = kind.dtype if isinstance(kind, Scalar) else operand.type.dtype
+    own = {"b": BOOL, "i": I64, "u": I64, "f": F64, "c": C128}[found.kind]
+    if dtype is not None and own == C128 and dtype != C128:
+        raise located(UserTypeError("must be real number, not complex"))
+    if dtype == I64 and own == F64:
+        raise located(UserTypeError("'float' object cannot be interpreted as an integer"))
+    return as_weak(value, dtype or own)
+
+
+def _uncompiled(module: str, name: str) -> UserNotImplementedError:
+    found = UserNotImplementedError(
+        f"{module}.{name} of a traced number is not compiled", mend="use the NumPy function of that meaning"
+    )
+    located(found)
+    return found
+
+
+def extremum(name: str, items: list[Any]) -> Any:
+    """``max(items)`` or ``min(items)`` of sizes and Python numbers: the first of the best, as Python chooses."""
+    if all(isinstance(item, SizeTracer) or type(item) is int for item in items):
+        return size_of((maximum if name == "max" else minimum)(*(dim_of(item) for item in items)))
+    kinds = {dtype_of_value(lift(item)) for item in items}
+    if len(kinds) != 1:
+        names = sorted(item.__class__.__name__ for item in items)
+        raise located(
+            UserTypeError(
+                f"the type of {name}() would depend on the values: {', '.join(dict.fromkeys(names))}",
+                expected="numbers of one type",
+                mend="write numbers of one type, as in max(x, 0.0) for a float x",
+            )
+        )
+    best = items[0]
+    for item in items[1:]:
+        better = apply("gt" if name == "max" else "lt", item, best)
+        best = wrap(emit("select", lift(better), lift(item), lift(best)))
+    return best

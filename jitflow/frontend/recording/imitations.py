@@ -1,0 +1,80 @@
+"""Copies of arrays that would be views for NumPy, or may be.
+
+Whether ``x.ravel()`` shows ``x`` or copies it depends on how ``x`` lies in memory, and that is not always known while a
+program is traced; the real part of a complex array is a view for NumPy and an array of its own here. A copy is right as
+long as no write makes a difference: a write to the copy always does, and a write to the array that it was made of does
+if the copy is read after it. Both are refused, at the line of the write or of the read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.views import Views
+from jitflow.ir.core import Value
+
+__all__ = ["Imitations"]
+
+
+@dataclass(eq=False)
+class _Imitation:
+    """What a copy was made of, by what, and whether that has been written to since."""
+
+    source: Value
+    what: str
+    stale: bool = False
+
+
+class Imitations:
+    """The imitated views of one trace."""
+
+    def __init__(self, views: Views, locate: Callable[[UserError], UserError]) -> None:
+        self._views, self._locate = views, locate
+        self._of: dict[Value, _Imitation] = {}
+        self._read: list[Value] = []
+
+    def add(self, copy: Value, source: Value, what: str) -> None:
+        """``copy`` imitates a view of ``source``; ``what`` made it."""
+        self._of[copy] = _Imitation(source, what)
+
+    def read(self, value: Value) -> None:
+        """The program reads an array. Raises `UserNotImplementedError` if NumPy's would have changed meanwhile."""
+        for copy in self._among(value):
+            self._read.append(copy)
+            if self._of[copy].stale:
+                raise self._refused(copy, "is read after a write to the array")
+
+    def write(self, value: Value) -> None:
+        """The program writes to an array. Raises `UserNotImplementedError` if it is an imitated view."""
+        for copy in self._among(value):
+            raise self._refused(copy, "is written to")
+        behind = self._views.behind(value) if self._of else set()
+        for imitation in self._of.values():
+            imitation.stale |= not behind.isdisjoint(self._views.behind(imitation.source))
+
+    def now(self) -> int:
+        """How many reads of imitations there were."""
+        return len(self._read)
+
+    def end_turn(self, turn: Scope, since: int, written: list[Value]) -> None:
+        """What a loop's turn reads, the next turn reads after everything that this one has ``written``."""
+        behind = self._views.behind(*written) if self._of else set()
+        for copy, imitation in self._of.items():
+            if not self._views.is_made_in(turn, copy) and behind & self._views.behind(imitation.source):
+                imitation.stale = True
+                if copy in self._read[since:]:
+                    raise self._refused(copy, "is read in a loop that writes to the array")
+
+    def _among(self, value: Value) -> list[Value]:
+        return [root for root in self._views.behind(value) if root in self._of] if self._of else []
+
+    def _refused(self, copy: Value, why: str) -> UserError:
+        error = UserNotImplementedError(
+            f"{self._of[copy].what} {why}",
+            found="a copy, where NumPy may give a view of the array: how it lies in memory decides",
+            mend="copy it where a copy is meant (.copy()), or write to the array itself",
+        )
+        return self._locate(error)

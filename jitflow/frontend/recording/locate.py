@@ -1,0 +1,183 @@
+"""Where in the user's program the tracer stands.
+
+The place of an op is the innermost frame that belongs to none of jitflow, NumPy and Python's own library: the line that
+the user wrote.
+Looking it up happens once per op, so positions are decoded once per code object and places once per instruction.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType, FrameType, TracebackType
+
+import numpy as np
+
+from jitflow.errors import CompilerBug, UserError
+from jitflow.frontend.syntax import is_block
+from jitflow.ir.location import NOWHERE, Loc
+
+__all__ = ["Locator", "definition", "frontend_path", "is_bug", "is_internal", "is_of_the_program"]
+
+_JITFLOW = str(Path(__file__).parents[2]) + os.sep
+_NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
+_LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
+_LONGEST_DECORATORS = 20
+_USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
+"""Programs that are packed with jitflow, but written as a user writes them."""
+
+
+def frontend_path(name: str) -> str:
+    """What the file names of a module or package of the frontend start with."""
+    return _jitflow_path(f"frontend{os.sep}{name}")
+
+
+def _jitflow_path(name: str) -> str:
+    """What the file names of a module or package of jitflow start with."""
+    return f"{_JITFLOW}{name}"
+
+
+def is_internal(file: str) -> bool:
+    """Whether a file belongs to jitflow and not to a user."""
+    return file.startswith(_JITFLOW) and not file.startswith(_USERS_INSIDE)
+
+
+def _is_hidden(file: str) -> bool:
+    if file.startswith(_LIBRARY) and not file.startswith((_JITFLOW, _NUMPY)):
+        return "-packages" + os.sep not in file  # installed packages lie inside Python's own library
+    return is_internal(file) or file.startswith(_NUMPY)
+
+
+_ON_BEHALF = (
+    *(frontend_path(name) for name in ("arrays", "control", "numpy", "outside", "python", "texts")),
+    _jitflow_path("random"),
+)
+"""Where jitflow calls Python's and NumPy's functions with what the program gave it."""
+_RAISING = ("bound", "free", "raise_")
+"""The hooks that raise what the program raises."""
+_OF_THE_MACHINE = (RecursionError, MemoryError, KeyboardInterrupt)
+"""What may come at any time, and at another than in the running program, unless the program itself raises it."""
+
+
+def is_bug(error: Exception) -> bool:
+    """Whether an exception that is no user error was raised by jitflow's own code.
+
+    Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
+    """
+    innermost, function = _innermost(error)
+    if not innermost or isinstance(error, RecursionError):
+        return False
+    if _is_hook(innermost, function):
+        return False
+    if innermost.startswith(_ON_BEHALF):
+        return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
+    return is_internal(innermost)
+
+
+def is_of_the_program(error: BaseException) -> bool:
+    """Whether the program raised an exception, as it would without jitflow: only then its handlers may see it."""
+    if isinstance(error, UserError):
+        return not error.is_refusal
+    if isinstance(error, _OF_THE_MACHINE):
+        return _is_hook(*_innermost(error))
+    return not isinstance(error, CompilerBug) and not (isinstance(error, Exception) and is_bug(error))
+
+
+def _innermost(error: BaseException) -> tuple[str, str]:
+    """The file and function that raised an exception."""
+    file, function, traceback = "", "", error.__traceback__
+    while traceback is not None:
+        code, traceback = traceback.tb_frame.f_code, traceback.tb_next
+        file, function = code.co_filename, code.co_name
+    return file, function
+
+
+def _is_hook(file: str, function: str) -> bool:
+    return function in _RAISING and file.startswith(frontend_path("control"))
+
+
+def definition(code: CodeType) -> Loc:
+    """The place of a function's ``def``, which stands below its decorators."""
+    first = code.co_firstlineno
+    for line in range(first, first + _LONGEST_DECORATORS if code.co_name != "<lambda>" else first):
+        if linecache.getline(code.co_filename, line).lstrip().startswith(("def ", "async def ")):
+            return Loc(code.co_filename, line, code.co_name)
+    return Loc(code.co_filename, first, code.co_name)
+
+
+class Locator:
+    """Finds the user's place, and remembers what it decoded.
+
+    Keyed by identity, because code objects hash and compare by all that is in them; the entries keep the code alive.
+    """
+
+    def __init__(self) -> None:
+        self._internal: dict[str, bool] = {}
+        self._places: dict[tuple[int, int], Loc] = {}
+        self._codes: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
+
+    def here(self, stop: FrameType | None = None) -> Loc:
+        """The place of the innermost user frame above ``stop``; `NOWHERE` if there is none."""
+        frame = self._user_frame(sys._getframe(1), stop)
+        return NOWHERE if frame is None else self._place(frame)
+
+    def frame(self, stop: FrameType | None = None) -> FrameType | None:
+        """The innermost user frame above ``stop``."""
+        return self._user_frame(sys._getframe(1), stop)
+
+    def codes(self, stop: FrameType | None = None) -> Iterator[CodeType]:
+        """The user's code that is running above ``stop``, innermost first."""
+        frame = self._user_frame(sys._getframe(1), stop)
+        while frame is not None:
+            yield frame.f_code
+            frame = self._user_frame(frame.f_back, stop)
+
+    def callers(self, stop: FrameType | None = None) -> tuple[Loc, ...]:
+        """The places that led to `here`, innermost first."""
+        places: list[Loc] = []
+        frame = self._user_frame(sys._getframe(1), stop)
+        while frame is not None:
+            inside = is_block(frame.f_code)  # a part of the function that comes next, which is no caller
+            frame = self._user_frame(frame.f_back, stop)
+            if frame is not None and not inside:
+                places.append(self._place(frame))
+        return tuple(places)
+
+    def place_in_traceback(self, entry: TracebackType) -> Loc | None:
+        """The place of a traceback entry, None if it is not in the user's code."""
+        if self._user_frame(entry.tb_frame) is not entry.tb_frame:
+            return None
+        return self._decode(entry.tb_frame.f_code, entry.tb_lasti, entry.tb_lineno)
+
+    def _user_frame(self, frame: FrameType | None, stop: FrameType | None = None) -> FrameType | None:
+        while frame is not None and frame is not stop:
+            file = frame.f_code.co_filename
+            internal = self._internal.get(file)
+            if internal is None:
+                internal = self._internal[file] = _is_hidden(file)
+            if not internal:
+                return frame
+            frame = frame.f_back
+        return None
+
+    def _place(self, frame: FrameType) -> Loc:
+        code, instruction = frame.f_code, frame.f_lasti
+        key = (id(code), instruction)
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._decode(code, instruction, frame.f_lineno)
+        return place
+
+    def _decode(self, code: CodeType, instruction: int, line: int) -> Loc:
+        if id(code) not in self._codes:
+            self._codes[id(code)] = (code, list(code.co_positions()))
+        positions = self._codes[id(code)][1]
+        start, end, column, end_column = positions[instruction // 2]
+        if column is None or end_column is None:
+            column = end_column = -1
+        if start != end:  # the caret marks the first line only
+            end_column = -1
+        return Loc(code.co_filename, start or line, code.co_name, column, end_column)

@@ -1,0 +1,303 @@
+"""Who shows what: the arrays of a program, what they are views of, and which of them are variables.
+
+An array object of the program is a tracer; its value is an SSA value or a view of one, and the value at the end of that
+chain, the *root*, stands for the memory. A root starts as a plain value. When the program first writes to memory that
+others may see (`place`), the root becomes a *variable*: an op ``variable`` is put where the root was made, and from
+then on each array that shows it is read by ``load`` and written by ``store`` at its *place*, the same chain of views on
+the variable. A parameter that becomes a variable is an argument that the program mutates.
+
+What was read before the first write stays an SSA value, which is right everywhere but in a loop, where the first write
+comes before the second turn's reads: a loop whose body makes variables of what it found outside is traced anew.
+Loops inside it are not, for what is outside of it too: they are traced once more with it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType, MappingProxyType
+from typing import Any, Protocol
+
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.frontend.recording.complex_parts import Parts
+from jitflow.frontend.recording.imitations import Imitations
+from jitflow.frontend.recording.regions import Regions
+from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.signals import Restart, Site
+from jitflow.frontend.recording.views import Views
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Tensor, Variable
+
+__all__ = ["Storage"]
+
+
+@dataclass(frozen=True, slots=True)
+class BeforeTurn:
+    """What was known when a turn of a loop began to be traced."""
+
+    variables: frozenset[Value]
+    around: frozenset[Scope]
+    """The scopes that the loop stands in."""
+
+
+class Merged(Protocol):
+    """What an array that came out of a merge knows of it."""
+
+    @property
+    def site(self) -> Site: ...
+    @property
+    def shared(self) -> bool: ...
+
+
+class Storage(Views):
+    """The memory of one trace's arrays. ``place_sites`` are those at which arrays merge as places."""
+
+    def __init__(self, trace: Regions, place_sites: Mapping[Site, Any] = MappingProxyType({})) -> None:
+        super().__init__(trace)
+        self.place_sites = place_sites
+        self.merged: dict[Value, Merged] = {}
+        """Arrays that came out of a branch or loop."""
+        self._protected: dict[Value, Callable[[], None]] = {}
+        self._read_only: set[Value] = set()
+        self._adopted: set[Value] = set()
+        self._outliving: set[Value] = set()
+        self._callers = Value(Tensor(I64, ()))
+        """Stands for the memory of all arguments that overlap."""
+        self.variables: dict[Value, Value] = {}
+        """From roots to the variable or place that they became."""
+        self.written: list[Value] = []
+        """The roots that were written to, in the order of the program."""
+        self._copied: dict[Value, Site] = {}
+        """Roots of arrays that were merged as values although other names may show them, and where."""
+        self._kept: dict[Value, Callable[[], None]] = {}
+        """Arrays of which a list has a copy, and what to call where one is written to."""
+        self._returned: dict[Value, tuple[Site, FrameType]] = {}
+        """The arrays that a call returns as copies, which nothing may write to when that is over."""
+        self.classes: dict[Value, tuple[int, str]] = {}
+        """The position and the layout class of parameters that are arrays."""
+        self._turns: list[BeforeTurn] = []
+        """Of the loops that are being traced, outer ones first."""
+        self.imitations = Imitations(self, trace.locate)
+        self.parts = Parts(trace, self)
+
+    def protect(self, value: Value, noticed: Callable[[], None] = lambda: None) -> None:
+        """The array behind ``value`` cannot be written to; ``noticed`` is called when the program would."""
+        self._protected[value] = noticed
+
+    def keep(self, value: Value, noticed: Callable[[], None]) -> None:
+        """A list has a copy of the array: ``noticed`` is called where the program would write to it from now on."""
+        self._shared |= {value, self.root(value)}
+        for shown in self.behind(value):
+            self._kept.setdefault(shown, noticed)
+
+    def outlive(self, value: Value) -> None:
+        """The memory of parameter ``value`` is a variable's, which nobody outside gets hold of."""
+        self._outliving.add(value)
+
+    def is_outliving(self, value: Value) -> bool:
+        """Whether ``value`` may show the memory of a variable that outlives the call."""
+        return bool(self._outliving) and not self._outliving.isdisjoint(self.behind(value))
+
+    def make_read_only(self, value: Value) -> None:
+        """The program gets an array that shows ``value``, a view, and may not write to it."""
+        self._read_only.add(value)
+
+    def is_read_only(self, value: Value) -> bool:
+        """Whether what the program sees of ``value`` may not be written to."""
+        shown = [value]
+        while shown[-1] in self._views:
+            shown.append(self._shown_by(shown[-1]))
+        return not self._read_only.isdisjoint(shown)
+
+    def overlaps(self, value: Value) -> None:
+        """The array that the caller passes as ``value`` may show what other arguments show."""
+        self.arrive(value, [self._callers])
+
+    # -- whose memory it is ------------------------------------------------------------------------
+
+    def hold(self, value: Value) -> None:
+        """An array object of the program holds ``value`` alone."""
+        self._held.add(self.root(value))
+
+    def is_held(self, value: Value) -> bool:
+        """Whether the elements of ``value`` are those of a parameter, or of an array that the program holds."""
+        root = self.root(value)
+        return root in self._held or self.is_parameter(root) or root in self.merged or root in self._adopted
+
+    def came_shared(self, value: Value) -> bool:
+        """Whether the memory came out of a branch or loop, where it may be that of an array with another name."""
+        merged = self.merged.get(self.root(value))
+        return merged is not None and merged.shared
+
+    # -- variables ---------------------------------------------------------------------------------
+
+    @contextmanager
+    def turn(self) -> Iterator[BeforeTurn]:
+        """Within, a turn of a loop is traced; see `goes_again`."""
+        before = BeforeTurn(frozenset(self.variables), frozenset(self._trace.scope.around()))
+        self._turns.append(before)
+        try:
+            yield before
+        finally:
+            self._turns.pop()
+
+    def goes_again(self, before: BeforeTurn) -> bool:
+        """Whether the loop is to be traced anew, because memory from outside of it has become a variable since.
+
+        Not if that holds for a loop around it, which will be.
+        """
+        return self._made_outside(before) and not any(map(self._made_outside, self._turns))
+
+    def _made_outside(self, before: BeforeTurn) -> bool:
+        return any(root not in before.variables and self.homes.get(root) in before.around for root in self.variables)
+
+    def is_variable(self, value: Value) -> bool:
+        """Whether the memory that ``value`` shows is written to."""
+        return self.root(value) in self.variables
+
+    def read(self, value: Value) -> Value:
+        """What ``value`` shows now."""
+        self.imitations.read(value)
+        part = self.parts.read(value)
+        if part is not None:
+            self._views[part] = value
+            return part
+        if not self.variables or self.root(value) not in self.variables:
+            return value
+        loaded = self._trace.make("load", self.place(value))
+        self._views[loaded] = value
+        return loaded
+
+    def write(self, value: Value, stored: Value) -> None:
+        """Make what ``value`` shows be ``stored``: an array of its dims, or a number for all elements."""
+        if self.is_read_only(value):
+            raise UserValueError("assignment destination is read-only")
+        if not self.parts.write(value, stored):
+            self._trace.add("store", self.target(value), stored)
+
+    def target(self, value: Value) -> Value:
+        """The place that ``value`` shows, for the program to write to."""
+        root = self.root(value)
+        self._require_no_copy(root)
+        self._require_not_kept(root)
+        self.imitations.write(value)
+        self.written.append(root)
+        return self.place(value)
+
+    def _require_no_copy(self, *written: Value) -> None:
+        for shown in self.behind(*written):
+            if shown in self._copied:
+                raise self._trace.begin_anew(Restart(self._copied[shown]))
+            if shown in self._returned and not _is_running(self._returned[shown][1]):
+                raise self._trace.begin_anew(Restart(self._returned[shown][0]))
+
+    def _require_not_kept(self, *written: Value) -> None:
+        for shown in self.behind(*written):
+            if shown in self._kept:
+                self._kept[shown]()
+
+    def end_turn(self, turn: Scope, since: tuple[int, int]) -> None:
+        """A loop's turn is over, and what its parameters may be has arrived: look again at what it wrote to."""
+        written = self.written[since[0] :]
+        self._require_no_copy(
+            *(root for root in written if root not in self._returned or not self.is_made_in(turn, root))
+        )
+        again = (root for root in written if root in self._arrived or not self.is_made_in(turn, root))
+        self._require_not_kept(*again)
+        self.imitations.end_turn(turn, since[1], written)
+
+    def place(self, value: Value) -> Value:
+        """The place that ``value`` shows; its root becomes a variable if it is none."""
+        if value in self.variables:
+            return self.variables[value]
+        source = self._views.get(value)
+        if source is None:
+            return self._make_variable(value)
+        if isinstance(source, Value):
+            return self.place(source)
+        inner = self.place(source.operands[0])
+        return self._trace.make(source.name, inner, **source.attributes)
+
+    def now(self) -> tuple[int, int]:
+        """How many writes, and reads of imitated views, there were."""
+        return len(self.written), self.imitations.now()
+
+    def is_fresh(self, value: Value, scope: Scope) -> bool:
+        """Whether the memory was made in a region, for one array object."""
+        root = self.root(value)
+        known = root in self.merged or root in self._adopted or root in self.parts
+        return self.homes.get(root) is scope and not self.is_shared(root) and not known
+
+    def memory(self, kind: Tensor) -> Value:
+        """New memory, without contents that anybody may read."""
+        return self._trace.make("variable", self._trace.make("empty", dtype=kind.dtype, dims=kind.dims))
+
+    # -- merged arrays -----------------------------------------------------------------------------
+
+    def copy_at(
+        self, site: Site, value: Value, turn: Scope | None = None, since: tuple[int, int] = (0, 0),
+        returning: FrameType | None = None,
+    ) -> None:  # fmt: skip
+        """``value``, which other names may show, is merged as a value at ``site``: nothing may write to it later.
+
+        At the end of a loop's ``turn``, everything that was written ``since`` the loop began is written later as well,
+        but for what each turn makes for itself.
+
+        What a call is ``returning`` is written later by others alone. In what is differentiated it is taken as a value,
+        since a place could not be handed on; everywhere else it need not be copied.
+        """
+        behind = self.behind(value)
+        if returning is not None and any(scope.is_differentiated for scope in self._trace.scope.around()):
+            self._returned.update(dict.fromkeys(behind, (site, returning)))
+            return
+        for shown in behind:
+            self._copied.setdefault(shown, site)
+        if turn is not None:
+            later = self.behind(*self.written[since[0] :])
+            if any(root in self._arrived or not self.is_made_in(turn, root) for root in later & behind):
+                raise self._trace.begin_anew(Restart(site))
+
+    def adopt(self, value: Value, place: Value) -> None:
+        """``value`` stands for an array whose memory is ``place``, one of several variables."""
+        self.variables[value] = place
+        self.homes[value] = self._trace.scope
+        self._adopted.add(value)
+        self.arrive(value, [place])
+
+    def replace_parameter(self, old: Value, new: Value, name: str, **attributes: Any) -> None:
+        """Make ``new`` the parameter; what the program knows as ``old`` is op ``name`` of it when the call begins."""
+        parameters = self._trace.parameters
+        parameters[next(index for index, value in enumerate(parameters) if value is old)] = new
+        self._trace.root.insert(new, name, new, results=(old,), **attributes)
+
+    def _make_variable(self, root: Value) -> Value:
+        if root in self.parts and not self.parts.let_go(root):
+            raise UserNotImplementedError(
+                "a part of a complex array that is written to by integer arrays, or after a branch or loop",
+                mend="copy it before (z.real.copy()), or write to the array itself",
+            )
+        assert isinstance(root.type, Tensor)
+        variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
+        home = self.homes[root]
+        if self.came_shared(root):
+            raise self._trace.begin_anew(Restart(self.merged[root].site))
+        if root in self._protected:
+            self._protected[root]()
+            raise UserValueError("assignment destination is read-only")
+        if self.is_parameter(root):
+            self.replace_parameter(root, variable, "load")
+        else:
+            home.insert(root, "variable", root, results=(variable,))
+        self.variables[root] = variable
+        return variable
+
+
+def _is_running(call: FrameType) -> bool:
+    """Whether a call is not over."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame is not call:
+        frame = frame.f_back
+    return frame is call

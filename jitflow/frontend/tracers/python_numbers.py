@@ -1,0 +1,288 @@
+"""Arithmetic of Python numbers: weak scalars among themselves.
+
+Python's rules, not NumPy's: ``7 / 2`` is a float, a division by zero raises, an int never wraps (an overflow of 64 bits
+raises), and comparisons of ints with floats are exact. Ops that may raise are marked ``checked``, and
+`jitflow.ir.python_numbers` says what that means: among it, that where the *type* of Python's result would depend on a
+value, as in ``2 ** n`` with a negative ``n``, the compiled code raises and says so.
+
+Not as Python: the quotient of two ints of more than 53 bits is rounded twice.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from jitflow.errors import (
+    UserAttributeError,
+    UserNotImplementedError,
+    UserTypeError,
+    UserZeroDivisionError,
+)
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import as_scalar, unless
+from jitflow.frontend.tracers.base import Tracer, located
+from jitflow.frontend.tracers.lifting import lift, wrap
+from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, U64, DType
+from jitflow.ir.types import Scalar
+
+__all__ = ["apply", "as_weak", "check", "check_finite", "dtype_of_value", "emit", "number_attribute"]
+
+_ORDER = (BOOL, I64, F64, C128)
+_NAMES = {BOOL: "bool", I64: "int", F64: "float", C128: "complex"}
+_SYMBOLS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "divmod": "divmod()",
+    "pow": "** or pow()", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^", "matmul": "@", "lt": "<",
+    "le": "<=", "gt": ">", "ge": ">=", "neg": "-", "pos": "+", "invert": "~", "abs": "abs()",
+}  # fmt: skip
+_ARITHMETIC = {"add": "add", "sub": "subtract", "mul": "multiply"}
+_COMPARISONS = {
+    "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+}  # fmt: skip
+_OPERATORS = {op: name for name, op in _COMPARISONS.items()}
+_BITS = {"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+
+
+def apply(name: str, *operands: Any) -> Any:
+    """The result of the operator or rounding function ``name`` on weak numbers, as a tracer."""
+    if len(operands) == 1 or name == "round":
+        return _unary(name, *operands)
+    left, right = operands
+    if name in _COMPARISONS:
+        return _compare(name, lift(left), lift(right))
+    if name == "divmod":
+        return _quotient("floordiv", left, right), _quotient("mod", left, right)
+    if name in _ARITHMETIC:
+        first, second, dtype = _promote(lift(left), lift(right))
+        return wrap(_overflowing(_ARITHMETIC[name], dtype, first, second))
+    if name in ("truediv", "floordiv", "mod"):
+        return _quotient(name, left, right)
+    if name == "pow":
+        return _power(left, right)
+    if name in _BITS:
+        return _bitwise(name, lift(left), lift(right))
+    if name in ("lshift", "rshift"):
+        return _shift(name, left, right)
+    raise _unsupported(name, lift(left), lift(right))
+
+
+# -- the words of this module ----------------------------------------------------------------------
+
+
+def emit(name: str, *operands: Value, **attributes: Any) -> Value:
+    """Append an op with one result."""
+    return current_trace().make(name, *operands, **attributes)
+
+
+def as_weak(value: Value, dtype: DType) -> Value:
+    """The value as a Python number of ``dtype``."""
+    if isinstance(value.type, Scalar) and value.type.weak and value.type.dtype == dtype:
+        return value
+    value = as_scalar(value)
+    if dtype == I64 and isinstance(value.type, Scalar) and value.type.dtype == U64:
+        largest = emit("constant", value=2**63 - 1, type=Scalar(U64))
+        check(emit("less_equal", value, largest), OverflowError, "the int does not fit in 64 bits")
+    return emit("cast", value, dtype=dtype, weak=True)
+
+
+def check(condition: Value, error: type[Exception], message: str) -> None:
+    """Raise ``error`` at run time unless ``condition`` holds."""
+    current_trace().add("check", condition, error=error.__name__, message=message)
+
+
+def dtype_of_value(value: Value) -> DType:
+    """The element type of a scalar."""
+    assert isinstance(value.type, Scalar)
+    return value.type.dtype
+
+
+def number(constant: float | complex, dtype: DType) -> Value:
+    """A constant Python number."""
+    return emit("constant", value=constant, type=Scalar(dtype, True))
+
+
+def _promote(left: Value, right: Value, lowest: DType = I64) -> tuple[Value, Value, DType]:
+    kinds = (dtype_of_value(left), dtype_of_value(right), lowest)
+    dtype = max(kinds, key=_ORDER.index)
+    return as_weak(left, dtype), as_weak(right, dtype), dtype
+
+
+def _overflowing(op: str, dtype: DType, *operands: Value) -> Value:
+    """An op that raises OverflowError on ints that would wrap."""
+    return emit(op, *operands, checked=True) if dtype == I64 else emit(op, *operands)
+
+
+def _no(condition: Value) -> Value:
+    return emit("logical_not", condition)
+
+
+def _unsupported(name: str, *operands: Value) -> UserTypeError:
+    kinds = [f"'{_NAMES[dtype_of_value(operand)]}'" for operand in operands]
+    if len(kinds) == 1:
+        found = UserTypeError(f"bad operand type for unary {_SYMBOLS[name]}: {kinds[0]}")
+    elif name in _COMPARISONS:
+        found = UserTypeError(f"'{_SYMBOLS[name]}' not supported between instances of {kinds[0]} and {kinds[1]}")
+    else:
+        found = UserTypeError(f"unsupported operand type(s) for {_SYMBOLS[name]}: {kinds[0]} and {kinds[1]}")
+    located(found)
+    return found
+
+
+# -- operators with two operands -------------------------------------------------------------------
+
+
+def _quotient(name: str, left: Any, right: Any) -> Any:
+    first, second, dtype = _promote(lift(left), lift(right), F64 if name == "truediv" else I64)
+    if dtype == C128 and name != "truediv":
+        raise _unsupported(name, lift(left), lift(right))
+    op = {"truediv": "divide", "floordiv": "floor_divide", "mod": "remainder"}[name]
+    if not isinstance(right, Tracer):
+        if right == 0:
+            raise located(UserZeroDivisionError(_words(getattr(operator, name), dtype)))
+        if right != -1:  # the smallest int divided by -1 does not fit
+            return wrap(emit(op, first, second))
+    if dtype == C128:
+        check(emit("not_equal", second, number(0, C128)), ZeroDivisionError, _words(operator.truediv, C128))
+        return wrap(emit(op, first, second))
+    return wrap(emit(op, first, second, checked=True))
+
+
+def _words(function: Callable[..., Any], dtype: DType) -> str:
+    """What Python says to a division by zero; it has said it differently from version to version."""
+    try:
+        function(*{I64: (1, 0), F64: (1.0, 0.0), C128: (1j, 0j)}[dtype])
+    except ZeroDivisionError as error:
+        return str(error)
+    raise AssertionError(f"{function} does not raise for zero")
+
+
+def _power(left: Any, right: Any) -> Any:
+    first, second, dtype = _promote(lift(left), lift(right))
+    if dtype == I64 and not isinstance(right, Tracer) and right < 0:
+        first, second, dtype = as_weak(first, F64), as_weak(second, F64), F64  # a float, whatever the base
+    return wrap(emit("power", first, second) if dtype == C128 else emit("power", first, second, checked=True))
+
+
+def _bitwise(name: str, left: Value, right: Value) -> Any:
+    lowest = I64 if {dtype_of_value(left), dtype_of_value(right)} != {BOOL} else BOOL
+    first, second, dtype = _promote(left, right, lowest)
+    if dtype not in (BOOL, I64):
+        raise _unsupported(name, left, right)
+    return wrap(emit(_BITS[name], first, second))
+
+
+def _shift(name: str, left: Any, right: Any) -> Any:
+    first, second, dtype = _promote(lift(left), lift(right))
+    if dtype != I64:
+        raise _unsupported(name, lift(left), lift(right))
+    return wrap(emit("left_shift" if name == "lshift" else "right_shift", first, second, checked=True))
+
+
+def _compare(name: str, left: Value, right: Value) -> Any:
+    kinds = {dtype_of_value(left), dtype_of_value(right)}
+    if C128 in kinds and name not in ("eq", "ne"):
+        raise _unsupported(name, left, right)
+    op = _COMPARISONS[name]
+    if kinds == {I64, F64}:
+        return wrap(_compare_exactly(op, left, right))
+    first, second, _ = _promote(left, right, BOOL)
+    return wrap(emit(op, first, second))
+
+
+def _compare_exactly(op: str, left: Value, right: Value) -> Value:
+    """An int against a float: rounding the int is harmless unless it meets the float, and then the float is whole.
+
+    The largest ints meet 2.0**63, which is above them all.
+    """
+    first, second = as_weak(left, F64), as_weak(right, F64)
+    number_is_left = dtype_of_value(left) == F64
+    above = bool(getattr(operator, _OPERATORS[op])(number_is_left, not number_is_left))
+    below = emit("less", first if number_is_left else second, number(2.0**63, F64))
+    exact = emit("select", below, emit(op, as_weak(left, I64), as_weak(right, I64)), number(above, BOOL))
+    return emit("select", emit("equal", first, second), exact, emit(op, first, second))
+
+
+# -- one operand -----------------------------------------------------------------------------------
+
+
+def _unary(name: str, operand: Any, digits: int | None = None) -> Any:
+    value = lift(operand)
+    dtype = dtype_of_value(value)
+    if name in ("round", "floor", "ceil", "trunc"):
+        return _round(name, operand, value, digits)
+    if dtype == BOOL:
+        value, dtype = as_weak(value, I64), I64
+    if name == "pos":
+        return wrap(value)
+    if name == "neg":
+        return wrap(_overflowing("negative", dtype, value))
+    if name == "abs":
+        return wrap(_overflowing("absolute", dtype, value))
+    if name == "invert" and dtype == I64:
+        return wrap(emit("bitwise_not", value))
+    raise _unsupported(name, value)
+
+
+def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
+    dtype = dtype_of_value(value)
+    if digits is not None and (dtype not in (BOOL, I64) or digits < 0):
+        raise located(
+            UserNotImplementedError("round() to digits of a traced number is not compiled", mend="use np.round")
+        )
+    if dtype in (BOOL, I64):
+        return wrap(as_weak(value, I64))
+    if dtype == C128:
+        raise located(UserTypeError(f"type complex doesn't define __{name}__ method"))
+    # A conversion drops the fraction by itself, and no number within the limits has one that would lead beyond them.
+    rounded = value if name == "trunc" and dtype == F64 else emit("rint" if name == "round" else name, value)
+    large_enough = emit("greater_equal", rounded, number(-(2.0**63), F64))
+    fits = emit("logical_and", large_enough, emit("less", rounded, number(2.0**63, F64)))
+
+    def explain() -> None:
+        check_finite(value)
+        check(fits, OverflowError, "the int does not fit in 64 bits")
+
+    unless(fits, explain)
+    return wrap(as_weak(rounded, I64))
+
+
+def check_finite(value: Value) -> None:
+    """Raise what ``int()`` does of a float that is no number, or infinite."""
+    check(_no(emit("isnan", value)), ValueError, "cannot convert float NaN to integer")
+    check(_no(emit("isinf", value)), OverflowError, "cannot convert float infinity to integer")
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+def number_attribute(operand: Any, name: str) -> Any:
+    """An attribute of a Python number. Raises `UserAttributeError` as Python does."""
+    value = lift(operand)
+    dtype = dtype_of_value(value)
+    attributes: dict[str, Callable[[], Any]] = {
+        "real": lambda: wrap(emit("real", value)) if dtype == C128 else apply("pos", operand),
+        "imag": lambda: wrap(emit("imag", value)) if dtype == C128 else wrap(number(0, dtype if dtype == F64 else I64)),
+        "conjugate": lambda: lambda: wrap(emit("conjugate", value)) if dtype == C128 else apply("pos", operand),
+    }
+    if dtype == F64:
+        attributes["is_integer"] = lambda: lambda: _is_integer(value)
+    if dtype in (BOOL, I64):
+        attributes["numerator"] = lambda: apply("pos", operand)
+        attributes["denominator"] = lambda: 1
+    if name in attributes:
+        return attributes[name]()
+    kind = {BOOL: bool, I64: int, F64: float, C128: complex}[dtype]
+    if hasattr(kind, name):
+        raise located(UserNotImplementedError(f"{kind.__name__}.{name} of a traced number is not compiled"))
+    raise located(UserAttributeError(f"'{kind.__name__}' object has no attribute '{name}'"))
+
+
+def _is_integer(value: Value) -> Any:
+    whole = emit("equal", emit("floor", value), value)
+    return wrap(emit("logical_and", whole, emit("isfinite", value)))
+
+
+surface.install(arithmetic=apply, number_attribute=number_attribute)

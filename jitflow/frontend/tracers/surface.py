@@ -1,0 +1,59 @@
+"""What tracers delegate to: NumPy's functions and Python's arithmetic, which are themselves written on tracers.
+
+Here alone calls run upwards: the modules that hold the functions (`jitflow.frontend.numpy.dispatch`,
+`jitflow.frontend.tracers.python_numbers`) put them in when they are loaded, and whoever stands below them finds them
+by these names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+from jitflow.errors import CompilerBug
+
+__all__ = ["Surface", "surface"]
+
+
+def _missing(*_: Any, **__: Any) -> NoReturn:
+    raise CompilerBug("a tracer was used before the functions on tracers were loaded", pass_name="trace")
+
+
+class Surface:
+    """The functions on tracers, by what tracers need them for."""
+
+    def __init__(self) -> None:
+        self.apply_ufunc: Callable[..., Any] = _missing
+        """``ufunc(*inputs, **keywords)``, or a method of it: of the ufunc, the method, the inputs and the keywords."""
+        self.apply_function: Callable[..., Any] = _missing
+        """A function of NumPy: of the function, its arguments and its keywords."""
+        self.functions: Mapping[Any, Callable[..., Any]] = MappingProxyType({})
+        """From a function of NumPy to what runs in its place."""
+        self.get_item: Callable[[Any, Any], Any] = _missing
+        self.set_item: Callable[[Any, Any, Any], None] = _missing
+        self.set_attribute: Callable[[Any, str, Any], None] = _missing
+        self.methods: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+        """The methods of arrays."""
+        self.attributes: Mapping[str, Callable[[Any], Any]] = MappingProxyType({})
+        """The attributes of arrays that tracers do not know by themselves."""
+        self.replacements: Mapping[Any, Callable[..., Any]] = MappingProxyType({})
+        """What runs in the place of functions of NumPy that do not ask their arguments."""
+        self.array_of: Callable[..., Any] = _missing
+        """The value of the array that NumPy makes of a list or tuple."""
+        self.objects: Mapping[Any, Any] = MappingProxyType({})
+        """What stands for the objects of NumPy that are indexed."""
+        self.arithmetic: Callable[..., Any] = _missing
+        """An operator or rounding function, by name, on Python numbers."""
+        self.number_attribute: Callable[[Any, str], Any] = _missing
+        """An attribute or method of a Python number, by name."""
+
+    def install(self, **functions: Any) -> None:
+        """Put functions in their places."""
+        for name, function in functions.items():
+            assert hasattr(self, name), name
+            setattr(self, name, function)
+
+
+surface = Surface()
+"""The one surface of this process."""

@@ -1,0 +1,1 @@
+"""Transformations: derivatives, rules of the user's own, and what is computed again."""
