@@ -54,7 +54,7 @@ class Caught(NamedTuple):
 def attempts(line: int) -> bool:
     """Whether the ``try`` statement of a line is attempted part by part."""
     trace = active_trace()
-    return trace is not None and site_of(line) in trace.storage.place_sites
+    return trace is not None and bool(trace.choices.answer(site_of(line)))
 
 
 def attempt(

@@ -40,9 +40,9 @@ from jitflow.frontend.control.returning import RETURNED, is_returned_itself, lea
 from jitflow.frontend.control.sharing import Path, traced_paths
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer
 from jitflow.ir.core import Value
@@ -320,8 +320,8 @@ def join(
         flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
-        site = Site(*key, name)
-        slot = Slot(name, kind, site, as_place=site in trace.storage.place_sites and isinstance(kind, Tensor))
+        site = Site(Choice.MERGED_AS_MEMORY, *key, name)
+        slot = Slot(name, kind, site, as_place=bool(trace.choices.answer(site)) and isinstance(kind, Tensor))
         for number, (path, thing) in enumerate(zip(paths, things, strict=True)):
             yielded[number].append(slot.incoming(UNBOUND if path.ended else thing, path.scope, ways[number]))
         slots.append(slot)
@@ -336,7 +336,9 @@ def join(
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
         known = [*map(resolved, things)]
-        finish[name] = _by_leaves(Site(*key, f"{name} is"), known, paths, merge, before or Mutables(()))
+        finish[name] = _by_leaves(
+            Site(Choice.CHOSEN_BY_IDENTITY, *key, name), known, paths, merge, before or Mutables(())
+        )
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):

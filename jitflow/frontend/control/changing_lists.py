@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jitflow.frontend.recording.signals import Restart
+from jitflow.frontend.recording.choices import Restart
 from jitflow.frontend.recording.trace import active_trace, current_trace
 
 __all__ = ["begin_anew_with", "drain_lists", "forget_kinds", "kinds_so_far", "list_like"]
@@ -31,7 +31,7 @@ def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
     trace = current_trace()
     if type(changed) is list and id(changed) in trace.lists:
         site = trace.lists[id(changed)][1]
-        if site not in trace.storage.place_sites:
+        if not trace.choices.is_settled(site):
             raise trace.begin_anew(Restart(site, is_wish=is_wish))
 
 

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from jitflow.frontend.control.mutables import Held, Mutables, held
-from jitflow.frontend.recording.signals import Restart, Site
+from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
 
-__all__ = ["Choice", "is_chosen_by_identity", "remember_choice", "require_unchanged"]
+__all__ = ["is_chosen_by_identity", "remember_choice", "require_unchanged"]
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Merged:
     """Objects that were merged at a site, the result among them, and what they held."""
 
     site: Site
@@ -33,7 +33,7 @@ class Choice:
 
 def is_chosen_by_identity(site: Site) -> bool:
     """Whether a name stands for one of the objects themselves behind a branch."""
-    return site in current_trace().storage.place_sites
+    return bool(current_trace().choices.answer(site))
 
 
 def remember_choice(site: Site, things: Sequence[Any], made: Sequence[Any], before: Mutables) -> None:
@@ -42,11 +42,11 @@ def remember_choice(site: Site, things: Sequence[Any], made: Sequence[Any], befo
     found = [content for content in map(held, [*known, *made]) if content is not None]
     if known and found:
         trace = current_trace()
-        trace.choices.append(Choice(site, tuple(found)))
+        trace.merged_objects.append(Merged(site, tuple(found)))
 
 
 def require_unchanged(trace: Trace) -> None:
     """Start the trace anew where an object has changed that was merged with another one."""
-    for choice in trace.choices:
-        if any(content.changed() for content in choice.held):
-            raise Restart(choice.site)
+    for merged in trace.merged_objects:
+        if any(content.changed() for content in merged.held):
+            raise Restart(merged.site)

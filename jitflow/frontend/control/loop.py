@@ -25,7 +25,7 @@ from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.switching import for_each_kind
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.budget import MOST_COPIES, MOST_KNOWN_TURNS
-from jitflow.frontend.recording.signals import Restart, Site
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import MOST_TURNS, current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
@@ -172,18 +172,17 @@ def _may_be_written_out(key: tuple[str, int], turns: int) -> bool:
     starts anew to make one of the outermost.
     """
     trace = current_trace()
-    rolled = trace.storage.place_sites
-    if _turns_site(key) in rolled:
+    if trace.choices.answer(_turns_site(key)):
         return False
     if trace.budget.allows(turns):
         return True
-    outermost = next((each for each, _ in trace.budget.unrolled if _turns_site(each) not in rolled), key)
+    outermost = next((each for each, _ in trace.budget.unrolled if not trace.choices.answer(_turns_site(each))), key)
     raise trace.begin_anew(Restart(_turns_site(outermost)))
 
 
 def _turns_site(key: tuple[str, int]) -> Site:
     """What stands for the decision whether a loop is written out."""
-    return Site(*key, "[turns]")
+    return Site(Choice.ROLLED, *key)
 
 
 def _too_many_turns(error: UserError, count: int) -> UserError:

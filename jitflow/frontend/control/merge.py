@@ -25,8 +25,8 @@ from jitflow.frontend.control.local_types import Kind, closed, converted, join, 
 from jitflow.frontend.control.returning import RETURNED, returning_function
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Site
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value

@@ -18,7 +18,7 @@ from jitflow.frontend.control.merge import MaybeUnbound
 from jitflow.frontend.control.trying import VISIBLE
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.signals import Signal
+from jitflow.frontend.recording.choices import Signal
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
 from jitflow.frontend.texts import TracedText, is_known
 from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located

@@ -45,8 +45,8 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.returning import RETURNED, is_returned_itself
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value, walk_ops
@@ -244,8 +244,8 @@ class Rolling:
 
     def _slot(self, local: Local, number: int, kind: Scalar | Tensor) -> Slot:
         name = local.name if local.leaves.shape is None else f"{local.name}[{number}]"
-        site = Site(*self.key, name)
-        as_place = isinstance(kind, Tensor) and site in current_trace().storage.place_sites
+        site = Site(Choice.MERGED_AS_MEMORY, *self.key, name)
+        as_place = isinstance(kind, Tensor) and bool(current_trace().choices.answer(site))
         return Slot(name, kind, site, as_place, shared=isinstance(kind, Tensor))
 
     def _turn(self, run: Callable[[Any], None], test: Test | None, source: Source | None, locals_: list[Local]) -> Turn:

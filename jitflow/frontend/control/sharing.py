@@ -29,8 +29,8 @@ from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import agreeing
 from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Op, Value, walk_ops
@@ -38,7 +38,7 @@ from jitflow.ir.effects import written_by
 
 __all__ = ["Path", "sharable", "traced_paths"]
 
-_SHARED = Site("", 0, "[calls]")
+_SHARED = Site(Choice.SHARED_CALLS)
 """Stands for the decision to share calls."""
 _MANY = 6
 """How often a branch is traced, deep in helpers, before calls are shared."""
@@ -124,7 +124,7 @@ class SharedCalls:
 
 def sharable(function: Any) -> Any:
     """A helper as branches are to call it: itself, unless calls are shared."""
-    if _SHARED not in current_trace().storage.place_sites:
+    if not current_trace().choices.answer(_SHARED):
         return function
 
     @wraps(function)
@@ -146,11 +146,11 @@ def traced_paths(
 ) -> list[Path]:  # fmt: skip
     """The paths of a branch, traced by ``trace_one``; ``join`` ends a branch and says what names are behind it."""
     trace = current_trace()
-    sites = trace.storage.place_sites
-    if _SHARED not in sites:
+    is_shared = trace.choices.answer(_SHARED)
+    if not is_shared:
         _share_if_deep(trace, key)
-    apart = Site(*key, "[calls]")
-    if _SHARED not in sites or apart in sites:
+    apart = Site(Choice.PASSED_AS_MEMORY, *key)
+    if not is_shared or trace.choices.answer(apart):
         return [trace_one(run) for run in runs]
     results: list[_Shared] = []
     while True:

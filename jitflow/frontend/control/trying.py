@@ -16,9 +16,9 @@ from numpy.linalg import LinAlgError
 
 from jitflow.errors import UserNotImplementedError, exception_class
 from jitflow.frontend.outside.proxies import ClassProxy
+from jitflow.frontend.recording.choices import Choice, Restart, Signal, Site
 from jitflow.frontend.recording.locate import is_of_the_program
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Restart, Signal, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
 from jitflow.ir.routines import Routine
@@ -160,7 +160,7 @@ def is_for_the_compiler(error: BaseException) -> bool:
 
 def site_of(line: int) -> Site:
     """What names a ``try`` statement of the user's."""
-    return Site(current_trace().here().file, line, "try")
+    return Site(Choice.CAUGHT_WHEN_RUN, current_trace().here().file, line)
 
 
 def refusal(kind: type[BaseException], op: Op) -> UserNotImplementedError:

@@ -28,8 +28,8 @@ from jitflow.frontend.entry.naming import Part
 from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
+from jitflow.frontend.recording.choices import Choices, Restart
 from jitflow.frontend.recording.locate import Locator, definition, is_bug, is_internal
-from jitflow.frontend.recording.signals import AS_IT_WAS, Overlap, Restart, Site
 from jitflow.frontend.recording.trace import Decision, LoopDecision, Trace, active_trace, recording
 from jitflow.frontend.syntax import is_block, rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
@@ -81,27 +81,17 @@ def trace(
     """
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
-    place_sites: dict[Site, Any] = {}
-    wishes: set[Site] = set()
-    overlap: frozenset[int] | None = None
+    choices = Choices()
     while True:
-        state = Trace(function.__name__, sys._getframe(), place_sites)
+        state = Trace(function.__name__, sys._getframe(), choices)
         state.part = None if fetch is None else Part(tuple(fetch))
         try:
-            return _recorded(state, function, tuple(names), arguments, frozenset(static), overlap)
-        except Overlap as found:
-            overlap = found.written
+            return _recorded(state, function, tuple(names), arguments, frozenset(static))
         except Restart as restart:
-            if restart.site in place_sites and place_sites[restart.site] == restart.kind:
-                raise CompilerBug(f"the place of {restart.site.name} is no place", pass_name="trace") from None
-            place_sites = place_sites | {restart.site: restart.kind}
-            if restart.is_wish:
-                wishes.add(restart.site)
+            choices.learn(restart)
         except UserError:
-            if not wishes:
+            if not choices.give_up_wishes():
                 raise
-            place_sites = place_sites | dict.fromkeys(wishes, AS_IT_WAS)
-            wishes.clear()
 
 
 def _recorded(
@@ -110,12 +100,11 @@ def _recorded(
     names: tuple[str, ...],
     arguments: Sequence[Any],
     static: frozenset[str],
-    overlap: frozenset[int] | None,
 ) -> TracedFunction:
     with recording(state):
         try:
             try:
-                return _trace(state, function, names, arguments, static, overlap)
+                return _trace(state, function, names, arguments, static)
             except Exception:
                 _raise_what_was_caught(state)
                 raise
@@ -150,9 +139,8 @@ def _trace(
     names: tuple[str, ...],
     arguments: Sequence[Any],
     static: frozenset[str],
-    overlap: frozenset[int] | None,
 ) -> TracedFunction:
-    inputs = Inputs(state, overlap)
+    inputs = Inputs(state)
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
     state.guard, state.origins = inputs.guard, recorder.origins
@@ -178,7 +166,7 @@ def _trace(
     collected = Results(recorder.origins)
     tree = collected.tree(result)
     region = state.root.close(state.parameters, collected.values)
-    attributes: dict[str, Any] = {} if overlap is None else {"overlap": True}
+    attributes: dict[str, Any] = {} if not inputs.overlap else {"overlap": True}
     if inputs.variables:
         attributes["variables"] = tuple(inputs.variables)
     return TracedFunction(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_class, check_rank
-from jitflow.frontend.recording.signals import Overlap
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Decision, Trace
 from jitflow.frontend.tracers import VariableTracer, wrap
 from jitflow.ir import types
@@ -45,18 +45,19 @@ from jitflow.runtime.variable import Variable
 
 __all__ = ["Inputs"]
 
+_OVERLAPPING = Site(Choice.OVERLAPPING)
 _SIZE_NAMES = "nmkpqrstuvwabcdefgh"
 
 
 class Inputs:
     """Reads, checks and leaves in the order in which the program made them.
 
-    ``overlap``: arrays of this call overlap, so all of them are variables; it holds the parameters that are written to.
+    Where arrays of this call overlap, all of them are variables.
     """
 
-    def __init__(self, trace: Trace, overlap: frozenset[int] | None = None) -> None:
+    def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self._overlap = overlap
+        self._written = trace.choices.answer(_OVERLAPPING)
         self._extents: dict[int, tuple[int, int]] = {}
         self.reads: list[Read] = []
         self.checks: list[Check] = []
@@ -71,6 +72,11 @@ class Inputs:
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
         self._sizes: dict[Value, Dim | None] = {}
+
+    @property
+    def overlap(self) -> bool:
+        """Whether arrays of this call overlap, and the program writes to one of them."""
+        return self._written is not None
 
     def register(self, read: Read, path: str) -> int:
         """The register of a read. ``path`` is how the program spells it, for errors and `explain`."""
@@ -108,7 +114,7 @@ class Inputs:
         position = len(self.leaves)
         value = self._array(register, kind, tuple(self._dim(size, kind.fixed) for size in kind.shape))
         self._extents[position] = kind.extent
-        if self._overlap is not None:
+        if self.overlap:
             self.trace.storage.place(value)  # what others write shows in it
             self.trace.storage.overlaps(value)
         if not kind.writeable:
@@ -159,8 +165,8 @@ class Inputs:
         return made
 
     def finish(self) -> None:
-        """Ask for writeable arrays where the program writes. Raises `Overlap` if one of these overlaps another."""
-        written = self._overlap
+        """Ask for writeable arrays where the program writes. Raises `Restart` if one of these overlaps another."""
+        written = self._written
         if written is None:
             parameters = enumerate(self.trace.parameters)
             written = frozenset(
@@ -172,7 +178,7 @@ class Inputs:
                 first, end = self._extents[place]
                 for other, (other_first, other_end) in self._extents.items():
                     if other != place and first < other_end and other_first < end:
-                        raise Overlap(written)
+                        raise Restart(_OVERLAPPING, written)
         for place in written:
             leaf = self.leaves[place]
             assert isinstance(leaf, ArrayLeaf)

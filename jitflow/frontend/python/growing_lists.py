@@ -29,7 +29,7 @@ from jitflow.frontend.control.sources import Source
 from jitflow.frontend.python.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.python.lists import Listed, ListedArrays, ListedScalars, in_order, tuples_of
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.signals import AS_IT_WAS, Restart, Site
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
@@ -446,8 +446,9 @@ def made_list(items: list[Any], name: str) -> Any:
     if trace is None or type(items) is not list:
         return items
     here = trace.here()
-    site = Site(here.file, here.line, f"[{name}]")
-    if trace.storage.place_sites.get(site, AS_IT_WAS) != AS_IT_WAS:
-        return Growing(items, name, site, trace.storage.place_sites[site])
+    site = Site(Choice.GROWING, here.file, here.line, name)
+    form = trace.choices.answer(site)
+    if form is not None:
+        return Growing(items, name, site, None if form is True else form)
     trace.lists[id(items)] = items, site
     return items

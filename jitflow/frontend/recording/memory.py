@@ -14,18 +14,18 @@ Loops inside it are not, for what is outside of it too: they are traced once mor
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType, MappingProxyType
+from types import FrameType
 from typing import Any, Protocol
 
 from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.complex_parts import Parts
 from jitflow.frontend.recording.imitations import Imitations
 from jitflow.frontend.recording.regions import Regions
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Restart, Site
 from jitflow.frontend.recording.views import Views
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
@@ -53,11 +53,10 @@ class Merged(Protocol):
 
 
 class Storage(Views):
-    """The memory of one trace's arrays. ``place_sites`` are those at which arrays merge as places."""
+    """The memory of one trace's arrays."""
 
-    def __init__(self, trace: Regions, place_sites: Mapping[Site, Any] = MappingProxyType({})) -> None:
+    def __init__(self, trace: Regions) -> None:
         super().__init__(trace)
-        self.place_sites = place_sites
         self.merged: dict[Value, Merged] = {}
         """Arrays that came out of a branch or loop."""
         self._protected: dict[Value, Callable[[], None]] = {}

@@ -10,9 +10,9 @@ from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.frontend.recording.budget import Budget, spent
+from jitflow.frontend.recording.choices import Restart
 from jitflow.frontend.recording.locate import Locator
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Restart
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Builder, Op, Region, TypeRuleError, Value
 from jitflow.ir.location import Loc

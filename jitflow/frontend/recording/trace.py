@@ -12,15 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType, MappingProxyType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from jitflow.errors import CompilerBug
+from jitflow.frontend.recording.choices import Choices, Site
 from jitflow.frontend.recording.memory import Storage
 from jitflow.frontend.recording.scopes import Scope
-from jitflow.frontend.recording.signals import Site
 from jitflow.frontend.recording.sizes import MOST_TURNS, Decision, Sizes
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -51,12 +51,12 @@ class Trace(Sizes):
 
     def __init__(
         self, name: str = "function", bottom: FrameType | None = None,
-        place_sites: Mapping[Site, Any] = MappingProxyType({}),
+        choices: Choices | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name, bottom)
         self.loops: list[LoopDecision] = []
         """What became of each loop, inner ones first."""
-        self.storage = Storage(self, place_sites)
+        self.storage = Storage(self)
         self.noted = self.storage.note
         self.lessons: dict[tuple[tuple[str, int], str], Any] = {}
         """What loops have taught about their locals, while the loop around them is being traced."""
@@ -86,8 +86,10 @@ class Trace(Sizes):
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
         self.lists: dict[int, tuple[list[Any], Site]] = {}
         """The lists that statements have made, by identity, and where."""
-        self.choices: list[Any] = []
-        """The objects that the running program chooses from; see `control.identity`."""
+        self.choices = Choices() if choices is None else choices
+        """What earlier traces have found out."""
+        self.merged_objects: list[Any] = []
+        """The objects that were made of those of several paths; see `control.identity`."""
         self.splits_loops = True
         """Whether loops are split where the kinds of their values change; see `control.splitting`."""
         self.growing: list[Any] = []

@@ -1,0 +1,87 @@
+"""What a trace has come to know too late, so that another one does it differently from the start.
+
+A trace does the simplest thing at each place of the program. Where that turns out not to do, it is given up
+(`Restart`), and the next one finds the answer in the record of `Choices`. So nothing has to be undone, and each question
+is asked once: the record only grows, which is why tracing ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from jitflow.errors import CompilerBug
+
+__all__ = ["Choice", "Choices", "Restart", "Signal", "Site"]
+
+
+class Choice(Enum):
+    """What a trace may do in another way, where it has come to know that it has to."""
+
+    MERGED_AS_MEMORY = "arrays of several paths or turns merge as one memory, which takes writes, and not as values"
+    CHOSEN_BY_IDENTITY = "a name stands for one of several objects behind a branch, and not for a merged one"
+    CAUGHT_WHEN_RUN = "a try statement catches what the running program raises"
+    GROWING = "a list is one of the running program; the answer is the form of its items, if that is known"
+    ROLLED = "a loop of few turns is a native loop"
+    SHARED_CALLS = "helpers that are called on both paths of branches are called once"
+    PASSED_AS_MEMORY = "the calls of one branch are not shared, because their arguments are written to"
+    OVERLAPPING = "arguments overlap; the answer is the parameters that the program writes to"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A choice at a place of the program: the file, the line and the name that it is about."""
+
+    choice: Choice
+    file: str = ""
+    line: int = 0
+    name: str = ""
+
+
+class Signal(BaseException):
+    """What the compiler raises for itself alone: no handler of the program's sees it."""
+
+
+class Restart(Signal):
+    """The trace has to start anew, with an answer for ``site``.
+
+    ``is_wish``: what is there now would do as well, though not as fast.
+    """
+
+    def __init__(self, site: Site, answer: Any = True, *, is_wish: bool = False) -> None:
+        super().__init__(site)
+        self.site, self.answer, self.is_wish = site, answer, is_wish
+
+
+class Choices:
+    """The record of what earlier traces of a function have found out, for one call."""
+
+    def __init__(self) -> None:
+        self._answers: dict[Site, Any] = {}
+        self._wishes: set[Site] = set()
+        self._refused: set[Site] = set()
+
+    def answer(self, site: Site) -> Any:
+        """What is to be done at a site; None for what every trace does first."""
+        return None if site in self._refused else self._answers.get(site)
+
+    def is_settled(self, site: Site) -> bool:
+        """Whether the question has been asked, with whatever answer."""
+        return site in self._answers
+
+    def learn(self, restart: Restart) -> None:
+        """Record why a trace was given up. Raises `CompilerBug` for what it should have known."""
+        site = restart.site
+        if self._answers.get(site) == restart.answer:
+            raise CompilerBug(f"{site.choice.name} of {site.name} does not do", pass_name="trace")
+        self._answers[site] = restart.answer
+        if restart.is_wish:
+            self._wishes.add(site)
+
+    def give_up_wishes(self) -> bool:
+        """Refuse all wishes, because with them the program cannot be compiled. False if there were none."""
+        there_were = bool(self._wishes)
+        self._refused |= self._wishes
+        self._wishes.clear()
+        return there_were
