@@ -10,6 +10,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.promotion import check_range
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.scopes import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Op, Value
@@ -17,6 +18,13 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64, U64
 
 __all__ = ["bind", "clamped", "from_front", "integer", "is_running", "position", "sum_of"]
+
+
+class _Clamped(dict[tuple[tuple[Value, int], Dim, bool], tuple[Scope, Dim]]):
+    """The bounds of slices that sums of integers have become, each with the region that knows it.
+
+    By the sum, the size, and whether the slice steps backwards.
+    """
 
 
 def is_running(item: object) -> bool:
@@ -57,12 +65,12 @@ def clamped(item: object, size: Dim, *, backwards: bool = False) -> Dim:
     trace = current_trace()
     value = item if isinstance(item, Value) else tracers.lift(item)
     sum_, around = sum_of(value), set(trace.scope.around())
-    for (other, length, way), (scope, known) in trace.clamped.items():
+    for (other, length, way), (scope, known) in trace.state(_Clamped).items():
         is_same = other == sum_ and way == backwards and scope in around
         if is_same and trace.are_one_size(size, length, "slices by the same bounds"):
             return known
-    trace.clamped[sum_, size, backwards] = trace.scope, _clamped(value, size, backwards)
-    return trace.clamped[sum_, size, backwards][1]
+    trace.state(_Clamped)[sum_, size, backwards] = trace.scope, _clamped(value, size, backwards)
+    return trace.state(_Clamped)[sum_, size, backwards][1]
 
 
 def sum_of(value: Value) -> tuple[Value, int]:

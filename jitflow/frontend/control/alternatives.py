@@ -21,6 +21,7 @@ from jitflow.frontend.control.leaves import option_of, parts_of
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, wrap
+from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.types import Tensor
 
 __all__ = ["aligned", "described", "number_of", "option"]
@@ -59,7 +60,7 @@ def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] =
         words.setdefault(number, f"{described(thing)} at {current_trace().here()}")
         chosen.append(number)
     absent = {number: UNBOUND if known.traced else known.leaves.rebuild(known.leaves.items)
-              for number in sorted(numbers) for known in [current_trace().options[number]]}  # fmt: skip
+              for number in sorted(numbers) for known in [current_trace().state(Kinds).options[number]]}  # fmt: skip
     result = []
     for thing, number in zip(things, chosen, strict=True):
         if type(thing) is Alternatives and len(thing.options) == len(numbers):
@@ -90,15 +91,15 @@ def number_of(thing: Any, is_itself: Callable[[Any], bool] = lambda thing: False
     trace, kind = current_trace(), option_of(thing, is_itself)
     if kind is None:
         return None
-    number = trace.option_numbers.setdefault(kind.key, len(trace.options))
-    if number == len(trace.options):
-        trace.options.append(kind)
+    number = trace.state(Kinds).numbers.setdefault(kind.key, len(trace.state(Kinds).options))
+    if number == len(trace.state(Kinds).options):
+        trace.state(Kinds).options.append(kind)
     return number
 
 
 def option(thing: Alternatives, number: int) -> Any:
     """The thing of one kind: a number that is carried with others of its dtype is Python's or NumPy's again."""
-    found, kind = thing.options[number], current_trace().options[number].number
+    found, kind = thing.options[number], current_trace().state(Kinds).options[number].number
     if kind is None or kind_of(found) == kind:
         return found
     return wrap(converted(found, kind))

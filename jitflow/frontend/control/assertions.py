@@ -37,11 +37,11 @@ def assert_(test: Any, message: Callable[[], Any] | None = None) -> None:
 def _ready(message: Callable[[], Any]) -> tuple[str, Sequence[Tracer]] | None:
     """A message that a check can show and that takes no op to make, for those run whether it is needed or not."""
     trace = current_trace()
-    refusals = len(trace.refusals)
+    undo = trace.trial()
     try:
         with trace.region() as scope:
             found = message_of((message(),))
     except (UserError, EndOfPath):
-        del trace.refusals[refusals:]
+        undo()
         return None
     return None if scope.builder.ops else found

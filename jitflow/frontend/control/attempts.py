@@ -31,7 +31,15 @@ from jitflow.frontend.control.local_types import placeholder
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.trying import Handlers, constant_behind, is_for_the_compiler, raised_by, refusal, site_of
+from jitflow.frontend.control.trying import (
+    Handlers,
+    Statements,
+    constant_behind,
+    is_for_the_compiler,
+    raised_by,
+    refusal,
+    site_of,
+)
 from jitflow.frontend.recording.scopes import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
@@ -64,11 +72,11 @@ def attempt(
     trace, handlers, mutables = current_trace(), Handlers(handled, numbers), Mutables(Cells(run).contents())
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
-    trace.handled.append(handlers.handles)
+    trace.state(Statements).handled.append(handlers.handles)
     try:
         path = trace_path(lambda: _caught(run, handlers), dict, scope)
     finally:
-        trace.handled.pop()
+        trace.state(Statements).handled.pop()
     scope.handlers = _numbers(scope.builder.ops, handlers)
     if not scope.handlers:
         mutables.restore()

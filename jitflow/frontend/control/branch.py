@@ -38,6 +38,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.returning import RETURNED, is_returned_itself, leaves_the_function
 from jitflow.frontend.control.sharing import Path, traced_paths
+from jitflow.frontend.control.trying import Statements
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
@@ -45,6 +46,7 @@ from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.scopes import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer
+from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.location import Loc
@@ -77,8 +79,8 @@ def trace_path(
     mistake: Exception | None = None
     raised: tuple[type[Exception], ...] = (*_RAISED_BY_PROGRAMS, *mistakes)
     with trace.region(scope) as inside:
-        if assuming is not None and assuming[0] in trace.implied:
-            tag, *numbers = trace.implied[assuming[0]]
+        if assuming is not None and assuming[0] in (implied := trace.state(Kinds).implied):
+            tag, *numbers = implied[assuming[0]]
             inside.assumed[tag] = numbers[0] if assuming[1] else numbers[1]
         ended, result = False, None
         try:
@@ -106,7 +108,8 @@ def trace_path(
 
 def _is_raised(error: Exception) -> bool:
     """Whether what Python raised is the program's: a handler of its is for it, or a line of its raised it."""
-    return any(handles(type(error)) for handles in current_trace().handled) or _is_of_the_program(error)
+    handlers = current_trace().state(Statements).handled
+    return any(handles(type(error)) for handles in handlers) or _is_of_the_program(error)
 
 
 def _is_of_the_program(error: Exception) -> bool:

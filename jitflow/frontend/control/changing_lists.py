@@ -6,20 +6,38 @@ turns out to change on a decision that only the running program makes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Any
 
-from jitflow.frontend.recording.choices import Restart
+from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 
-__all__ = ["begin_anew_with", "drain_lists", "forget_kinds", "kinds_so_far", "list_like"]
+__all__ = ["ProgramLists", "begin_anew_with", "drain_lists", "list_like"]
+
+
+class ProgramLists:
+    """The lists that statements have made, by identity, and where; and those that are part of the running program."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, tuple[list[Any], Site]] = {}
+        self.growing: list[Any] = []
+
+    def mark(self) -> Callable[[], None]:
+        """What turns that are traced again have told about items may have come too early."""
+        known = [(growing, growing.known) for growing in self.growing]
+
+        def forget() -> None:
+            for growing, form in known:
+                growing.known = form
+
+        return forget
 
 
 def list_like(items: list[Any], made: list[Any]) -> list[Any]:
     """``made``, which takes the place of ``items``."""
     trace = active_trace()
-    if trace is not None and id(items) in trace.lists:
-        trace.lists[id(made)] = made, trace.lists[id(items)][1]
+    if trace is not None and id(items) in trace.state(ProgramLists).made:
+        trace.state(ProgramLists).made[id(made)] = made, trace.state(ProgramLists).made[id(items)][1]
     return made
 
 
@@ -29,8 +47,8 @@ def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
     ``is_wish``: it need not be one, and is none where that is refused.
     """
     trace = current_trace()
-    if type(changed) is list and id(changed) in trace.lists:
-        site = trace.lists[id(changed)][1]
+    if type(changed) is list and id(changed) in trace.state(ProgramLists).made:
+        site = trace.state(ProgramLists).made[id(changed)][1]
         if not trace.choices.is_settled(site):
             raise trace.begin_anew(Restart(site, is_wish=is_wish))
 
@@ -38,17 +56,6 @@ def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
 def drain_lists() -> None:
     """Take off what is left in the lists that the region has made."""
     trace = current_trace()
-    for growing in trace.growing:
+    for growing in trace.state(ProgramLists).growing:
         if growing.home is trace.scope:
             growing.drain()
-
-
-def kinds_so_far() -> list[tuple[Any, Any]]:
-    """What is known of the items of all lists, to be given to `forget_kinds`."""
-    return [(growing, growing.known) for growing in current_trace().growing]
-
-
-def forget_kinds(before: Sequence[tuple[Any, Any]]) -> None:
-    """A turn is traced again: what it has told about the items of lists may have come too early."""
-    for growing, known in before:
-        growing.known = known

@@ -253,9 +253,9 @@ def discovered(f: Function, init: Any, source: _Stacked) -> tuple[Leaves, list[K
             results.append(flatten(result, whole=True))
             carry = _next("f", carry, new)
 
-    loops = len(current_trace().loops)
+    undo = current_trace().trial()
     trace_path(run, dict)
-    del current_trace().loops[loops:]
+    undo()
     if not results:
         raise located(UserNotImplementedError("a scan whose every turn raises"))
     return results[0], [_kind(items) for items in zip(*(leaves.items for leaves in results), strict=True)]

@@ -31,6 +31,10 @@ class Merged:
     held: tuple[Held, ...]
 
 
+class _MergedObjects(list[Merged]):
+    """All that were merged."""
+
+
 def is_chosen_by_identity(site: Site) -> bool:
     """Whether a name stands for one of the objects themselves behind a branch."""
     return bool(current_trace().choices.answer(site))
@@ -42,11 +46,11 @@ def remember_choice(site: Site, things: Sequence[Any], made: Sequence[Any], befo
     found = [content for content in map(held, [*known, *made]) if content is not None]
     if known and found:
         trace = current_trace()
-        trace.merged_objects.append(Merged(site, tuple(found)))
+        trace.state(_MergedObjects).append(Merged(site, tuple(found)))
 
 
 def require_unchanged(trace: Trace) -> None:
     """Start the trace anew where an object has changed that was merged with another one."""
-    for merged in trace.merged_objects:
+    for merged in trace.state(_MergedObjects):
         if any(content.changed() for content in merged.held):
             raise Restart(merged.site)

@@ -20,6 +20,7 @@ from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, Tracer
+from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.types import Scalar
 
 __all__ = ["Leaves", "Option", "Parts", "are_carried_together", "flatten", "option_of", "parts_of"]
@@ -176,7 +177,7 @@ def _is_known(thing: Any) -> bool:
 
 def _places(thing: Alternatives) -> list[list[int]]:
     """The numbers of the kinds, those of numbers of one dtype together: they are carried in one place."""
-    known, found = current_trace().options, dict[Any, list[int]]()
+    known, found = current_trace().state(Kinds).options, dict[Any, list[int]]()
     for number in thing.options:
         option = known[number]
         if option.traced:
@@ -186,14 +187,15 @@ def _places(thing: Alternatives) -> list[list[int]]:
 
 def are_carried_together(thing: Alternatives) -> bool:
     """Whether all kinds that a value may be of are numbers of one dtype."""
-    return len(_places(thing)) == 1 and all(current_trace().options[number].traced for number in thing.options)
+    known = current_trace().state(Kinds).options
+    return len(_places(thing)) == 1 and all(known[number].traced for number in thing.options)
 
 
 def _carried(thing: Alternatives) -> list[Any]:
     """The numbers and arrays of a value of several kinds. What is of another kind on this path is unbound."""
     items: list[Any] = []
     for numbers in _places(thing):
-        option = current_trace().options[numbers[0]]
+        option = current_trace().state(Kinds).options[numbers[0]]
         held = next((thing.options[number] for number in numbers if thing.options[number] is not UNBOUND), UNBOUND)
         items += [UNBOUND] * len(option.traced) if held is UNBOUND else option.carried(held)
     return items
@@ -204,7 +206,7 @@ def _with_carried(thing: Alternatives, items: Sequence[Any]) -> Alternatives:
     chosen, *rest = items
     options = dict(thing.options)
     for numbers in _places(thing):
-        option = current_trace().options[numbers[0]]
+        option = current_trace().state(Kinds).options[numbers[0]]
         count = len(option.traced)
         held, rest = rest[:count], rest[count:]
         options.update(dict.fromkeys(numbers, option.holding(held)))

@@ -10,6 +10,7 @@ from jitflow.errors import UserError, UserNotImplementedError, UserValueError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
@@ -51,7 +52,7 @@ def not_(thing: Any) -> Any:
     if isinstance(answer, bool):
         return not answer
     opposite = values.emit("logical_not", answer)
-    implied = current_trace().implied
+    implied = current_trace().state(Kinds).implied
     if answer in implied:
         tag, numbers, others = implied[answer]
         implied[opposite] = tag, others, numbers
@@ -61,7 +62,7 @@ def not_(thing: Any) -> Any:
 def as_python_bool(value: Value) -> Any:
     """A bool of the IR as Python's ``bool``."""
     made = values.emit("cast", value, dtype=BOOL, weak=True)
-    implied = current_trace().implied
+    implied = current_trace().state(Kinds).implied
     if value in implied:
         implied[made] = implied[value]
     return tracers.wrap(made)

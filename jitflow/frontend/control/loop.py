@@ -19,7 +19,7 @@ from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.loop_report import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
+from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Lessons, Rolling, Test
 from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.switching import for_each_kind
@@ -144,7 +144,7 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None, splits: 
             lambda position: body(source.item(position)),
             test,
             source,
-            splits=splits > 0 and current_trace().splits_loops,
+            splits=splits > 0 and current_trace().state(Lessons).splits,
         )
     except KindsChange as found:
         pieces = Pieces(loop, lambda position: body(source.item(position)), test, source, found.changes)

@@ -1,25 +1,44 @@
 """What became of each loop, and why: `explain` tells it.
 
-A loop inside of a loop is traced in every attempt to trace the outer one. So that only what came of it is told, the
-outer one takes back what was noted in attempts that it gave up (`Trace.loops` is cut to its length before).
+A loop inside of a loop is traced in every attempt to trace the outer one. What was noted in attempts that are given up
+is taken back (`Trace.trial`), so that only what came of it is told.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jitflow.frontend.recording.locate import frontend_path, is_internal
-from jitflow.frontend.recording.trace import LoopDecision, current_trace
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dims import Dim
+from jitflow.ir.location import Loc
 
-__all__ = ["note_rolled", "note_unrolled", "what_it_runs_over"]
+__all__ = ["LoopDecision", "LoopReport", "note_rolled", "note_unrolled", "what_it_runs_over"]
 
 _EXPLICIT = frontend_path("control")
 """Where `while_loop` and its kin have their bodies, which are the user's."""
 _MADE_UP = re.compile(r"\w+__\d+")
 """Names of the rewriting: flags that stand for ``break`` and the like."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDecision:
+    """What became of a loop of the program, where, in words."""
+
+    location: Loc
+    text: str
+
+
+class LoopReport(list[LoopDecision]):
+    """What became of each loop, inner ones first."""
+
+    def mark(self) -> Callable[[], None]:
+        """What is noted in a trial that is given up is not told."""
+        length = len(self)
+        return lambda: self.__delitem__(slice(length, None))
 
 
 def note_rolled(body: Callable[..., Any], kind: str, count: Dim | None, carried: Sequence[str]) -> None:
@@ -44,7 +63,7 @@ def _note(body: Callable[..., Any], text: str) -> None:
     if is_internal(file) and not file.startswith(_EXPLICIT):
         return  # a loop of jitflow's own, such as the one that finds where a mask holds
     trace = current_trace()
-    trace.loops.append(LoopDecision(trace.here(), text))
+    trace.state(LoopReport).append(LoopDecision(trace.here(), text))
 
 
 def what_it_runs_over(thing: Any) -> str:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, again
 from jitflow.frontend.control.calls_out import record_call
 from jitflow.frontend.control.merge import MaybeUnbound
-from jitflow.frontend.control.trying import VISIBLE
+from jitflow.frontend.control.trying import VISIBLE, Statements
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Signal
@@ -161,7 +161,7 @@ def _with_numbers(error: Any) -> Any:
 def _is_the_first(trace: Trace, error: Any) -> bool:
     """Whether the program catches the exception here, or does nothing before it that could be seen."""
     kind = error if isinstance(error, type) else type(error)
-    if any(handles(kind) for handles in trace.handled):
+    if any(handles(kind) for handles in trace.state(Statements).handled):
         return True
     return not has_shown_something(trace)
 

@@ -10,6 +10,7 @@ again for the same reason, since they will be with it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +26,6 @@ from jitflow.frontend.control.branch import (
 )
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
-from jitflow.frontend.control.changing_lists import forget_kinds, kinds_so_far
 from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
@@ -106,6 +106,36 @@ class KindsChange(Exception):
         self.changes = changes
 
 
+class Lessons(dict[tuple[tuple[str, int], str], Any]):
+    """What loops have taught about their locals, while the loop around them is being traced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._learns = False
+        self.splits = True
+        """Whether loops are split where the kinds of their values change; see `control.splitting`."""
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """While a loop is traced, what the loops inside it teach is kept for when they are traced again."""
+        outermost, self._learns = not self._learns, True
+        try:
+            yield
+        finally:
+            if outermost:
+                self.clear()
+                self._learns = False
+
+    @contextmanager
+    def whole_loops(self) -> Iterator[None]:
+        """Loops that are recorded meanwhile are not split."""
+        before, self.splits = self.splits, False
+        try:
+            yield
+        finally:
+            self.splits = before
+
+
 class Rolling:
     """One loop, from its traced turns to the op."""
 
@@ -123,21 +153,26 @@ class Rolling:
         Raises `CannotRoll`, everything undone, and so `KindsChange` if it ``splits`` where turns leave other kinds of
         values than they find.
         """
-        with current_trace().learning():
-            return self._rolled(run, test, source, splits and current_trace().splits_loops)
+        with current_trace().state(Lessons).learning():
+            return self._rolled(run, test, source, splits and current_trace().state(Lessons).splits)
 
     def _rolled(self, run: Callable[[Any], None], test: Test | None, source: Source | None, splits: bool) -> list[str]:
         trace = current_trace()
         names = (*self.state, *self.temporaries)
-        entry, mutables, refusals = self.cells.read(names), Mutables(self.cells.contents()), len(trace.refusals)
+        entry, mutables, take_back = self.cells.read(names), Mutables(self.cells.contents()), trace.trial()
+
+        def undo() -> None:
+            self.cells.write(entry)
+            mutables.restore()
+            take_back()
+
         locals_ = [self._local(name, entry[name]) for name in self.state]
         problem: UserError | None = None
-        why, inner, kinds = "", len(trace.loops), kinds_so_far()
+        why = ""
         changed_list: Any = None
         for _ in range(_ATTEMPTS):
             self.cells.write(entry)
-            forget_kinds(kinds)
-            del trace.loops[inner:]
+            take_back()
             began = trace.storage.now()
             try:
                 with trace.storage.turn() as before:
@@ -147,7 +182,7 @@ class Rolling:
                     raise NeedsUnrolling(f"{changed} changes in the loop", mutables.changed_list())
                 stable = self._learn(locals_, turn.path)
                 if splits and (changes := self._changes(locals_, entry)):
-                    self._undo(entry, mutables, refusals, inner, kinds)
+                    undo()
                     raise KindsChange(changes)
             except NeedsUnrolling as reason:
                 why, changed_list = str(reason), reason.changed
@@ -165,7 +200,7 @@ class Rolling:
                 if error.location is not None:
                     why = f"Python needs a number at {error.location} that a native loop does not know"
             if problem is not None:
-                self._undo(entry, mutables, refusals, inner, kinds)
+                undo()
                 raise CannotRoll(problem, why, changed_list)
             if stable and not trace.storage.goes_again(before):
                 self.cells.write(entry)
@@ -174,13 +209,13 @@ class Rolling:
                     if any(local.learnt_too_much(_left(turn.path, local)) for local in locals_):
                         locals_ = [self._local(name, entry[name], learns=False) for name in self.state]
                         continue
-                    trace.lessons.update({(self.key, local.name): local.lesson for local in locals_})
+                    trace.state(Lessons).update({(self.key, local.name): local.lesson for local in locals_})
                     self._finish(turn, locals_, source, test is not None, *sent)
                     carried = [(local, slot) for local in locals_ for slot in local.slots if slot is not None]
                     several = tracers.Alternatives
                     shown = (local.name if type(local.entry) is several else slot.name for local, slot in carried)
                     return [*dict.fromkeys(shown)]
-        del trace.loops[inner:]
+        undo()
         raise CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
 
     def next_turn(self) -> Dim:
@@ -192,7 +227,7 @@ class Rolling:
         """Whether a turn leaves the kinds of values that it finds: one is traced, and everything undone."""
         trace = current_trace()
         entry, mutables = self.cells.read((*self.state, *self.temporaries)), Mutables(self.cells.contents())
-        refusals, inner, kinds = len(trace.refusals), len(trace.loops), kinds_so_far()
+        take_back = trace.trial()
         locals_ = [self._local(name, entry[name]) for name in self.state]
         try:
             with trace.region(), trace.storage.turn():
@@ -201,18 +236,9 @@ class Rolling:
         except (NeedsUnrolling, UserError):
             return False
         finally:
-            self._undo(entry, mutables, refusals, inner, kinds)
-
-    def _undo(
-        self, entry: dict[str, Any], mutables: Mutables, refusals: int, loops: int, kinds: Sequence[tuple[Any, Any]]
-    ) -> None:
-        """Give back what there was before the turns were traced."""
-        trace = current_trace()
-        self.cells.write(entry)
-        mutables.restore()
-        del trace.refusals[refusals:]
-        del trace.loops[loops:]
-        forget_kinds(kinds)
+            self.cells.write(entry)
+            mutables.restore()
+            take_back()
 
     def _changes(self, locals_: Sequence[Local], entry: Mapping[str, Any]) -> dict[str, Change]:
         """The locals of one kind before the loop of which a turn leaves another one, with another dtype."""
@@ -238,7 +264,7 @@ class Rolling:
                 if kind is not None:
                     local.slots[number] = self._slot(local, number, kind)
         if learns:
-            lesson = current_trace().lessons.get((self.key, name))
+            lesson = current_trace().state(Lessons).get((self.key, name))
             local.begin_with(lesson, lambda number, kind: self._slot(local, number, kind))
         return local
 

@@ -18,6 +18,7 @@ array has to be the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
@@ -48,6 +49,14 @@ _MOST_SHARED = 4
 """The calls of one branch that are shared at the most: for each its paths are traced once more."""
 
 Join = Callable[[Sequence[Any], Sequence[str]], dict[str, Any]]
+
+
+class _Calls:
+    """Calls of helpers in branches: how often branches were traced deep in them, and what shared calls give."""
+
+    def __init__(self) -> None:
+        self.deep: Counter[tuple[str, int]] = Counter()
+        self.shared: dict[Scope, SharedCalls] = {}
 
 
 @dataclass(eq=False)
@@ -136,7 +145,7 @@ def sharable(function: Any) -> Any:
 
 def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     trace = current_trace()
-    shared = trace.shared_calls.get(trace.scope)
+    shared = trace.state(_Calls).shared.get(trace.scope)
     return function(*args, **kwargs) if shared is None else shared.call(_Call(function, args, kwargs))
 
 
@@ -185,8 +194,8 @@ def _share_if_deep(trace: Trace, key: tuple[str, int]) -> None:
         return
     if sum(not is_block(code) for code in trace.running_code()) <= _DEEP:
         return
-    trace.deep_branches[key] += 1
-    if trace.deep_branches[key] > _MANY:
+    trace.state(_Calls).deep[key] += 1
+    if trace.state(_Calls).deep[key] > _MANY:
         raise trace.begin_anew(Restart(_SHARED))
 
 
@@ -223,7 +232,7 @@ def _traced(
     """A path, whose own calls give what ``shared`` says."""
 
     def inside() -> Any:
-        trace.shared_calls[trace.scope] = shared
+        trace.state(_Calls).shared[trace.scope] = shared
         return run()
 
     return trace_one(inside)

@@ -20,7 +20,7 @@ from typing import Any
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.branch import choose, decide
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
-from jitflow.frontend.control.rolling import Change, Rolling, Test
+from jitflow.frontend.control.rolling import Change, Lessons, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
 from jitflow.frontend.control.switching import is_of_kind
 from jitflow.frontend.recording import values
@@ -63,7 +63,7 @@ class Pieces:
         def turns() -> None:
             if source is not None:
                 current_trace().raise_bound(source.span - 1)
-            with current_trace().whole_loops():
+            with current_trace().state(Lessons).whole_loops():
                 self.run(0)
             again(None if source is None else Rest(source, 1), splits)
 
@@ -84,7 +84,7 @@ class Pieces:
         before = self.loop.cells.read(names)
         self.loop.cells.write({name: _of_kind(change.left, change.others[0]) for name, change in self.changes.items()})
         try:
-            with current_trace().whole_loops():
+            with current_trace().state(Lessons).whole_loops():
                 return self.loop.keeps_kinds(self.run, self.test, self.source)
         finally:
             self.loop.cells.write(before)
@@ -113,7 +113,7 @@ class Pieces:
                 loop.cells.set(name, option(loop.cells.get(name), number))
             again(self.source if self.source is None else Rest(self.source, loop.next_turn()), splits)
 
-        with current_trace().whole_loops():
+        with current_trace().state(Lessons).whole_loops():
             loop.roll(self.run, go_on, self.source)
         answer = _as_value(truth(have_changed()))
         decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)

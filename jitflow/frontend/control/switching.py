@@ -23,7 +23,9 @@ from jitflow.frontend.control.logic import truth
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, Tracer, lift, wrap
+from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, dtype_of
 from jitflow.ir.types import Scalar, dims_of
@@ -44,7 +46,7 @@ def possible_numbers(thing: Alternatives) -> list[int]:
 
 
 def switch(thing: Alternatives, use: Use, reached: Sequence[Any]) -> Any:
-    """What ``use`` gives of the value, whatever kind it is of. Tracers know it as `Trace.switch`."""
+    """What ``use`` gives of the value, whatever kind it is of. Tracers find it on the surface."""
     numbers = possible_numbers(thing)
     if not numbers:  # a path that is never taken
         numbers = list(thing.options)[:1]
@@ -74,7 +76,7 @@ def strong(thing: Alternatives) -> Any:
 
 def _strong_kind(numbers: Sequence[int]) -> int | None:
     """The kind among some that is NumPy's number, if all of them are numbers of one dtype."""
-    kinds = {number: current_trace().options[number].number for number in numbers}
+    kinds = {number: current_trace().state(Kinds).options[number].number for number in numbers}
     if len({kind and kind.dtype for kind in kinds.values()}) > 1:
         return None
     return next((number for number, kind in kinds.items() if kind is not None and not kind.weak), None)
@@ -85,7 +87,7 @@ def is_of_kind(thing: Alternatives, number: int) -> Value:
     tag = lift(thing.chosen)
     answer = values.emit("equal", values.cast(tag, I64), values.constant(number, I64))
     others = frozenset(thing.options) - {number}
-    current_trace().implied[answer] = tag, frozenset({number}), others
+    current_trace().state(Kinds).implied[answer] = tag, frozenset({number}), others
     return answer
 
 
@@ -172,12 +174,12 @@ def _tagged(thing: Alternatives, made: Any, results: Mapping[int, Any]) -> Alter
 def _tried(make: Callable[[], Any], use: Use) -> tuple[Sequence[Op], Any] | None:
     """The ops that ``use`` records, and what it gives; None if that is more than one number or array."""
     trace = current_trace()
-    refusals = len(trace.refusals)
+    undo = trace.trial()
     with trace.region() as scope:
         try:
             result = use(make())
         except UserError:
-            del trace.refusals[refusals:]
+            undo()
             return None
     known = result is None or type(result) in (bool, int, float, complex, str)
     return (scope.builder.ops, result) if known or isinstance(result, ScalarTracer | ArrayTracer) else None
@@ -222,3 +224,6 @@ def _dtype(value: Value) -> Any:
 
 def _attributes(op: Op) -> dict[str, Any]:
     return {name: thing for name, thing in op.attributes.items() if name not in ("weak", "type")}
+
+
+surface.install(switch=switch, strong=strong)

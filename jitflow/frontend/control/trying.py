@@ -24,8 +24,20 @@ from jitflow.ir.core import Op, Value, walk
 from jitflow.ir.routines import Routine
 from jitflow.runtime.texts import PRINT, RAISE
 
-__all__ = ["VISIBLE", "Handlers", "caught", "constant_behind", "finishing", "is_for_the_compiler", "raised_by",
-           "refusal", "site_of", "trying", "watched"]  # fmt: skip
+__all__ = [
+    "VISIBLE",
+    "Handlers",
+    "Statements",
+    "caught",
+    "constant_behind",
+    "finishing",
+    "is_for_the_compiler",
+    "raised_by",
+    "refusal",
+    "site_of",
+    "trying",
+    "watched",
+]  # fmt: skip
 
 VISIBLE = ("check", "external", "writes")
 """The effects that somebody outside of the compiled function can see."""
@@ -40,6 +52,17 @@ _RAISED_BY_NUMBERS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxy
     }
 )
 """What Python's numbers raise. Its integers do not overflow."""
+
+
+class Statements:
+    """The ``try`` statements whose bodies are being traced.
+
+    Of each, whether it handles exceptions of a class; and what may be raised before each ``finally`` block to come.
+    """
+
+    def __init__(self) -> None:
+        self.handled: list[Callable[[type[BaseException]], bool]] = []
+        self.unfinished: list[Op | None] = []
 
 
 class Handlers:
@@ -89,12 +112,12 @@ class trying:  # noqa: N801 - a hook, as the others are
         if self._trace is not None:
             self._scope = self._trace.scope
             self._first = len(self._scope.builder.ops)
-            self._trace.handled.append(self._handlers.handles)
+            self._trace.state(Statements).handled.append(self._handlers.handles)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is None:
             return
-        self._trace.handled.pop()
+        self._trace.state(Statements).handled.pop()
         for op in _since(self._scope, self._first):
             raised = self._handlers.first_raised(op)
             if raised is not None:
@@ -114,7 +137,7 @@ class watched:  # noqa: N801 - a hook, as the others are
     def __exit__(self, *raised: object) -> None:
         if self._trace is not None:
             ops = _since(self._scope, self._first)
-            self._trace.unfinished.append(next((op for op in ops if raised_by(op)), None))
+            self._trace.state(Statements).unfinished.append(next((op for op in ops if raised_by(op)), None))
 
 
 class finishing(watched):  # noqa: N801
@@ -123,7 +146,7 @@ class finishing(watched):  # noqa: N801
     def __exit__(self, *raised: object) -> None:
         if self._trace is None:
             return
-        leaving = self._trace.unfinished.pop()
+        leaving = self._trace.state(Statements).unfinished.pop()
         if leaving is not None and any(map(_is_seen, _since(self._scope, self._first))):
             name = raised_by(leaving)[0].__name__
             raise self._trace.locate(UserNotImplementedError(

@@ -20,17 +20,18 @@ from jitflow.errors import (
     as_user_error,
     with_user_frames,
 )
+from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
 from jitflow.frontend.control.identity import require_unchanged
+from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
-from jitflow.frontend.control.switching import strong, switch
 from jitflow.frontend.entry.inputs import Inputs
-from jitflow.frontend.entry.naming import Part
+from jitflow.frontend.entry.naming import Part, Wanted
 from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.recording.choices import Choices, Restart
 from jitflow.frontend.recording.locate import Locator, definition, is_bug, is_internal
-from jitflow.frontend.recording.trace import Decision, LoopDecision, Trace, active_trace, recording
+from jitflow.frontend.recording.trace import Decision, Trace, active_trace, recording
 from jitflow.frontend.syntax import is_block, rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
@@ -84,7 +85,7 @@ def trace(
     choices = Choices()
     while True:
         state = Trace(function.__name__, sys._getframe(), choices)
-        state.part = None if fetch is None else Part(tuple(fetch))
+        state.state(Wanted).part = None if fetch is None else Part(tuple(fetch))
         try:
             return _recorded(state, function, tuple(names), arguments, frozenset(static))
         except Restart as restart:
@@ -144,7 +145,6 @@ def _trace(
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
     state.guard, state.origins = inputs.guard, recorder.origins
-    state.switch, state.strong = switch, strong
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
@@ -179,7 +179,7 @@ def _trace(
         inputs.slots,
         tree,
         tuple(state.decisions),
-        tuple(dict.fromkeys(state.loops)),
+        tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
     )
 

@@ -25,7 +25,7 @@ from jitflow.frontend.tracers.base import located
 from jitflow.ir.location import Loc
 from jitflow.ir.types import Scalar, Tensor, dims_of
 
-__all__ = ["Part", "mark", "trace_part"]
+__all__ = ["Part", "Wanted", "mark", "trace_part"]
 
 
 @dataclass(eq=False)
@@ -71,6 +71,12 @@ class Part:
         return all(label in self.fetched for label in self.fetch)
 
 
+class Wanted:
+    """The part of the program that is wanted, if it is not all of it."""
+
+    part: Part | None = None
+
+
 def trace_part(
     fn: FunctionType, args: Sequence[Any], kwargs: Mapping[str, Any], feed: Mapping[str, Any], effects: bool
 ) -> None:
@@ -79,7 +85,7 @@ def trace_part(
     Raises ValueError for names that there are not, and TypeError where an argument is needed that is not given.
     """
     trace = current_trace()
-    part = trace.part
+    part = trace.state(Wanted).part
     if part is None or part.feed is not None:
         raise located(
             UserNotImplementedError(
@@ -110,7 +116,7 @@ def mark(value: Any, label: Any) -> Any:
     """``value``, which the program calls ``label``; what is fed in its place, if anything is."""
     _check_label(label)
     trace = current_trace()
-    part = trace.part
+    part = trace.state(Wanted).part
     if part is not None:
         part.find(label)
         if part.feed and label in part.feed:

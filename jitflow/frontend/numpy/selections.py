@@ -48,6 +48,10 @@ __all__ = [
 ]
 
 
+class _FoundPositions(dict[Value, tuple[Scope, Value]]):
+    """Where masks hold, for those that were asked before, and the region that knows it."""
+
+
 class SelectionTracer(ArrayTracer):
     """The elements of ``whole`` where ``mask`` holds, one axis of them; both are values of the same dims.
 
@@ -196,11 +200,11 @@ def positions(mask: Value) -> Value:
     """Where a mask holds, counted along its elements in C order: i64 of a size of its own, the same for one mask."""
     trace = current_trace()
     around = set(trace.scope.around())
-    for known, (scope, found) in trace.found_positions.items():
+    for known, (scope, found) in trace.state(_FoundPositions).items():
         if scope in around and same_mask(known, mask):
             return found
     found = _found(mask)
-    trace.found_positions[mask] = (trace.scope, found)
+    trace.state(_FoundPositions)[mask] = (trace.scope, found)
     trace.found_sizes.update(symbols(values.dims(found)[0]))
     return found
 

@@ -101,12 +101,11 @@ def _is_long(source: Source) -> bool:
 
 def _kind_of_items(turns: Any, element_of: Callable[[Any], Any], mutables: Mutables) -> Kind | None:
     """The type of an item in all turns; None if there is none, or a turn changes objects of Python's."""
-    trace = current_trace()
-    refusals = len(trace.refusals)
+    undo = current_trace().trial()
     try:
         sample, kinds = discovered(lambda carry, item: (carry, element_of(item)), (), turns)
     except UserError:
-        del trace.refusals[refusals:]
+        undo()
         return None
     if mutables.changed():
         mutables.restore()

@@ -23,6 +23,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
+from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.loop import for_
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import Source
@@ -60,7 +61,7 @@ class Growing(Listed):
                 f"a list that the running program changes, made in a loop or branch of what is differentiated: {name}",
                 "make the list before the loop, or write to an array",
             )
-        trace.growing.append(self)
+        trace.state(ProgramLists).growing.append(self)
         self._trace, self.home = trace, trace.scope
         self._name, self._site = name, site
         self._count = trace.make("variable", values.constant(0, I64))
@@ -450,5 +451,5 @@ def made_list(items: list[Any], name: str) -> Any:
     form = trace.choices.answer(site)
     if form is not None:
         return Growing(items, name, site, None if form is True else form)
-    trace.lists[id(items)] = items, site
+    trace.state(ProgramLists).made[id(items)] = items, site
     return items

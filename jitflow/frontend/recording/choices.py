@@ -1,8 +1,8 @@
 """What a trace has come to know too late, so that another one does it differently from the start.
 
 A trace does the simplest thing at each place of the program. Where that turns out not to do, it is given up
-(`Restart`), and the next one finds the answer in the record of `Choices`. So nothing has to be undone, and each question
-is asked once: the record only grows, which is why tracing ends.
+(`Restart`), and the next one finds the answer in the record of `Choices`. So nothing has to be undone, and each
+question is asked once: the record only grows, which is why tracing ends.
 """
 
 from __future__ import annotations

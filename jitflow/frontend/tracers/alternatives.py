@@ -12,7 +12,7 @@ done once for each kind that it may be here (`each`), and where all give one kin
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NoReturn
 
@@ -21,11 +21,23 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY, define_operators
 from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.core import Value
 
-__all__ = ["Alternatives", "distributed", "holds_alternatives", "kind_by_kind", "without_python_numbers"]
+__all__ = ["Alternatives", "Kinds", "distributed", "holds_alternatives", "kind_by_kind", "without_python_numbers"]
 
 _MOST_KINDS = 4
 """Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
+
+
+class Kinds:
+    """The kinds that values of several kinds are of in a trace, and the number of each."""
+
+    def __init__(self) -> None:
+        self.options: list[Any] = []
+        """The kinds, by number; see `control.alternatives`."""
+        self.numbers: dict[Hashable, int] = {}
+        self.implied: dict[Value, tuple[Value, frozenset[int], frozenset[int]]] = {}
+        """What conditions say of the number of a kind: that number, what it may be if they hold, and if not."""
 
 
 class Alternatives(Tracer):
@@ -46,12 +58,12 @@ class Alternatives(Tracer):
         """What ``use`` gives of the thing, done once for each kind. What it may change is among those ``reached``."""
         if len(self.options) > _MOST_KINDS:
             raise self.refusal()
-        return self._trace.switch(self, use, reached)
+        return surface.switch(self, use, reached)
 
     def refusal(self) -> UserNotImplementedError:
         """The error where one kind is needed, or more would be too many."""
         found = " or ".join(self.words[number] for number in self.options if number in self.words)
-        are_numbers = all(self._trace.options[number].number is not None for number in self.options)
+        are_numbers = all(self._trace.state(Kinds).options[number].number is not None for number in self.options)
         mend = "arrays of one number of axes, tuples of one length; or use two names"
         if are_numbers:
             mend = "write float(...), np.float64(...) or .astype(...) where it is assigned"
@@ -192,7 +204,7 @@ def without_python_numbers(thing: Any) -> Any:
     items = [without_python_numbers(item) for item in _items(thing)]
     for place, item in enumerate(items):
         if type(item) is Alternatives:
-            found = current_trace().strong(item)
+            found = surface.strong(item)
             items[place] = item if found is None else found
     several = {id(item): item for item in items if type(item) is Alternatives}
     if len(several) > _MOST_KINDS:

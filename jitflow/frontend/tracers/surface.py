@@ -7,7 +7,7 @@ by these names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -47,6 +47,11 @@ class Surface:
         """An operator or rounding function, by name, on Python numbers."""
         self.number_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of a Python number, by name."""
+
+        self.switch: Callable[[Any, Callable[[Any], Any], Sequence[Any]], Any] = _missing
+        """Does something once for each kind that a value may be of; see `jitflow.frontend.control.switching`."""
+        self.strong: Callable[[Any], Any] = _missing
+        """NumPy's number in the place of one that may be Python's, of the same dtype; None for all else."""
 
     def install(self, **functions: Any) -> None:
         """Put functions in their places."""
