@@ -10,7 +10,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.promotion import check_range
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Op, Value

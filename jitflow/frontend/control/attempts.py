@@ -40,7 +40,7 @@ from jitflow.frontend.control.trying import (
     refusal,
     site_of,
 )
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Builder, Op, Region, Value, walk

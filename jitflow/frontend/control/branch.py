@@ -43,7 +43,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.locate import is_internal
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer
 from jitflow.frontend.tracers.alternatives import Kinds

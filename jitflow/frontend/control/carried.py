@@ -11,7 +11,7 @@ from jitflow.frontend.control.branch import Path
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.merge import MaybeUnbound, Slot
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim

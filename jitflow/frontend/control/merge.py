@@ -26,7 +26,7 @@ from jitflow.frontend.control.returning import RETURNED, returning_function
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Site
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value

@@ -46,7 +46,7 @@ from jitflow.frontend.control.returning import RETURNED, is_returned_itself
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value, walk_ops

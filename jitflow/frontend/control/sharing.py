@@ -31,7 +31,7 @@ from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import agreeing
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.recording.choices import Choice, Restart, Site
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Op, Value, walk_ops

@@ -18,7 +18,7 @@ from jitflow.errors import UserNotImplementedError, exception_class
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.recording.choices import Choice, Restart, Signal, Site
 from jitflow.frontend.recording.locate import is_of_the_program
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
 from jitflow.ir.routines import Routine

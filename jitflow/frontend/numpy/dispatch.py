@@ -161,9 +161,10 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: M
     if method == "at" and ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
         return assignment.ufunc_at(ufunc, *inputs)
     if method == "__call__":
-        found = selections.elementwise(ufunc, inputs, kwargs)
-        if found is not None:
-            return found
+        if any(type(item) is selections.SelectionTracer for item in inputs):
+            found = selections.elementwise(ufunc, inputs, kwargs)
+            if found is not None:
+                return found
         special = FUNCTIONS.get(ufunc)
         return special(*inputs, **kwargs) if special else calling.call_ufunc(ufunc, *inputs, **kwargs)
     handler = _UFUNC_METHODS.get(method)

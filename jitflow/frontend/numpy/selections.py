@@ -21,7 +21,7 @@ from jitflow.frontend.arrays.operands import as_value, new, pinned
 from jitflow.frontend.control.loop import for_
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.array import ArrayTracer

@@ -8,7 +8,6 @@ the line that did. What is given up while tracing, because a loop is traced once
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
@@ -16,11 +15,11 @@ from math import prod
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.location import Loc
 
-__all__ = ["MOST_COPIES", "MOST_KNOWN_TURNS", "Budget", "spent"]
+__all__ = ["MOST_COPIES", "MOST_KNOWN_TURNS", "MOST_WORK", "REGION_WORK", "Budget", "spent"]
 
-_MOST_WORK = 150_000
+MOST_WORK = 150_000
 """The ops that are recorded for one place of the program at the most."""
-_REGION = 64
+REGION_WORK = 64
 """An op with regions costs as much as so many others."""
 MOST_COPIES = 16
 """Small loops in each other are unrolled up to so many copies of what is inside, and are native loops around that."""
@@ -29,17 +28,11 @@ MOST_KNOWN_TURNS = 1_000_000
 
 
 class Budget:
-    """The work of one trace so far."""
+    """The small loops that are being written out."""
 
     def __init__(self) -> None:
-        self._work: Counter[Loc] = Counter()
         self.unrolled: list[tuple[tuple[str, int], int]] = []
         """The loops of few turns that are being written out, outermost first: where they stand, and their turns."""
-
-    def is_spent(self, loc: Loc, regions: int) -> bool:
-        """Whether another op at a place, with some regions, is one too many."""
-        self._work[loc] += _REGION if regions else 1
-        return self._work[loc] > _MOST_WORK
 
     def allows(self, turns: int) -> bool:
         """Whether a loop of so many turns may be written out inside of those that are."""
@@ -68,7 +61,7 @@ def spent(recursive: str, helper: str, loc: Loc) -> UserNotImplementedError:
         mend = "loop over range(...), and write to an array that is made before the loop"
     return UserNotImplementedError(
         f"{what} makes a program too large to compile",
-        found=f"line {loc.line} recorded more than {_MOST_WORK} times",
+        found=f"line {loc.line} recorded more than {MOST_WORK} times",
         expected="code whose size the text bounds",
         mend=mend,
     )

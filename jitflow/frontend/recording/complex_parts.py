@@ -37,26 +37,23 @@ class Parts:
 
     def __init__(self, trace: Regions, storage: Memory) -> None:
         self._trace, self._storage = trace, storage
-        self._of: dict[Value, tuple[Value, str]] = {}
+        self.of: dict[Value, tuple[Value, str]] = {}
         self._holders: dict[Value, ref[Any]] = {}
 
     def add(self, part: Value, array: Value, name: str, holder: Any) -> None:
         """``part`` is the ``real`` or ``imag`` part of ``array``, which the program has as the object ``holder``."""
-        self._of[part] = array, name
+        self.of[part] = array, name
         self._holders[part] = ref(holder)
         self._storage.arrive(part, [array])
 
     def let_go(self, part: Value) -> bool:
         """Whether no other array object shows the array any more; then ``part`` stands for itself from now on."""
-        storage, (array, _) = self._storage, self._of[part]
+        storage, (array, _) = self._storage, self.of[part]
         held = self._holders[part]() is not None or storage.is_shared(array) or storage.is_variable(array)
         if held or not storage.is_new_array(array):  # what a view shows, others may have
             return False
-        del self._of[part], self._holders[part]
+        del self.of[part], self._holders[part]
         return True
-
-    def __contains__(self, root: Value) -> bool:
-        return root in self._of
 
     def shown_by(self, value: Value) -> tuple[Value, Any, str] | None:
         """Of what view of an array ``value`` is a part, the program's array if it is all of one, and which part it is.
@@ -64,18 +61,18 @@ class Parts:
         None of what is no part, or of an array that nobody else shows.
         """
         root = self._storage.root(value)
-        if root not in self._of or self.let_go(root):
+        if root not in self.of or self.let_go(root):
             return None
-        array, name = self._of[root]
+        array, name = self.of[root]
         holder = self._holders[root]() if value is root else None
         return self._mirrored(value, root, array), holder, name
 
     def read(self, value: Value) -> Value | None:
         """What a view of a part shows now; None of anything else, and if nothing has been written to the array."""
         root = self._storage.root(value)
-        if root not in self._of:
+        if root not in self.of:
             return None
-        array, name = self._of[root]
+        array, name = self.of[root]
         if not self._storage.is_variable(array):
             return None
         return self._trace.make(name, self._storage.read(self._mirrored(value, root, array)))
@@ -83,9 +80,9 @@ class Parts:
     def write(self, value: Value, stored: Value) -> bool:
         """Write to what a view of a part shows; False if it is no such view."""
         root = self._storage.root(value)
-        if root not in self._of or self.let_go(root):
+        if root not in self.of or self.let_go(root):
             return False
-        array, name = self._of[root]
+        array, name = self.of[root]
         shown = self._mirrored(value, root, array)
         assert isinstance(value.type, Tensor)
         if not isinstance(stored.type, Tensor):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.views import Views
 from jitflow.ir.core import Value
 
@@ -33,26 +33,26 @@ class Imitations:
 
     def __init__(self, views: Views, locate: Callable[[UserError], UserError]) -> None:
         self._views, self._locate = views, locate
-        self._of: dict[Value, _Imitation] = {}
+        self.of: dict[Value, _Imitation] = {}
         self._read: list[Value] = []
 
     def add(self, copy: Value, source: Value, what: str) -> None:
         """``copy`` imitates a view of ``source``; ``what`` made it."""
-        self._of[copy] = _Imitation(source, what)
+        self.of[copy] = _Imitation(source, what)
 
     def read(self, value: Value) -> None:
         """The program reads an array. Raises `UserNotImplementedError` if NumPy's would have changed meanwhile."""
         for copy in self._among(value):
             self._read.append(copy)
-            if self._of[copy].stale:
+            if self.of[copy].stale:
                 raise self._refused(copy, "is read after a write to the array")
 
     def write(self, value: Value) -> None:
         """The program writes to an array. Raises `UserNotImplementedError` if it is an imitated view."""
         for copy in self._among(value):
             raise self._refused(copy, "is written to")
-        behind = self._views.behind(value) if self._of else set()
-        for imitation in self._of.values():
+        behind = self._views.behind(value)
+        for imitation in self.of.values():
             imitation.stale |= not behind.isdisjoint(self._views.behind(imitation.source))
 
     def now(self) -> int:
@@ -61,19 +61,19 @@ class Imitations:
 
     def end_turn(self, turn: Scope, since: int, written: list[Value]) -> None:
         """What a loop's turn reads, the next turn reads after everything that this one has ``written``."""
-        behind = self._views.behind(*written) if self._of else set()
-        for copy, imitation in self._of.items():
+        behind = self._views.behind(*written)
+        for copy, imitation in self.of.items():
             if not self._views.is_made_in(turn, copy) and behind & self._views.behind(imitation.source):
                 imitation.stale = True
                 if copy in self._read[since:]:
                     raise self._refused(copy, "is read in a loop that writes to the array")
 
     def _among(self, value: Value) -> list[Value]:
-        return [root for root in self._views.behind(value) if root in self._of] if self._of else []
+        return [root for root in self._views.behind(value) if root in self.of]
 
     def _refused(self, copy: Value, why: str) -> UserError:
         error = UserNotImplementedError(
-            f"{self._of[copy].what} {why}",
+            f"{self.of[copy].what} {why}",
             found="a copy, where NumPy may give a view of the array: how it lies in memory decides",
             mend="copy it where a copy is meant (.copy()), or write to the array itself",
         )

@@ -24,8 +24,7 @@ from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.complex_parts import Parts
 from jitflow.frontend.recording.imitations import Imitations
-from jitflow.frontend.recording.regions import Regions
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Regions, Scope
 from jitflow.frontend.recording.views import Views
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
@@ -159,9 +158,9 @@ class Storage(Views):
 
     def read(self, value: Value) -> Value:
         """What ``value`` shows now."""
-        self.imitations.read(value)
-        part = self.parts.read(value)
-        if part is not None:
+        if self.imitations.of:
+            self.imitations.read(value)
+        if self.parts.of and (part := self.parts.read(value)) is not None:
             self._views[part] = value
             return part
         if not self.variables or self.root(value) not in self.variables:
@@ -174,7 +173,7 @@ class Storage(Views):
         """Make what ``value`` shows be ``stored``: an array of its dims, or a number for all elements."""
         if self.is_read_only(value):
             raise UserValueError("assignment destination is read-only")
-        if not self.parts.write(value, stored):
+        if not (self.parts.of and self.parts.write(value, stored)):
             self._trace.add("store", self.target(value), stored)
 
     def target(self, value: Value) -> Value:
@@ -182,7 +181,8 @@ class Storage(Views):
         root = self.root(value)
         self._require_no_copy(root)
         self._require_not_kept(root)
-        self.imitations.write(value)
+        if self.imitations.of:
+            self.imitations.write(value)
         self.written.append(root)
         return self.place(value)
 
@@ -206,7 +206,8 @@ class Storage(Views):
         )
         again = (root for root in written if root in self._arrived or not self.is_made_in(turn, root))
         self._require_not_kept(*again)
-        self.imitations.end_turn(turn, since[1], written)
+        if self.imitations.of:
+            self.imitations.end_turn(turn, since[1], written)
 
     def place(self, value: Value) -> Value:
         """The place that ``value`` shows; its root becomes a variable if it is none."""
@@ -227,7 +228,7 @@ class Storage(Views):
     def is_fresh(self, value: Value, scope: Scope) -> bool:
         """Whether the memory was made in a region, for one array object."""
         root = self.root(value)
-        known = root in self.merged or root in self._adopted or root in self.parts
+        known = root in self.merged or root in self._adopted or root in self.parts.of
         return self.homes.get(root) is scope and not self.is_shared(root) and not known
 
     def memory(self, kind: Tensor) -> Value:
@@ -273,7 +274,7 @@ class Storage(Views):
         self._trace.root.insert(new, name, new, results=(old,), **attributes)
 
     def _make_variable(self, root: Value) -> Value:
-        if root in self.parts and not self.parts.let_go(root):
+        if root in self.parts.of and not self.parts.let_go(root):
             raise UserNotImplementedError(
                 "a part of a complex array that is written to by integer arrays, or after a branch or loop",
                 mend="copy it before (z.real.copy()), or write to the array itself",

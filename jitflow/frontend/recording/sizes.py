@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
-from jitflow.frontend.recording.regions import Regions
-from jitflow.frontend.recording.scopes import Knowledge, Scope
+from jitflow.frontend.recording.regions import Knowledge, Regions, Scope
 from jitflow.ir.core import Fact
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
 from jitflow.ir.dtypes import DTYPES

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jitflow.frontend.recording.regions import Regions
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Regions, Scope
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import Tensor
 

@@ -24,7 +24,7 @@ from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.switching import of_one_kind
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.scopes import Scope
+from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.absent import NotGiven
 from jitflow.frontend.tracers.base import located
