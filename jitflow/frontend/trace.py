@@ -40,6 +40,9 @@ __all__ = ["MOST_TURNS", "Decision", "LoopDecision", "Trace", "active_trace", "c
 MOST_TURNS = 2048
 """What cannot be one native loop is unrolled up to so many turns."""
 
+_MOST_SPLIT = 3
+"""How many loops in each other are split: each is written twice with what is inside."""
+
 _DEEPEST = 64
 """How deep branches and loops may lie in each other."""
 _NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
@@ -88,9 +91,8 @@ class Trace:
         """What was raised to start anew, in case that the program catches all exceptions."""
         self.storage = Storage(self, place_sites)
         self.budget = Budget()
-        self.lessons: dict[tuple[tuple[str, int], str], Any] = {}
-        """What loops have taught about their locals, while the loop around them is being traced."""
-        self._learns = False
+        self.rounds: list[Any] = []
+        """The turns of loops that are being traced, outer ones first; see `control.lessons`."""
         self.deep_branches: Counter[tuple[str, int]] = Counter()
         """How often branches were traced deep in helpers; see `control.sharing`."""
         self.shared_calls: dict[Scope, Any] = {}
@@ -120,8 +122,8 @@ class Trace:
         """The lists that statements have made, by identity, and where."""
         self.choices: list[Any] = []
         """The objects that the running program chooses from; see `control.identity`."""
-        self.splits_loops = True
-        """Whether loops are split where the kinds of their values change; see `control.splitting`."""
+        self.splits_left = _MOST_SPLIT
+        """How many loops in each other are split where the kinds of their values change; see `control.splitting`."""
         self.growing: list[Any] = []
         """The lists that are part of the running program; see `growing`."""
         self.strong: Callable[[Any], Any] = _no_switch
@@ -139,6 +141,7 @@ class Trace:
         self.part: Part | None = None
         """The part of the program that is wanted, if it is not all of it."""
         self._unbound: dict[str, Scope] = {}
+        self._same_names: Counter[str] = Counter()
         self._locator = Locator()
         self._bottom = bottom
 
@@ -187,13 +190,13 @@ class Trace:
         return self.variables[id(variable)]
 
     @contextmanager
-    def whole_loops(self) -> Iterator[None]:
-        """Loops that are recorded meanwhile are not split where the kinds of their values change."""
-        before, self.splits_loops = self.splits_loops, False
+    def splitting(self, most: int) -> Iterator[None]:
+        """Of the loops in each other that are recorded meanwhile, so many are split at the most."""
+        before, self.splits_left = self.splits_left, most
         try:
             yield
         finally:
-            self.splits_loops = before
+            self.splits_left = before
 
     def is_passed(self, thing: Any) -> bool:
         """Whether it stands for an object from outside, and is no copy of it or view on it."""
@@ -252,15 +255,13 @@ class Trace:
         return self._locator.here(self._bottom)
 
     @contextmanager
-    def learning(self) -> Iterator[None]:
-        """While a loop is traced, what the loops inside it teach is kept for when they are traced again."""
-        outermost, self._learns = not self._learns, True
+    def round(self, turn: Any) -> Iterator[Any]:
+        """While a turn of a loop is traced; see `rounds`."""
+        self.rounds.append(turn)
         try:
-            yield
+            yield turn
         finally:
-            if outermost:
-                self.lessons.clear()
-                self._learns = False
+            self.rounds.pop()
 
     def _spent(self, loc: Loc) -> UserError:
         codes = [code for code in self._locator.codes(self._bottom) if not is_block(code)]
@@ -302,10 +303,10 @@ class Trace:
         ``bound_by_call`` says that the arguments determine it, so that a guard can test facts about it; a size that
         an op finds at run time (`broadcast_dims`) cannot be decided on.
         """
-        unique, count = name, 1
+        unique = name
         while unique in self.hints or unique in self._unbound or unique in DTYPES:
-            count += 1
-            unique = f"{name}{count}"
+            self._same_names[name] += 1
+            unique = f"{name}{self._same_names[name] + 1}"
         if hint is None or not bound_by_call:
             self._unbound[unique] = self.scope
         else:
