@@ -35,6 +35,8 @@ class Budget:
         self._work: Counter[Loc] = Counter()
         self.unrolled: list[tuple[tuple[str, int], int]] = []
         """The loops of few turns that are being written out, outermost first: where they stand, and their turns."""
+        self.given_up: set[tuple[str, int]] = set()
+        """Those that are to be native loops when the trace starts anew: until then one turn shows what is inside."""
 
     def is_spent(self, loc: Loc, regions: int) -> bool:
         """Whether another op at a place, with some regions, is one too many."""
@@ -43,7 +45,16 @@ class Budget:
 
     def allows(self, turns: int) -> bool:
         """Whether a loop of so many turns may be written out inside of those that are."""
-        return prod((number for _, number in self.unrolled), start=turns) <= MOST_COPIES
+        return prod((number for _, number in self._counted()), start=turns) <= MOST_COPIES
+
+    def give_up(self) -> tuple[str, int]:
+        """Let the outermost loop that is being written out be none of those; returns where it stands."""
+        key, _ = next(self._counted())
+        self.given_up.add(key)
+        return key
+
+    def _counted(self) -> Iterator[tuple[tuple[str, int], int]]:
+        return ((key, number) for key, number in self.unrolled if key not in self.given_up)
 
     @contextmanager
     def unrolling(self, key: tuple[str, int], turns: int) -> Iterator[None]:

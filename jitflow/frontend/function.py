@@ -90,12 +90,13 @@ def trace(
             return _recorded(state, function, tuple(names), arguments, frozenset(static), overlap)
         except Overlap as found:
             overlap = found.written
-        except Restart as restart:
-            if restart.site in place_sites and place_sites[restart.site] == restart.kind:
-                raise CompilerBug(f"the place of {restart.site.name} is no place", pass_name="trace") from None
-            place_sites = place_sites | {restart.site: restart.kind}
-            if restart.is_wish:
-                wishes.add(restart.site)
+        except Restart as last:
+            if last.site in place_sites and place_sites[last.site] == last.kind:
+                raise CompilerBug(f"the place of {last.site.name} is no place", pass_name="trace") from None
+            for restart in (*state.restarts, last):
+                place_sites = place_sites | {restart.site: restart.kind}
+                if restart.is_wish:
+                    wishes.add(restart.site)
         except UserError:
             if not wishes:
                 raise
@@ -209,8 +210,8 @@ def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
 
 def _raise_what_was_caught(state: Trace) -> None:
     """Raise what was raised for the compiler alone, in case that code which is not rewritten has caught it."""
-    if state.restart is not None:
-        raise state.restart
+    if state.restarts:
+        raise state.restarts[0]
     if state.refusals:
         raise state.refusals[0]
 

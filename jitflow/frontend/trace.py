@@ -87,8 +87,9 @@ class Trace:
         """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.left_by: Exception | None = None
         """What a region inside the current one was left by."""
-        self.restart: Restart | None = None
-        """What was raised to start anew, in case that the program catches all exceptions."""
+        self.restarts: list[Restart] = []
+        """For what the trace has to start anew: it is raised at once, unless more may be found by going on, and at the
+        end in case that the program has caught it."""
         self.storage = Storage(self, place_sites)
         self.budget = Budget()
         self.rounds: list[Any] = []
@@ -286,8 +287,8 @@ class Trace:
         return tuple(self._locator.codes(self._bottom))
 
     def begin_anew(self, restart: Restart) -> Restart:
-        """What to raise so that the trace starts anew."""
-        self.restart = self.restart or restart
+        """What to raise so that the trace starts anew; at its end it does so anyway."""
+        self.restarts.append(restart)
         return restart
 
     def forget(self, error: UserError) -> None:

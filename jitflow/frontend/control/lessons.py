@@ -32,7 +32,7 @@ class Lessons:
     locals: dict[str, Local] = field(default_factory=dict)
     """What its locals were found to be."""
     written: set[tuple[str, int]] = field(default_factory=set)
-    """The arrays from outside that it writes to: the names they are reached by, and their number among what is there."""
+    """The arrays from outside that it writes to: the names they are reached by, and their number in what is there."""
     changes: Mapping[str, Any] | None = None
     """The locals whose kinds change, if that splits the loop."""
     stays: bool | None = None

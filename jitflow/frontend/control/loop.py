@@ -174,17 +174,16 @@ def _over(
 def _may_be_written_out(key: tuple[str, int], turns: int) -> bool:
     """Whether a loop of few turns is one of few in its nest as well.
 
-    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses: the trace
-    starts anew to make one of the outermost.
+    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses. The trace starts
+    anew for that, though not before it has come to its end and found all of them.
     """
     trace = current_trace()
     rolled = trace.storage.place_sites
     if _turns_site(key) in rolled:
         return False
-    if trace.budget.allows(turns):
-        return True
-    outermost = next((each for each, _ in trace.budget.unrolled if _turns_site(each) not in rolled), key)
-    raise trace.begin_anew(Restart(_turns_site(outermost)))
+    while not trace.budget.allows(turns):
+        trace.begin_anew(Restart(_turns_site(trace.budget.give_up())))
+    return True
 
 
 def _turns_site(key: tuple[str, int]) -> Site:
@@ -244,7 +243,7 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
     """Trace the turns one by one; returns how many."""
     turns = 0
     decided = False
-    while True:
+    while turns == 0 or loop.key not in current_trace().budget.given_up:
         answer = True if test is None else truth(test())
         if answer is False:
             break
