@@ -66,7 +66,7 @@ class Budget:
             self.unrolled.pop()
 
 
-def spent(recursive: str, helper: str, loc: Loc) -> UserNotImplementedError:
+def spent(recursive: str, helper: str) -> UserNotImplementedError:
     """The error for a place that was recorded too often, by a function that calls itself or in a helper."""
     if recursive:
         what = f"the recursion of {recursive}"
@@ -79,7 +79,7 @@ def spent(recursive: str, helper: str, loc: Loc) -> UserNotImplementedError:
         mend = "loop over range(...), and write to an array that is made before the loop"
     return UserNotImplementedError(
         f"{what} makes a program too large to compile",
-        found=f"line {loc.line} recorded more than {_MOST_WORK} times",
+        found="a line that is written out again and again",
         expected="code whose size the text bounds",
         mend=mend,
     )

@@ -166,7 +166,7 @@ class Trace:
             operation = f"{name}({', '.join(str(operand.type) for operand in operands)}) {attributes or ''}"
             raise CompilerBug(str(error), pass_name="trace", operation=operation, location=builder.loc) from error
         if self.budget.is_spent(builder.loc, len(regions)):
-            raise self.locate(self._spent(builder.loc))
+            raise self.too_large()
         self.storage.note(builder.ops[-1])
         return results
 
@@ -264,11 +264,12 @@ class Trace:
         finally:
             self.rounds.pop()
 
-    def _spent(self, loc: Loc) -> UserError:
+    def too_large(self) -> UserError:
+        """The error for a place that is recorded too often: a function that calls itself, a helper, or a loop."""
         codes = [code for code in self._locator.codes(self._bottom) if not is_block(code)]
         calls = Counter(codes)
         recursive = next((code.co_name for code in codes if calls[code] > 1), "")
-        return spent(recursive, codes[0].co_name if len(codes) > 1 else "", loc)
+        return self.locate(spent(recursive, codes[0].co_name if len(codes) > 1 else ""))
 
     def user_frame(self) -> FrameType | None:
         """The frame of the user's line that is running."""

@@ -174,8 +174,8 @@ def _over(
 def _may_be_written_out(key: tuple[str, int], turns: int) -> bool:
     """Whether a loop of few turns is one of few in its nest as well.
 
-    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses. The trace starts
-    anew for that, though not before it has come to its end and found all of them.
+    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses. The trace
+    starts anew for that, though not before it has come to its end and found all of them.
     """
     trace = current_trace()
     rolled = trace.storage.place_sites
