@@ -82,6 +82,11 @@ class Scope:
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
     """Ops that stand right behind the op, or at the start if it is a parameter, that made a value."""
 
+    @property
+    def depth(self) -> int:
+        """In how many scopes it lies, itself among them."""
+        return sum(1 for _ in self.around())
+
     def around(self) -> Iterator[Scope]:
         """The scope, and those that it lies in."""
         scope: Scope | None = self

@@ -43,8 +43,10 @@ MOST_TURNS = 2048
 _MOST_SPLIT = 3
 """How many loops in each other are split: each is written twice with what is inside."""
 
-_DEEPEST = 64
-"""How deep branches and loops may lie in each other."""
+_DEEP = 64
+"""How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
+_DEEPEST = 128
+"""How deep they may lie in each other: the passes call themselves for what is inside."""
 _NEGATIONS = {"==": "!=", "!=": "==", ">=": "<", "<": ">="}
 
 
@@ -223,13 +225,8 @@ class Trace:
     def region(self, scope: Scope | None = None) -> Iterator[Scope]:
         """Record into a region inside the current one: a new one, or ``scope`` once more."""
         outer = self.scope
-        if len(list(outer.around())) > _DEEPEST:
-            raise self.locate(
-                UserNotImplementedError(
-                    "a function that calls itself where only the running program knows how often",
-                    mend="write a loop; or name the argument that decides in static=, to compile anew for each value",
-                )
-            )
+        if outer.depth > _DEEP:
+            self._require_end(outer.depth)
         if scope is None:
             scope = Scope(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
         self.scope = scope
@@ -242,6 +239,22 @@ class Trace:
         finally:
             self.scope = outer
             self._recall()
+
+    def _require_end(self, depth: int) -> None:
+        """Raise if regions lie in each other because a function calls itself, or are more than passes can go down."""
+        codes = Counter(id(code) for code in self.running_code() if not is_block(code))
+        if max(codes.values(), default=0) > _DEEP // 2:
+            error = UserNotImplementedError(
+                "a function that calls itself where only the running program knows how often",
+                mend="write a loop; or name the argument that decides in static=, to compile anew for each value",
+            )
+            raise self.locate(error)
+        if depth > _DEEPEST:
+            error = UserNotImplementedError(
+                f"branches and loops that lie more than {_DEEPEST} deep in each other",
+                mend="look the case up in an array, or decide on some cases before the others",
+            )
+            raise self.locate(error)
 
     def _recall(self) -> None:
         """Know what was decided while another region was recorded: a guard tests it, so it holds in all of them."""

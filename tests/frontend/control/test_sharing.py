@@ -83,7 +83,7 @@ def test_calls_that_differ_by_a_number_are_one(kind: str, tmp_path: Path) -> Non
         call = f"helper{level - 1}"
         lines += [f"def helper{level}(x, k):", f"    if x.sum() > {level}: return {then.format(call=call)}"]
         lines += [f"    return {otherwise.format(call=call)}"]
-    lines += ["def program(x):", f"    return helper{levels}(x, {16 if kind == 'depths' else 1})"]
+    lines += ["def program(x):", f"    return helper{levels}(x, {7 if kind == 'depths' else 1})"]
     program = load("\n".join(lines), tmp_path / "numbers")
     function = jitflow.function(program)
     for x in ARGUMENTS[:2]:
