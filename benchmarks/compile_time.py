@@ -93,6 +93,29 @@ def _whiles(size: int) -> Program:
     return _function("x, n", lines), (np.ones(4), 1)
 
 
+def _sums(first: str, last: str, array: tuple[Any, ...]) -> Callable[[int], Program]:
+    """Loops in each other, each of which carries a number of its own."""
+
+    def program(size: int) -> Program:
+        lines = []
+        for depth in range(size):
+            indent = "    " * depth
+            lines += [f"{indent}s{depth} = {first}", f"{indent}for i{depth} in range(n):"]
+        for depth in reversed(range(size)):
+            lines += ["    " * (depth + 1) + last.format(f"s{depth}", f"i{depth}")]
+        return _function("x, n", [*lines, "return s0" if size else "return x"]), array
+
+    return program
+
+
+def _small_nests(size: int) -> Program:
+    lines = ["total = 0.0"]
+    for number in range(size):
+        lines += ["for i in range(3):", "    for j in range(3):", "        for k in range(3):"]
+        lines += [f"            total = total + x[i] * j + {number}"]
+    return _function("x", [*lines, "return total"]), (_VECTOR,)
+
+
 def _helpers(then: str, otherwise: str) -> Callable[[int], Program]:
     def program(size: int) -> Program:
         helpers = ["def helper0(x):", "    return x * 0.5"]
@@ -130,6 +153,11 @@ CURVES = {
         Curve("range_3", "loops of 3 turns in each other", (1, 2, 4, 8, 12), _nest("range(3)", (_VECTOR, 1))),
         Curve("range_n", "loops over a range of an argument", _DEPTHS, _nest("range(n)", (_VECTOR, 1))),
         Curve("while", "`while` loops in each other", _DEPTHS, _whiles),
+        Curve("sums", "loops with a sum of their own in each other", _DEPTHS,
+              _sums("0.0", "{0} = {0} + x[{1}] * 0.5", (_VECTOR, 1))),
+        Curve("sentinels", "loops with a maximum of their own, which begins as another type", (1, 2, 4, 8, 12),
+              _sums("-1", "{0} = x[{1}] if x[{1}] > {0} else {0}", (np.arange(4, dtype=np.uint8), 1))),
+        Curve("small_nests", "nests of small loops behind each other", (1, 2, 4, 8, 16, 32), _small_nests),
         Curve("helpers", "helpers that call one another in both branches", (1, 2, 4, 8, 16),
               _helpers("{}(x + 1)", "{}(x - 1)")),
         Curve("helpers_in_terms", "the same with arithmetic on what they return", (1, 2, 4, 8, 16),

@@ -10,23 +10,15 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import Path
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import Leaves, flatten
+from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import MaybeUnbound, Slot
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.types import Tensor
+from jitflow.ir.types import Scalar, Tensor
 
 __all__ = ["Flow", "Local", "Turn"]
-
-
-@dataclass(frozen=True)
-class Lesson:
-    """What tracing a loop has taught about a local, to be known when the loop around it is traced once more."""
-
-    shape: str
-    open_axes: tuple[frozenset[int] | None, ...]
-    """For each part the axes whose size may change, None if it is not carried."""
 
 
 @dataclass(eq=False)
@@ -51,8 +43,8 @@ class Local:
     """What a turn has left of a local that is not bound before, for its kinds."""
     inside: dict[int, Any] = field(default_factory=dict)
     """What the parts are in a turn that are carried."""
-    learnt: Lesson | None = None
-    """What an earlier trace of the loop had found out, if that is where this one begins."""
+    has_learnt: bool = False
+    """Whether this began with what earlier turns had taught."""
 
     @property
     def may_be_unbound(self) -> bool:
@@ -60,28 +52,33 @@ class Local:
         unbound = self.before is UNBOUND or isinstance(self.before, MaybeUnbound)
         return unbound and any(slot is not None for slot in self.slots)
 
-    def begin_with(self, lesson: Lesson | None, slot: Callable[[int, Tensor], Slot]) -> None:
-        """Carry at once the arrays that an earlier trace of the loop has found to be carried."""
-        if lesson is None or lesson.shape != repr(self.leaves.shape):
+    def begin_with(self, known: Local, slot: Callable[[int, Any], Slot]) -> None:
+        """Carry at once what an earlier trace of the loop has found to be carried."""
+        visible = current_trace().is_visible_in(current_trace().scope)
+        if self.entry is UNBOUND:
+            self.sample, self.leaves = known.sample, known.leaves
+            self.slots, self.open_axes = [None] * len(self.leaves.items), [set() for _ in self.leaves.items]
+        if repr(known.leaves.shape) != repr(self.leaves.shape):
             return
-        self.learnt = lesson
-        for number, item in enumerate(self.leaves.items):
-            axes = lesson.open_axes[number]
-            if axes is not None and self.slots[number] is None and isinstance(item, tracers.ArrayTracer):
-                self.open_axes[number] = {axis for axis in axes if axis < len(item.type.dims)}
-                self.slots[number] = slot(number, item.type)
-
-    @property
-    def lesson(self) -> Lesson:
-        """What has been found out about the loop."""
-        axes = [
-            None if slot is None else frozenset(axes) for slot, axes in zip(self.slots, self.open_axes, strict=True)
-        ]
-        return Lesson(repr(self.leaves.shape), tuple(axes))
+        self.has_learnt = True
+        for number, (item, found) in enumerate(zip(self.leaves.items, known.slots, strict=True)):
+            if found is None:
+                continue
+            axes = known.open_axes[number]
+            kind = found.kind if item is UNBOUND else kind_of(item)
+            if isinstance(kind, Tensor):
+                if any(axis not in axes and not visible(dim) for axis, dim in enumerate(kind.dims)):
+                    continue  # that size was of an earlier turn of the loop around
+                self.open_axes[number] = {axis for axis in axes if axis < len(kind.dims)}
+                self.single_axes |= {(number, axis) for axis in axes if (number, axis) in known.single_axes}
+            elif isinstance(kind, Scalar) and isinstance(found.kind, Scalar) and kind.dtype == found.kind.dtype:
+                kind = Scalar(kind.dtype, weak=kind.weak and found.kind.weak)
+            if kind is not None:
+                self.slots[number] = slot(number, kind)
 
     def learnt_too_much(self, left: Any) -> bool:
         """Whether what an earlier trace had found does not hold in this one, whose turns leave ``left``."""
-        if self.learnt is None or left is UNBOUND:
+        if not self.has_learnt or left is UNBOUND:
             return False
         for number, (entry, item) in enumerate(zip(self.leaves.items, flatten(left).items, strict=False)):
             inside = self.inside.get(number)

@@ -52,6 +52,10 @@ class Cells:
         for name, thing in values.items():
             self.set(name, thing)
 
+    def names(self) -> Iterator[str]:
+        """The names of all of them."""
+        return iter(self._cells)
+
     def contents(self) -> Iterator[Any]:
         """Everything that the functions can reach by a name."""
         for name in self._cells:

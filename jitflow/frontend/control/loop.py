@@ -16,10 +16,11 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.loop_report import note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Lessons, Rolling, Test
+from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
 from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
 from jitflow.frontend.control.switching import for_each_kind
@@ -129,7 +130,10 @@ def _is_held(iterator: Any) -> bool:
     return frame is not None and Mutables(frame.f_locals.values()).holds_iterator(iterator)
 
 
-def _over(source: Source, loop: Rolling, body: Body, test: Test | None, splits: int = MOST_SPLITS) -> None:
+def _over(
+    source: Source, loop: Rolling, body: Body, test: Test | None, splits: int = MOST_SPLITS,
+    piece: Lessons | None = None,
+) -> None:  # fmt: skip
     """A loop over a source that the program has begun to go through."""
     count = source.count
     budget = current_trace().budget
@@ -144,11 +148,13 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None, splits: 
             lambda position: body(source.item(position)),
             test,
             source,
-            splits=splits > 0 and current_trace().state(Lessons).splits,
+            splits=splits > 0 and current_trace().state(Nest).splits_left > 0,
+            piece=piece,
         )
     except KindsChange as found:
-        pieces = Pieces(loop, lambda position: body(source.item(position)), test, source, found.changes)
-        pieces.record(lambda rest, splits: _over(rest, loop, body, test, splits), splits)
+        turn = lambda position: body(source.item(position))  # noqa: E731 - as above
+        pieces = Pieces(loop, turn, test, source, found.changes, found.lessons)
+        pieces.record(lambda rest, *known: _over(rest, loop, body, test, *known), splits)
     except CannotRoll as problem:
         trace, why = current_trace(), "a loop that cannot be one native loop"
         if trace.is_open(count):
@@ -168,16 +174,16 @@ def _over(source: Source, loop: Rolling, body: Body, test: Test | None, splits: 
 def _may_be_written_out(key: tuple[str, int], turns: int) -> bool:
     """Whether a loop of few turns is one of few in its nest as well.
 
-    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses: the trace
-    starts anew to make one of the outermost.
+    Of a nest that is too large the outer loops become native loops, so that what is inside still fuses. The trace
+    starts anew for that, though not before it has come to its end and found all of them.
     """
     trace = current_trace()
     if trace.choices.answer(_turns_site(key)):
         return False
-    if trace.budget.allows(turns):
-        return True
-    outermost = next((each for each, _ in trace.budget.unrolled if not trace.choices.answer(_turns_site(each))), key)
-    raise trace.begin_anew(Restart(_turns_site(outermost)))
+    budget = trace.budget
+    while not budget.allows(turns):
+        trace.begin_anew(Restart(_turns_site(budget.give_up())))
+    return True
 
 
 def _turns_site(key: tuple[str, int]) -> Site:
@@ -199,7 +205,7 @@ def while_(test: Test, body: Body, state: Sequence[str], temporaries: Sequence[s
 
 def _while(
     test: Test, body: Body, cells: Cells, state: Sequence[str], temporaries: Sequence[str], statement: Body,
-    splits: int = MOST_SPLITS,
+    splits: int = MOST_SPLITS, piece: Lessons | None = None,
 ) -> None:  # fmt: skip
     """``while test(): body()``; ``statement`` is the user's block, which says where the loop stands."""
     loop = Rolling(cells, state, temporaries, _key(statement))
@@ -212,10 +218,11 @@ def _while(
     if never:
         return
     try:
-        carried = loop.roll(lambda position: body(), test, None, splits=splits > 0)
+        may_split = splits > 0 and current_trace().state(Nest).splits_left > 0
+        carried = loop.roll(lambda position: body(), test, None, splits=may_split, piece=piece)
     except KindsChange as found:
-        pieces = Pieces(loop, lambda position: body(), test, None, found.changes)
-        pieces.record(lambda _, splits: _while(test, body, cells, state, temporaries, statement, splits), splits)
+        pieces = Pieces(loop, lambda position: body(), test, None, found.changes, found.lessons)
+        pieces.record(lambda _, *known: _while(test, body, cells, state, temporaries, statement, *known), splits)
     except CannotRoll as problem:
         for turns in range(MOST_TURNS):
             answer = truth(test())
@@ -236,7 +243,7 @@ def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:
     """Trace the turns one by one; returns how many."""
     turns = 0
     decided = False
-    while True:
+    while turns == 0 or loop.key not in current_trace().budget.given_up:
         answer = True if test is None else truth(test())
         if answer is False:
             break

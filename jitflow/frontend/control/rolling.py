@@ -3,21 +3,20 @@
 The body is traced until it is stable. What a turn hands to the next is carried: numbers that the body assigns from the
 start, arrays and others once the body has left another object in a local than it found. A local that stays the same
 array is not carried, however often it is written to. A turn that makes variables of memory from outside is traced
-again, because its first reads came too early (`jitflow.frontend.recording.memory`); loops inside it are not traced
-again for the same reason, since they will be with it.
+again, because its first reads came too early (`jitflow.frontend.recording.memory`). What a loop inside learns, it
+leaves to the next turn that is traced of the loop around it (`lessons`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import bind
-from jitflow.frontend.control.alternatives import aligned
+from jitflow.frontend.control.alternatives import aligned, number_of
 from jitflow.frontend.control.branch import (
     Path,
     outside_type,
@@ -27,6 +26,7 @@ from jitflow.frontend.control.branch import (
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
+from jitflow.frontend.control.lessons import Lessons, Nest, Round
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
@@ -46,6 +46,7 @@ from jitflow.frontend.control.returning import RETURNED, is_returned_itself
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
+from jitflow.frontend.recording.memory import BeforeTurn
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
@@ -101,39 +102,9 @@ class Change:
 class KindsChange(Exception):
     """Turns leave values of other kinds than they find: the ``changes``, by name."""
 
-    def __init__(self, changes: Mapping[str, Change]) -> None:
+    def __init__(self, changes: Mapping[str, Change], lessons: Lessons) -> None:
         super().__init__(f"the types of {', '.join(changes)} change")
-        self.changes = changes
-
-
-class Lessons(dict[tuple[tuple[str, int], str], Any]):
-    """What loops have taught about their locals, while the loop around them is being traced."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._learns = False
-        self.splits = True
-        """Whether loops are split where the kinds of their values change; see `control.splitting`."""
-
-    @contextmanager
-    def learning(self) -> Iterator[None]:
-        """While a loop is traced, what the loops inside it teach is kept for when they are traced again."""
-        outermost, self._learns = not self._learns, True
-        try:
-            yield
-        finally:
-            if outermost:
-                self.clear()
-                self._learns = False
-
-    @contextmanager
-    def whole_loops(self) -> Iterator[None]:
-        """Loops that are recorded meanwhile are not split."""
-        before, self.splits = self.splits, False
-        try:
-            yield
-        finally:
-            self.splits = before
+        self.changes, self.lessons = changes, lessons
 
 
 class Rolling:
@@ -146,18 +117,18 @@ class Rolling:
     """Behind a loop over a source that has a test: the turn that is next, and how many there are."""
 
     def roll(
-        self, run: Callable[[Any], None], test: Test | None, source: Source | None, *, splits: bool = False
-    ) -> list[str]:
+        self, run: Callable[[Any], None], test: Test | None, source: Source | None, *,
+        splits: bool = False, piece: Lessons | None = None,
+    ) -> list[str]:  # fmt: skip
         """Trace the loop into a ``for``, or a ``while`` if there is a test; returns the names that it carries.
 
         Raises `CannotRoll`, everything undone, and so `KindsChange` if it ``splits`` where turns leave other kinds of
-        values than they find.
+        values than they find. A ``piece`` of a loop that was split comes with its lessons.
         """
-        with current_trace().state(Lessons).learning():
-            return self._rolled(run, test, source, splits and current_trace().state(Lessons).splits)
-
-    def _rolled(self, run: Callable[[Any], None], test: Test | None, source: Source | None, splits: bool) -> list[str]:
         trace = current_trace()
+        nest = trace.state(Nest)
+        around = nest.rounds[-1] if nest.rounds else None
+        lessons = piece or (Lessons() if around is None else around.meet(self.key))
         names = (*self.state, *self.temporaries)
         entry, mutables, take_back = self.cells.read(names), Mutables(self.cells.contents()), trace.trial()
 
@@ -166,7 +137,10 @@ class Rolling:
             mutables.restore()
             take_back()
 
-        locals_ = [self._local(name, entry[name]) for name in self.state]
+        if splits and lessons.changes is not None and self._are_as_before(lessons.changes, entry):
+            raise KindsChange(lessons.changes, lessons)
+        self._make_variables(lessons)
+        locals_ = [self._local(name, entry[name], lessons.locals.get(name)) for name in self.state]
         problem: UserError | None = None
         why = ""
         changed_list: Any = None
@@ -175,15 +149,13 @@ class Rolling:
             take_back()
             began = trace.storage.now()
             try:
-                with trace.storage.turn() as before:
+                with trace.storage.turn() as before, nest.round(Round(lessons)) as here:
                     turn = self._turn(run, test, source, locals_)
                 changed = mutables.changed()
                 if changed:
                     raise NeedsUnrolling(f"{changed} changes in the loop", mutables.changed_list())
                 stable = self._learn(locals_, turn.path)
-                if splits and (changes := self._changes(locals_, entry)):
-                    undo()
-                    raise KindsChange(changes)
+                changes = self._changes(locals_, entry) if splits else {}
             except NeedsUnrolling as reason:
                 why, changed_list = str(reason), reason.changed
                 problem = located(
@@ -202,19 +174,30 @@ class Rolling:
             if problem is not None:
                 undo()
                 raise CannotRoll(problem, why, changed_list)
-            if stable and not trace.storage.goes_again(before):
+            lessons.locals = {local.name: local for local in locals_}
+            if changes:
+                lessons.changes = changes
+            elif stable and not here.again and not trace.storage.goes_again(before):
                 self.cells.write(entry)
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
                 if not trace.storage.goes_again(before):
                     if any(local.learnt_too_much(_left(turn.path, local)) for local in locals_):
-                        locals_ = [self._local(name, entry[name], learns=False) for name in self.state]
+                        locals_ = [self._local(name, entry[name]) for name in self.state]
                         continue
-                    trace.state(Lessons).update({(self.key, local.name): local.lesson for local in locals_})
                     self._finish(turn, locals_, source, test is not None, *sent)
                     carried = [(local, slot) for local in locals_ for slot in local.slots if slot is not None]
                     several = tracers.Alternatives
                     shown = (local.name if type(local.entry) is several else slot.name for local, slot in carried)
                     return [*dict.fromkeys(shown)]
+            if trace.storage.goes_again(before):
+                lessons.written |= self._made_variables(before)
+            if lessons.wait(here, around):
+                undo()
+                self._stand_in(locals_, source)
+                return []
+            if changes:
+                undo()
+                raise KindsChange(changes, lessons)
         undo()
         raise CannotRoll(located(UserNotImplementedError("a loop whose locals change their types in every turn")))
 
@@ -223,22 +206,65 @@ class Rolling:
         number, count = self._next_turn
         return bind(number, "turn", count)
 
-    def keeps_kinds(self, run: Callable[[Any], None], test: Test | None, source: Source | None) -> bool:
+    def keeps_kinds(
+        self, run: Callable[[Any], None], test: Test | None, source: Source | None, lessons: Lessons
+    ) -> bool:
         """Whether a turn leaves the kinds of values that it finds: one is traced, and everything undone."""
         trace = current_trace()
         entry, mutables = self.cells.read((*self.state, *self.temporaries)), Mutables(self.cells.contents())
         take_back = trace.trial()
-        locals_ = [self._local(name, entry[name]) for name in self.state]
+        here = Round(lessons, again=True)
         try:
-            with trace.region(), trace.storage.turn():
-                self._learn(locals_, self._turn(run, test, source, locals_).path)
-                return not self._changes(locals_, entry)
+            while here.again:
+                self.cells.write(entry)
+                mutables.restore()
+                take_back()
+                locals_ = [self._local(name, entry[name]) for name in self.state]
+                with trace.region(), trace.storage.turn(), trace.state(Nest).round(Round(lessons)) as here:
+                    self._learn(locals_, self._turn(run, test, source, locals_).path)
+            return not self._changes(locals_, entry)
         except (NeedsUnrolling, UserError):
             return False
         finally:
             self.cells.write(entry)
             mutables.restore()
             take_back()
+
+    def _are_as_before(self, changes: Mapping[str, Change], entry: Mapping[str, Any]) -> bool:
+        """Whether locals are of the one kind that they had been of before the loop when their kinds changed."""
+        things = {name: resolved(entry.get(name, UNBOUND)) for name in changes}
+        return all(
+            type(thing) is not tracers.Alternatives and number_of(thing) == changes[name].entry.chosen
+            for name, thing in things.items()
+        )
+
+    # -- what turns have taught ----------------------------------------------------------------------
+
+    def _make_variables(self, lessons: Lessons) -> None:
+        """Let what the loop writes to be variables before its first turn reads them."""
+        storage = current_trace().storage
+        for name, number in lessons.written:
+            items = flatten(resolved(self.cells.get(name))).items
+            if number < len(items) and isinstance(items[number], tracers.ArrayTracer):
+                storage.place(storage.root(items[number]._value))
+
+    def _made_variables(self, before: BeforeTurn) -> set[tuple[str, int]]:
+        """The arrays from outside that turns have made variables, as `Lessons` have them."""
+        storage, found = current_trace().storage, set[tuple[str, int]]()
+        for name in self.cells.names():
+            for number, item in enumerate(flatten(resolved(self.cells.get(name))).items):
+                if isinstance(item, tracers.ArrayTracer) and storage.has_become_variable(item._value, before):
+                    found.add((name, number))
+        return found
+
+    def _stand_in(self, locals_: Sequence[Local], source: Source | None) -> None:
+        """Go on with some values of the kinds that are known so far: what is recorded with them is given up."""
+        if source is not None:
+            self._next_turn = Value(Scalar(I64)), source.count
+        kinds = [outside_type(self._outer_kind(local, number)) for local in locals_
+                 for number, slot in enumerate(local.slots) if slot is not None]  # fmt: skip
+        bits = {local.name: Value(Scalar(BOOL)) for local in locals_ if isinstance(local.before, MaybeUnbound)}
+        self._bind(locals_, [Value(kind) for kind in kinds], bits, source)
 
     def _changes(self, locals_: Sequence[Local], entry: Mapping[str, Any]) -> dict[str, Change]:
         """The locals of one kind before the loop of which a turn leaves another one, with another dtype."""
@@ -254,8 +280,11 @@ class Rolling:
 
     # -- one turn ------------------------------------------------------------------------------------
 
-    def _local(self, name: str, thing: Any, learns: bool = True) -> Local:
+    def _local(self, name: str, thing: Any, known: Local | None = None) -> Local:
+        """A local as it is before the loop, or as it is ``known`` to become."""
         entry = resolved(thing)
+        if known is not None:
+            entry = _widened(entry, known)
         leaves = flatten(entry)
         local = Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
         for number, item in enumerate(leaves.items):
@@ -263,9 +292,8 @@ class Rolling:
                 kind = _number_kind(item)
                 if kind is not None:
                     local.slots[number] = self._slot(local, number, kind)
-        if learns:
-            lesson = current_trace().state(Lessons).get((self.key, name))
-            local.begin_with(lesson, lambda number, kind: self._slot(local, number, kind))
+        if known is not None and (entry is UNBOUND) == (known.entry is UNBOUND):
+            local.begin_with(known, lambda number, kind: self._slot(local, number, kind))
         return local
 
     def _slot(self, local: Local, number: int, kind: Scalar | Tensor) -> Slot:
@@ -441,15 +469,20 @@ class Rolling:
         found = found[: len(slots)]
         for flow, value in zip(flows, found, strict=True):
             trace.storage.arrive(value, flow.arrays)
-        results = iter(zip(slots, found, strict=True))
+        self._bind(locals_, found, bits, source)
+
+    def _bind(
+        self, locals_: Sequence[Local], found: Sequence[Value], bits: Mapping[str, Value], source: Source | None
+    ) -> None:
+        """Let the locals be what the loop has ``found``; ``bits`` say which are bound."""
+        results = iter(found)
         self.cells.write(dict.fromkeys(self.temporaries, UNBOUND))
         ran = self._ran(source)
         for local in locals_:
             items = list(local.leaves.items)
             for number, slot in enumerate(local.slots):
                 if slot is not None:
-                    slot, value = next(results)
-                    outside = slot
+                    value, outside = next(results), slot
                     if isinstance(value.type, Tensor | Place):
                         kind = Tensor(value.type.dtype, value.type.dims)
                         outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared)
@@ -553,6 +586,15 @@ class Rolling:
         if source is None or current_trace().known(source.count, ">=", 1):
             return None
         return values.emit("greater_equal", values.size(source.count), values.size(1))
+
+
+def _widened(entry: Any, known: Local) -> Any:
+    """A local before the loop with the kinds that it is ``known`` to take on, if it begins as it did then."""
+    if entry is UNBOUND or known.entry is UNBOUND:
+        return entry
+    name, is_itself = shown_name(known.name), is_returned_itself(known.name)
+    begins_alike = aligned([entry, resolved(known.before)], name, is_itself)[0] is entry
+    return aligned([entry, known.entry], name, is_itself)[0] if begins_alike else entry
 
 
 def _left(path: Path, local: Local) -> Any:

@@ -13,7 +13,8 @@ there and yields its arguments, the helper is called once behind it, and a secon
 
 What stands before the call is recorded once more in the second branch, so it has to be without effects, and the helper
 may write to nothing that was made before. Arguments have to be of the same types on both paths; what is no number or
-array has to be the same.
+array has to be the same. A number that is another one on each path is one that the running program knows; where the
+helper needs it while it is traced, the paths keep their own calls.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from types import FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserError
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import agreeing
@@ -43,6 +45,9 @@ _SHARED = Site(Choice.SHARED_CALLS)
 """Stands for the decision to share calls."""
 _MANY = 6
 """How often a branch is traced, deep in helpers, before calls are shared."""
+_NUMBERS = (bool, int, float, complex)
+_MOST = 1000
+"""How often a branch is traced there at the most: where calls cannot be shared, each level doubles that."""
 _DEEP = 3
 """How many calls deep that is."""
 _MOST_SHARED = 4
@@ -155,11 +160,9 @@ def traced_paths(
 ) -> list[Path]:  # fmt: skip
     """The paths of a branch, traced by ``trace_one``; ``join`` ends a branch and says what names are behind it."""
     trace = current_trace()
-    is_shared = trace.choices.answer(_SHARED)
-    if not is_shared:
-        _share_if_deep(trace, key)
+    _share_if_deep(trace, key)
     apart = Site(Choice.PASSED_AS_MEMORY, *key)
-    if not is_shared or trace.choices.answer(apart):
+    if not trace.choices.answer(_SHARED) or trace.choices.answer(apart):
         return [trace_one(run) for run in runs]
     results: list[_Shared] = []
     while True:
@@ -173,7 +176,14 @@ def traced_paths(
         found = join(paths, names)
         operands = [found[name] for name in names]
         begin = len(trace.builder.ops)
-        result = calls[0].with_operands(operands)
+        try:
+            result = calls[0].with_operands(operands)
+        except (UserError, RecursionError) as error:
+            is_known = any(type(operand) in _NUMBERS for operand in calls[0].operands)
+            if not is_known or not getattr(error, "is_refusal", True):
+                raise
+            mutables.restore()
+            raise trace.begin_anew(Restart(apart)) from None
         chosen = [
             n for n, pair in enumerate(zip(*(call.operands for call in calls), strict=True)) if pair[0] is not pair[1]
         ]
@@ -189,14 +199,17 @@ def traced_paths(
 
 
 def _share_if_deep(trace: Trace, key: tuple[str, int]) -> None:
-    """Start anew, to share calls, where branches in helpers in branches are traced often."""
+    """Start anew, to share calls, where branches in helpers in branches are traced often; refuse it beyond that."""
     if sum(1 for _ in trace.scope.around()) <= _DEEP:
         return
     if sum(not is_block(code) for code in trace.running_code()) <= _DEEP:
         return
-    trace.state(_Calls).deep[key] += 1
-    if trace.state(_Calls).deep[key] > _MANY:
+    deep = trace.state(_Calls).deep
+    deep[key] += 1
+    if deep[key] > _MANY and not trace.choices.answer(_SHARED):
         raise trace.begin_anew(Restart(_SHARED))
+    if deep[key] > _MOST:
+        raise trace.too_large()
 
 
 def _up_to_calls(
@@ -263,6 +276,8 @@ def _may_be_one(one: Any, other: Any) -> bool:
         return all(map(_may_be_one, one, other))
     if isinstance(one, tracers.ArrayTracer | tracers.ScalarTracer) and type(one) is type(other):
         return kind_of(one) == kind_of(other)
+    if type(one) is type(other) and type(one) in _NUMBERS:
+        return True
     return not isinstance(one, list | dict | set) and agreeing([one, other])
 
 

@@ -7,8 +7,8 @@
 
 Where every turn leaves the other kind (``s = 0`` before a sum of floats), the first turn stands before the loop. Where
 a value may be of its first kind again later, there is one loop, which carries the number of the kind. So do loops in
-the first of two pieces, most turns being in the other: a nest has two copies of each body, not two to the power of its
-depth.
+the first of two pieces, most turns being in the other, and loops in many that are split: a nest has a few copies of
+each body, not two to the power of its depth.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Any
 
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.branch import choose, decide
+from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
-from jitflow.frontend.control.rolling import Change, Lessons, Rolling, Test
+from jitflow.frontend.control.rolling import Change, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
 from jitflow.frontend.control.switching import is_of_kind
 from jitflow.frontend.recording import values
@@ -33,8 +34,8 @@ __all__ = ["MOST_SPLITS", "Pieces"]
 MOST_SPLITS = 2
 """How often a loop is split; what changes then is carried with the number of its kind."""
 
-Again = Callable[[Any, int], None]
-"""Records the loop over the rest of a source, which may be split so many times more."""
+Again = Callable[[Any, int, Lessons], None]
+"""Records the loop over the rest of a source, which may be split so many times more, with its lessons."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,20 @@ class Pieces:
     test: Test | None
     source: Source | None
     changes: Mapping[str, Change]
+    lessons: Lessons
 
     def record(self, again: Again, splits: int) -> None:
         """Record the pieces. Raises `CannotRoll` as the loop itself would."""
+        with current_trace().state(Nest).splitting(current_trace().state(Nest).splits_left - 1):
+            self._record(again, splits)
+
+    def _record(self, again: Again, splits: int) -> None:
         if all(type(change.left) is not Alternatives for change in self.changes.values()):
             self._first_turn(again, splits - 1)
         elif all(len(change.others) == 1 for change in self.changes.values()) and self._stays():
             self._until_changed(again, splits - 1)
         else:
-            again(self.source, 0)
+            again(self.source, 0, self.lessons.of("whole"))
 
     def _first_turn(self, again: Again, splits: int) -> None:
         """The first turn, and the loop behind it, if there is a turn."""
@@ -63,9 +69,9 @@ class Pieces:
         def turns() -> None:
             if source is not None:
                 current_trace().raise_bound(source.span - 1)
-            with current_trace().state(Lessons).whole_loops():
+            with current_trace().state(Nest).splitting(0):
                 self.run(0)
-            again(None if source is None else Rest(source, 1), splits)
+            again(None if source is None else Rest(source, 1), splits, self.lessons.of("rest"))
 
         answer = True if self.test is None else truth(self.test())
         if source is not None:
@@ -80,12 +86,17 @@ class Pieces:
 
     def _stays(self) -> bool:
         """Whether a turn that finds the last kinds leaves them."""
+        if self.lessons.stays is None:
+            self.lessons.stays = self._would_stay()
+        return self.lessons.stays
+
+    def _would_stay(self) -> bool:
         names = tuple(self.changes)
         before = self.loop.cells.read(names)
         self.loop.cells.write({name: _of_kind(change.left, change.others[0]) for name, change in self.changes.items()})
         try:
-            with current_trace().state(Lessons).whole_loops():
-                return self.loop.keeps_kinds(self.run, self.test, self.source)
+            with current_trace().state(Nest).splitting(0):
+                return self.loop.keeps_kinds(self.run, self.test, self.source, self.lessons.of("stays"))
         finally:
             self.loop.cells.write(before)
 
@@ -111,10 +122,11 @@ class Pieces:
         def others() -> None:
             for name, number in last.items():
                 loop.cells.set(name, option(loop.cells.get(name), number))
-            again(self.source if self.source is None else Rest(self.source, loop.next_turn()), splits)
+            rest = self.source if self.source is None else Rest(self.source, loop.next_turn())
+            again(rest, splits, self.lessons.of("rest"))
 
-        with current_trace().state(Lessons).whole_loops():
-            loop.roll(self.run, go_on, self.source)
+        with current_trace().state(Nest).splitting(0):
+            loop.roll(self.run, go_on, self.source, piece=self.lessons.of("until"))
         answer = _as_value(truth(have_changed()))
         decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
 

@@ -89,7 +89,7 @@ def trace(
         try:
             return _recorded(state, function, tuple(names), arguments, frozenset(static))
         except Restart as restart:
-            choices.learn(restart)
+            choices.learn(restart, state.restarts)
         except UserError:
             if not choices.give_up_wishes():
                 raise
@@ -198,8 +198,8 @@ def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
 
 def _raise_what_was_caught(state: Trace) -> None:
     """Raise what was raised for the compiler alone, in case that code which is not rewritten has caught it."""
-    if state.restart is not None:
-        raise state.restart
+    if state.restarts:
+        raise state.restarts[0]
     if state.refusals:
         raise state.refusals[0]
 

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from math import prod
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.ir.location import Loc
 
 __all__ = ["MOST_COPIES", "MOST_KNOWN_TURNS", "MOST_WORK", "REGION_WORK", "Budget", "spent"]
 
@@ -33,10 +32,21 @@ class Budget:
     def __init__(self) -> None:
         self.unrolled: list[tuple[tuple[str, int], int]] = []
         """The loops of few turns that are being written out, outermost first: where they stand, and their turns."""
+        self.given_up: set[tuple[str, int]] = set()
+        """Those that are to be native loops when the trace starts anew: until then one turn shows what is inside."""
 
     def allows(self, turns: int) -> bool:
         """Whether a loop of so many turns may be written out inside of those that are."""
-        return prod((number for _, number in self.unrolled), start=turns) <= MOST_COPIES
+        return prod((number for _, number in self._counted()), start=turns) <= MOST_COPIES
+
+    def give_up(self) -> tuple[str, int]:
+        """Let the outermost loop that is being written out be none of those; returns where it stands."""
+        key, _ = next(self._counted())
+        self.given_up.add(key)
+        return key
+
+    def _counted(self) -> Iterator[tuple[tuple[str, int], int]]:
+        return ((key, number) for key, number in self.unrolled if key not in self.given_up)
 
     @contextmanager
     def unrolling(self, key: tuple[str, int], turns: int) -> Iterator[None]:
@@ -48,7 +58,7 @@ class Budget:
             self.unrolled.pop()
 
 
-def spent(recursive: str, helper: str, loc: Loc) -> UserNotImplementedError:
+def spent(recursive: str, helper: str) -> UserNotImplementedError:
     """The error for a place that was recorded too often, by a function that calls itself or in a helper."""
     if recursive:
         what = f"the recursion of {recursive}"
@@ -61,7 +71,7 @@ def spent(recursive: str, helper: str, loc: Loc) -> UserNotImplementedError:
         mend = "loop over range(...), and write to an array that is made before the loop"
     return UserNotImplementedError(
         f"{what} makes a program too large to compile",
-        found=f"line {loc.line} recorded more than {MOST_WORK} times",
+        found="a line that is written out again and again",
         expected="code whose size the text bounds",
         mend=mend,
     )

@@ -7,6 +7,7 @@ question is asked once: the record only grows, which is why tracing ends.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -70,14 +71,17 @@ class Choices:
         """Whether the question has been asked, with whatever answer."""
         return site in self._answers
 
-    def learn(self, restart: Restart) -> None:
-        """Record why a trace was given up. Raises `CompilerBug` for what it should have known."""
-        site = restart.site
-        if self._answers.get(site) == restart.answer:
-            raise CompilerBug(f"{site.choice.name} of {site.name} does not do", pass_name="trace")
-        self._answers[site] = restart.answer
-        if restart.is_wish:
-            self._wishes.add(site)
+    def learn(self, reason: Restart, found: Iterable[Restart]) -> None:
+        """Record why a trace was given up, and what else it had ``found`` that the next one does differently.
+
+        Raises `CompilerBug` for a reason that it should have known.
+        """
+        if self._answers.get(reason.site) == reason.answer:
+            raise CompilerBug(f"{reason.site.choice.name} of {reason.site.name} does not do", pass_name="trace")
+        for restart in (*found, reason):
+            self._answers[restart.site] = restart.answer
+            if restart.is_wish:
+                self._wishes.add(restart.site)
 
     def give_up_wishes(self) -> bool:
         """Refuse all wishes, because with them the program cannot be compiled. False if there were none."""

@@ -30,7 +30,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor, Variable
 
-__all__ = ["Storage"]
+__all__ = ["BeforeTurn", "Storage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,13 @@ class Storage(Views):
         return self._made_outside(before) and not any(map(self._made_outside, self._turns))
 
     def _made_outside(self, before: BeforeTurn) -> bool:
-        return any(root not in before.variables and self.homes.get(root) in before.around for root in self.variables)
+        return any(self.has_become_variable(root, before) for root in self.variables)
+
+    def has_become_variable(self, value: Value, before: BeforeTurn) -> bool:
+        """Whether the memory that ``value`` shows is from outside of a turn, and has become a variable in it."""
+        root = self.root(value)
+        known = root in before.variables or root not in self.variables
+        return not known and self.homes.get(root) in before.around
 
     def is_variable(self, value: Value) -> bool:
         """Whether the memory that ``value`` shows is written to."""

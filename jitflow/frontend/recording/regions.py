@@ -27,8 +27,10 @@ from jitflow.ir.types import Type
 
 __all__ = ["Knowledge", "Regions", "Scope"]
 
-_DEEPEST = 64
-"""How deep branches and loops may lie in each other."""
+_DEEP = 64
+"""How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
+_DEEPEST = 128
+"""How deep they may lie in each other: the passes call themselves for what is inside."""
 
 
 class Knowledge:
@@ -94,6 +96,11 @@ class Scope:
     inserted: dict[Value, list[Op]] = field(default_factory=dict)
     """Ops that stand right behind the op, or at the start if it is a parameter, that made a value."""
 
+    @property
+    def depth(self) -> int:
+        """In how many scopes it lies, itself among them."""
+        return sum(1 for _ in self.around())
+
     def around(self) -> Iterator[Scope]:
         """The scope, and those that it lies in."""
         scope: Scope | None = self
@@ -143,8 +150,9 @@ class Regions:
         """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.left_by: Exception | None = None
         """What a region inside the current one was left by."""
-        self.restart: Restart | None = None
-        """What was raised to start anew, in case that the program catches all exceptions."""
+        self.restarts: list[Restart] = []
+        """For what the trace has to start anew: it is raised at once, unless more may be found by going on, and at the
+        end in case that the program has caught it."""
         self._locator = Locator()
         self._bottom = bottom
 
@@ -167,7 +175,7 @@ class Regions:
             raise CompilerBug(str(error), pass_name="trace", operation=operation, location=builder.loc) from error
         work = self._work[builder.loc] = self._work[builder.loc] + (REGION_WORK if regions else 1)
         if work > MOST_WORK:
-            raise self.locate(self._spent(builder.loc))
+            raise self.too_large()
         self.noted(builder.ops[-1])
         return results
 
@@ -185,13 +193,8 @@ class Regions:
     def region(self, scope: Scope | None = None) -> Iterator[Scope]:
         """Record into a region inside the current one: a new one, or ``scope`` once more."""
         outer = self.scope
-        if len(list(outer.around())) > _DEEPEST:
-            raise self.locate(
-                UserNotImplementedError(
-                    "a function that calls itself where only the running program knows how often",
-                    mend="write a loop; or name the argument that decides in static=, to compile anew for each value",
-                )
-            )
+        if outer.depth > _DEEP:
+            self._require_end(outer.depth)
         if scope is None:
             scope = Scope(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
         self.scope = scope
@@ -205,6 +208,22 @@ class Regions:
             self.scope = outer
             self._recall()
 
+    def _require_end(self, depth: int) -> None:
+        """Raise if regions lie in each other because a function calls itself, or are more than passes can go down."""
+        codes = Counter(id(code) for code in self.running_code() if not is_block(code))
+        if max(codes.values(), default=0) > _DEEP // 2:
+            error = UserNotImplementedError(
+                "a function that calls itself where only the running program knows how often",
+                mend="write a loop; or name the argument that decides in static=, to compile anew for each value",
+            )
+            raise self.locate(error)
+        if depth > _DEEPEST:
+            error = UserNotImplementedError(
+                f"branches and loops that lie more than {_DEEPEST} deep in each other",
+                mend="look the case up in an array, or decide on some cases before the others",
+            )
+            raise self.locate(error)
+
     def _recall(self) -> None:
         """Another region is the innermost now."""
 
@@ -212,11 +231,12 @@ class Regions:
         """The user's line that is running."""
         return self._locator.here(self._bottom)
 
-    def _spent(self, loc: Loc) -> UserError:
+    def too_large(self) -> UserError:
+        """The error for a place that is recorded too often: a function that calls itself, a helper, or a loop."""
         codes = [code for code in self._locator.codes(self._bottom) if not is_block(code)]
         calls = Counter(codes)
         recursive = next((code.co_name for code in codes if calls[code] > 1), "")
-        return spent(recursive, codes[0].co_name if len(codes) > 1 else "", loc)
+        return self.locate(spent(recursive, codes[0].co_name if len(codes) > 1 else ""))
 
     def user_frame(self) -> FrameType | None:
         """The frame of the user's line that is running."""
@@ -235,8 +255,8 @@ class Regions:
         return tuple(self._locator.codes(self._bottom))
 
     def begin_anew(self, restart: Restart) -> Restart:
-        """What to raise so that the trace starts anew."""
-        self.restart = self.restart or restart
+        """What to raise so that the trace starts anew; at its end it does so anyway."""
+        self.restarts.append(restart)
         return restart
 
     def forget(self, error: UserError) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
@@ -39,6 +40,7 @@ class Sizes(Regions):
         self.found_sizes: set[str] = set()
         """Sizes that the data decides: any number, 1 as well."""
         self._unbound: dict[str, Scope] = {}
+        self._same_names: Counter[str] = Counter()
 
     def _recall(self) -> None:
         """Know what was decided while another region was recorded: a guard tests it, so it holds in all of them."""
@@ -57,10 +59,10 @@ class Sizes(Regions):
         ``bound_by_call`` says that the arguments determine it, so that a guard can test facts about it; a size that
         an op finds at run time (`broadcast_dims`) cannot be decided on.
         """
-        unique, count = name, 1
+        unique = name
         while unique in self.hints or unique in self._unbound or unique in DTYPES:
-            count += 1
-            unique = f"{name}{count}"
+            self._same_names[name] += 1
+            unique = f"{name}{self._same_names[name] + 1}"
         if hint is None or not bound_by_call:
             self._unbound[unique] = self.scope
         else:

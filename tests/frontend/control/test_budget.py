@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import jitflow
+from benchmarks.compile_time import load
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.recording import budget
+from jitflow.frontend.recording import regions
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -195,8 +196,16 @@ def endless(x):
     [(recursive, "the recursion of doubles"), (helped, "helper, which is called on many"), (endless, "turn by turn")],
 )
 def test_what_is_too_large_is_refused_where_it_stands(program, message, monkeypatch) -> None:
-    monkeypatch.setattr(budget, "_MOST_WORK", 200)
+    monkeypatch.setattr(regions, "MOST_WORK", 200)
     with pytest.raises(UserNotImplementedError, match=f"{message}.* makes a program too large to compile") as caught:
         jitflow.function(program)(X)
     assert "test_budget.py" in str(caught.value.location)
     assert caught.value.mend
+
+
+def test_branches_lie_deep_in_each_other(tmp_path) -> None:
+    lines = ["def program(x, n):", *(f"    if n == {k}: return x * {k}" for k in range(140)), "    return x"]
+    deep, too_deep = ("\n".join([*lines[:length], lines[-1]]) for length in (70, 132))
+    assert "if" in jitflow.function(load(deep, tmp_path / "deep")).ir(X, 3, stage="traced")
+    with pytest.raises(UserNotImplementedError, match="lie more than 128 deep in each other"):
+        jitflow.function(load(too_deep, tmp_path / "too_deep"))(X, 3)

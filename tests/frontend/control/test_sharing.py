@@ -65,3 +65,26 @@ def descends_far(x):
 def test_recursion_of_literal_depth_is_as_long_as_it_is_deep() -> None:
     compiled = jitflow.function(descends_far)
     assert [compiled(x) for x in (0.5, -0.5, 0.0)] == [40.5, -40.5, -40.0]
+
+
+NUMBERS = {
+    "factors": (9, "return x * k", "{call}(x, k + 1)", "{call}(x, k * 2)"),
+    "flags": (12, "return x * 2 if k else x", "{call}(x, True)", "{call}(x, False)"),
+    "sizes": (3, "return x[:k]", "{call}(x, 1)", "{call}(x, 2)"),  # each is compiled for itself
+    "depths": (1, "return x if k <= 0 else helper1(x * 2, k)", "{call}(x * 0.5, k - 3)", "{call}(x + 1, k - 4)"),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_calls_that_differ_by_a_number_are_one(kind: str, tmp_path: Path) -> None:
+    levels, last, then, otherwise = NUMBERS[kind]
+    lines = ["def helper0(x, k):", f"    {last}"]
+    for level in range(1, levels + 1):
+        call = f"helper{level - 1}"
+        lines += [f"def helper{level}(x, k):", f"    if x.sum() > {level}: return {then.format(call=call)}"]
+        lines += [f"    return {otherwise.format(call=call)}"]
+    lines += ["def program(x):", f"    return helper{levels}(x, {7 if kind == 'depths' else 1})"]
+    program = load("\n".join(lines), tmp_path / "numbers")
+    function = jitflow.function(program)
+    for x in ARGUMENTS[:2]:
+        np.testing.assert_array_equal(function(x), program(x))
