@@ -7,6 +7,10 @@ you commit it. Hypothesis draws the same examples in every run; ``--hypothesis-p
 from __future__ import annotations
 
 import difflib
+import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +26,23 @@ settings.load_profile("seeded")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--bless", action="store_true", help="rewrite golden files with what the code gives now")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the processes that tests run in, and those that they start, share what they compile of Python's modules.
+
+    Where the environment forbids to write it beside the modules, each would compile all of jitflow anew.
+    """
+    if not hasattr(config, "workerinput") and os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        folder = tempfile.mkdtemp(prefix="jitflow-bytecode-")
+        os.environ["PYTHONPYCACHEPREFIX"] = folder
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the garbage collector the thousands of tests, which it would look at whenever one of them asks for it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

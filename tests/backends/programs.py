@@ -60,21 +60,30 @@ def host(build: Callable[[Kit], object], *kernels: Function) -> Function:
     return Function("program", kit.region([], []), layer="host", functions=tuple(kernels))
 
 
-def launching(inner: Function) -> Function:
-    """A host program that passes its arguments to one kernel."""
+def launching(*kernels: Function) -> Function:
+    """A host program that passes its arguments to kernels: the first ones to the first."""
 
     def build(kit: Kit) -> None:
-        slot, values = 0, []
-        for parameter in inner.parameters:
-            values.append(kit.make("argument", slot=slot, types=[parameter.type]))
-            slot += 2 if str(parameter.type) == "c128" else 1
-        kit.add("launch", *values, types=(), kernel=inner.name)
+        slot = 0
+        for inner in kernels:
+            values = []
+            for parameter in inner.parameters:
+                values.append(kit.make("argument", slot=slot, types=[parameter.type]))
+                slot += 2 if str(parameter.type) == "c128" else 1
+            kit.add("launch", *values, types=(), kernel=inner.name)
 
-    return host(build, inner)
+    return host(build, *kernels)
 
 
 def mapping(build: Build, inputs: Sequence[DType], output: DType, lanes: int) -> Function:
-    """A program over arrays: ``build(kit, *numbers)`` lane by lane, with a masked tail, or number by number."""
+    """A program of one `mapping_kernel`."""
+    return launching(mapping_kernel(build, inputs, output, lanes))
+
+
+def mapping_kernel(
+    build: Build, inputs: Sequence[DType], output: DType, lanes: int, name: str = "kernel"
+) -> Function:  # fmt: skip
+    """A kernel over arrays: ``build(kit, *numbers)`` lane by lane, with a masked tail, or number by number."""
 
     def add(kit: Kit, *parameters: Value) -> None:
         *sources, target, count = parameters
@@ -106,7 +115,7 @@ def mapping(build: Build, inputs: Sequence[DType], output: DType, lanes: int) ->
         kit.loop(zero, end, lanes, whole)
         kit.loop(end, count, lanes, tail)
 
-    return launching(kernel([*map(Buffer, inputs), Buffer(output), INDEX], add))
+    return kernel([*map(Buffer, inputs), Buffer(output), INDEX], add, name)
 
 
 class Failed(Exception):
@@ -171,13 +180,26 @@ def run(
     return output
 
 
+def map_together(
+    builds: Sequence[Build], inputs: Sequence[np.ndarray[Any, Any]], output: DType, widths: Sequence[int],
+    prepare: Callable[[Function], Function] = lambda program: program,
+) -> list[tuple[np.ndarray[Any, Any], ...]]:  # fmt: skip
+    """What each function gives for these arrays in each width: kernels of one program, which LLVM has sooner."""
+    dtypes = [dtype_named(array.dtype) for array in inputs]
+    kernels = [
+        mapping_kernel(build, dtypes, output, lanes, f"kernel_{number}_{lanes}")
+        for number, build in enumerate(builds)
+        for lanes in widths
+    ]
+    results = [np.zeros(len(inputs[0]), output.numpy) for _ in kernels]
+    executable = compile_program(prepare(launching(*kernels)))
+    run(executable, [argument for result in results for argument in (*inputs, result, len(result))])
+    return [tuple(results[number * len(widths) :][: len(widths)]) for number in range(len(builds))]
+
+
 def map_arrays(build: Build, inputs: Sequence[np.ndarray[Any, Any]], output: DType, lanes: int) -> np.ndarray[Any, Any]:
     """What `mapping` gives for these arrays."""
-    dtypes = [dtype_named(array.dtype) for array in inputs]
-    executable = compile_program(mapping(build, dtypes, output, lanes))
-    result = np.zeros(len(inputs[0]), output.numpy)
-    run(executable, [*inputs, result, len(result)])
-    return result
+    return map_together([build], inputs, output, [lanes])[0][0]
 
 
 def dtype_named(dtype: np.dtype[Any]) -> DType:

@@ -106,18 +106,29 @@ def test_several_threads_may_compile() -> None:
 def test_no_call_is_left_running_when_a_signal_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "processors", lambda: 2)
     ended: list[int] = []
+    interrupted: list[int] = []
     main = threading.main_thread().ident
     assert main is not None
+
+    def interrupt(number: int, _: Any) -> None:
+        interrupted.append(number)
+        raise KeyboardInterrupt
 
     def call(number: int) -> None:
         if number == 0:
             signal.pthread_kill(main, signal.SIGINT)  # which runs one of the calls, and ends its sleep
+        while not interrupted:  # a busy machine may take its time
+            time.sleep(0.01)
         time.sleep(0.2)
         ended.append(number)
 
     before = threading.active_count()
-    with pytest.raises(KeyboardInterrupt):
-        at_once(call, range(3))
+    handler = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            at_once(call, range(3))
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert threading.active_count() == before
     assert 2 not in ended
 

@@ -6,6 +6,7 @@ Guards are checked as the Python entry checks them, so that tests of "never stal
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -13,10 +14,13 @@ from jitflow.errors import UserError, with_user_frames
 from jitflow.frontend.entry.compilable import refuse_function_kind
 from jitflow.frontend.entry.function import TracedFunction, trace
 from jitflow.frontend.entry.results import Chosen, Computed, Group
+from jitflow.ir.core import Function, walk
 from jitflow.ir.dims import Dim, Expression, evaluate
 from jitflow.ir.interpreter import interpret
+from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Index, dims_of
 from jitflow.ir.verifier import verify
+from jitflow.passes.pipeline import run_passes
 from jitflow.runtime import plan as p
 from jitflow.runtime.entry_python import Binding
 from jitflow.runtime.parameters import make_binder, parameters_of
@@ -64,12 +68,20 @@ class Interpreted:
         except UserError as error:
             raise with_user_frames(error) from None
         verify(traced.function)
-        return traced
+        return replace(traced, function=_written_out(traced.function))
 
     @property
     def count(self) -> int:
         """How often the function was traced."""
         return len(self.traced)
+
+
+def _written_out(function: Function) -> Function:
+    """The function with its derivatives written out, which have no meaning to the interpreter."""
+    if any(op.name in DERIVATIVE_NAMES for op in walk(function.region)):
+        function = run_passes(function, ("unmark", "differentiate"))
+        verify(function)
+    return function
 
 
 def _match(traced: TracedFunction, flat: tuple[Any, ...]) -> Binding | None:

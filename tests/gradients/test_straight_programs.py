@@ -7,7 +7,7 @@ import pytest
 from tests.gradients.random_programs import run_seeds
 from tests.gradients.straight_programs import check_both_modes
 
-PARTS, EACH = 4, 15
+PARTS, EACH = 4, 8
 
 
 @pytest.mark.parametrize("part", range(PARTS))

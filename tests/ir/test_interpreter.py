@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from jitflow.errors import CompilerBug
 from jitflow.ir.dtypes import F32
 from jitflow.ir.interpreter import interpret
+from jitflow.ir.ops import OPS
 from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
 from tests.compare import assert_all_same, assert_same
@@ -391,3 +393,29 @@ def test_a_host_program_launches_kernels() -> None:
 
     assert interpret(function, array, 5, libraries={"negate": negate}) == (5,)
     assert_same(array, -4 * np.arange(5, dtype=np.float32))
+
+
+@pytest.mark.parametrize("case", ["any", "cancelling", "halfway", "bits"])
+def test_a_product_and_sum_is_rounded_once(case):
+    random = np.random.default_rng(3)
+    a, b, c = random.standard_normal((3, 1500)) * 2.0 ** random.integers(-60, 60, (3, 1500))
+    if case == "cancelling":
+        c = -np.nextafter(a * b, np.inf)
+    if case == "halfway":
+        c = a * b * 2.0 ** random.choice([-107, -106, -54, -53, -52, 52, 53, 54], 1500)
+    if case == "bits":
+        a, b, c = random.integers(-(2**62), 2**62, (3, 1500)).view(np.float64)
+        a[:4], b[:4], c[:4] = [0.0, -0.0, np.inf, 1e300], [5.0, 5.0, 0.0, 1e300], [0.0, -0.0, 1.0, -np.inf]
+    with np.errstate(all="ignore"):
+        got = OPS["fma"].evaluate([a, b, c], {}, ())
+        for x, y, z, result in zip(a, b, c, got, strict=True):
+            if not np.isfinite([x, y, z]).all():
+                np.testing.assert_array_equal(result, x * y + z)
+                continue
+            exact = Fraction(x) * Fraction(y) + Fraction(z)
+            try:
+                expected = float(exact)
+            except OverflowError:
+                expected = np.inf if exact > 0 else -np.inf
+            assert result == expected
+            assert exact or np.signbit(result) == np.signbit(x * y + z)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ from tests.execute import Compiled, layouts_of
 from tests.passes.programs import PROGRAMS
 
 SIZES = ((3, 5, 4), (7, 33, 9), (40, 70, 16), (2, 2500, 3), (1500, 3, 5), (0, 3, 2), (3, 0, 2))
+
+OTHERS = ("F", "strided", "reversed")
 
 
 def arguments_for(function: Function, sizes: tuple[int, int, int], layout: str) -> list[Any]:
@@ -44,8 +47,16 @@ def arguments_for(function: Function, sizes: tuple[int, int, int], layout: str) 
     return arguments
 
 
-@pytest.mark.parametrize("layout", ["C", "F", "strided", "reversed"])
-@pytest.mark.parametrize("name", PROGRAMS)
+def in_turn(names: Iterable[str]) -> list[Any]:
+    """Each program and layout: C and one of the others for each in turn, all together where there is time."""
+    return [
+        pytest.param(name, layout, marks=() if layout in ("C", OTHERS[place % len(OTHERS)]) else pytest.mark.stress)
+        for place, name in enumerate(names)
+        for layout in ("C", *OTHERS)
+    ]
+
+
+@pytest.mark.parametrize(("name", "layout"), in_turn(PROGRAMS))
 def test_compiled_agrees_with_the_interpreter(name: str, layout: str) -> None:
     function = parse(PROGRAMS[name])
     compiled: dict[tuple[str, ...], Compiled] = {}

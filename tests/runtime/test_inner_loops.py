@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,14 @@ MATRICES = {
 @pytest.mark.parametrize("kind", MATRICES)
 @pytest.mark.parametrize("name", UNARY)
 def test_decompositions(name: str, kind: str):
+    check_compiled(_compiled(name), MATRICES[kind])
+
+
+@functools.cache
+def _compiled(name: str) -> Any:
+    """Matrices of one kind share its code."""
     function = UNARY[name]
-    check_compiled(lambda x: function(x), MATRICES[kind])
+    return jitflow.function(lambda x: function(x))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from tests.truth.whole.check import Refused, check
 from tests.truth.whole.programs import program_of
 
-PARTS, EACH = 15, 8
+PARTS, EACH = 15, 5
 MOST_REFUSED = 0.15
 """Jitflow may say of so many programs that it does not compile them."""
 
@@ -29,7 +29,7 @@ def run_seeds(seeds: range, length: int = 3) -> None:
         except Exception as problem:
             problems.append(f"seed {seed}, length {length}: {type(problem).__name__}: {problem}\n{text.source}")
     assert not problems, "\n\n".join([f"{len(problems)} of {len(seeds)} programs", *problems[:3]])
-    assert refused <= 2 + len(seeds) * MOST_REFUSED
+    assert refused <= 3 + len(seeds) * MOST_REFUSED
 
 
 @pytest.mark.parametrize("part", range(PARTS))

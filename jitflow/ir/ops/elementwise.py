@@ -190,20 +190,58 @@ _ROWS: list[tuple[str, int, str, str, Callable[..., Any], str]] = [
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
-    """Rounded once. The exact product of f64 has no type, so those numbers go through fractions, one by one."""
+    """Rounded once."""
     if np.result_type(a, b, c) == np.float64:
-        return np.asarray(np.frompyfunc(_fma_of_f64, 3, 1)(a, b, c), np.float64)[()]
-    product, addend = np.asarray(a, np.float64) * b, np.asarray(c, np.float64)
-    total = product + addend
-    # What the sum lost (Knuth's two-sum) makes an even last bit odd, so that the second rounding cannot err.
-    shadow = total - product
-    lost = (product - (total - shadow)) + (addend - shadow)
+        return _fma_of_f64(*np.broadcast_arrays(a, b, c))[()]
+    return _sum_to_odd(np.asarray(a, np.float64) * b, np.asarray(c, np.float64)).astype(np.asarray(a).dtype)[()]
+
+
+def _fma_of_f64(a: Any, b: Any, c: Any) -> Any:
+    """The exact product has no type: it is two numbers (Dekker), added to the third as Boldo and Melquiond do.
+
+    Where a part could overflow or be lost below the smallest number, fractions are taken, one number after the other.
+    """
+    with np.errstate(all="ignore"):
+        product = a * b
+        (high_a, low_a), (high_b, low_b) = _halves(a), _halves(b)
+        rest = low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b)
+        addend, less = _two_sum(c, rest)
+        total, lost = _two_sum(product, addend)
+        found = total + _sum_to_odd(less, lost)
+        found = np.where(found == 0, product + c, found)  # for the sign of zero
+    usual = (np.abs(a) < _LARGE) & (np.abs(b) < _LARGE) & (np.abs(c) < _LARGE)
+    usual &= (np.abs(product) > _SMALL) & ((np.abs(c) > _SMALL) | (c == 0))
+    if not usual.all():
+        found[~usual] = np.frompyfunc(_fma_by_fractions, 3, 1)(a[~usual], b[~usual], c[~usual]).astype(np.float64)
+    return found
+
+
+_LARGE, _SMALL = 2.0**500, 2.0**-900
+
+
+def _halves(a: Any) -> tuple[Any, Any]:
+    """A number as the sum of two of half as many bits."""
+    wide = a * (2.0**27 + 1)
+    high = wide - (wide - a)
+    return high, a - high
+
+
+def _two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """The sum, and what it lost (Knuth)."""
+    total = a + b
+    shadow = total - a
+    return total, (a - (total - shadow)) + (b - shadow)
+
+
+def _sum_to_odd(a: Any, b: Any) -> Any:
+    """The sum, where what it lost makes an even last bit odd, so that a second rounding cannot err."""
+    total, lost = _two_sum(a, b)
     odd = np.nextafter(total, np.where(lost > 0, np.inf, -np.inf))
     inexact = np.isfinite(lost) & (lost != 0) & (np.asarray(total).view(np.int64) & 1 == 0)
-    return np.where(inexact, odd, total).astype(np.asarray(a).dtype)[()]
+    return np.where(inexact, odd, total)
 
 
-def _fma_of_f64(a: float, b: float, c: float) -> float:
+def _fma_by_fractions(a: float, b: float, c: float) -> float:
     if not (math.isfinite(a) and math.isfinite(b) and math.isfinite(c)):
         return a * b + c
     exact = Fraction(a) * Fraction(b) + Fraction(c)

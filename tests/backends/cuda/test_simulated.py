@@ -18,7 +18,7 @@ from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.simulated import Simulated
 from tests.execute import layouts_of
 from tests.passes.programs import PROGRAMS
-from tests.passes.test_lowering import agree, arguments_for
+from tests.passes.test_lowering import agree, arguments_for, in_turn
 
 SIZES = {
     "C": ((3, 5, 4), (7, 33, 2), (2, 70, 3), (40, 2, 3), (0, 3, 2), (3, 0, 2)),
@@ -31,8 +31,7 @@ CALLS_BLAS = {"matrix_product"}
 
 
 @needs_nvrtc
-@pytest.mark.parametrize("layout", SIZES)
-@pytest.mark.parametrize("name", sorted(set(PROGRAMS) - CALLS_BLAS))
+@pytest.mark.parametrize(("name", "layout"), in_turn(sorted(set(PROGRAMS) - CALLS_BLAS)))
 def test_programs_agree_with_the_interpreter(name: str, layout: str) -> None:
     function = parse(PROGRAMS[name])
     compiled: dict[tuple[str, ...], Simulated] = {}

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from tests.frontend.numpy.both import check_both, check_compiled
 from tests.frontend.numpy.oracle import KINDS, check, check_function, check_sizes, sample
 
@@ -156,16 +157,26 @@ def test_writing_by_masks_among_other_indices():
     check_function(_written, MATRIX, np.array([True, False, False, True, False]))
 
 
+OF_TWO_SIZES = [
+    jitflow.function(lambda x, y, a, b: np.sort(x[a]) + np.sort(y[b])),
+    jitflow.function(lambda x, y, a, b: np.sort(x[a]) * 2 - y[b] + 1),
+    jitflow.function(lambda x, y, a, b: np.sort(x[a])[:, None] + np.sort(y[b])),
+]
+OF_ONE_SIZE = [
+    jitflow.function(lambda x, a: np.sort(x[a]) + x),
+    jitflow.function(lambda x, a: np.sort(x[a]) + x[:3]),
+    jitflow.function(lambda x, a: np.stack([np.sort(x[a]), np.sort(x[a]) * 2])),
+]
+
+
 @pytest.mark.parametrize("counts", [(3, 3), (3, 1), (1, 3), (0, 1), (1, 0), (0, 0), (1, 1), (2, 3), (0, 2)])
 def test_sizes_that_data_decides_meet(counts: tuple[int, int]):
     one, other = (np.arange(1, 6) <= count for count in counts)
     x, y = LINE[:5], LINE[2:]
-    check_both(lambda x, y, a, b: np.sort(x[a]) + np.sort(y[b]), x, y, one, other)
-    check_both(lambda x, y, a, b: np.sort(x[a]) * 2 - y[b] + 1, x, y, one, other)
-    check_both(lambda x, y, a, b: np.sort(x[a])[:, None] + np.sort(y[b]), x, y, one, other)
-    check_both(lambda x, a: np.sort(x[a]) + x, x, one)
-    check_both(lambda x, a: np.sort(x[a]) + x[:3], x, one)
-    check_both(lambda x, a: np.stack([np.sort(x[a]), np.sort(x[a]) * 2]), x, one)
+    for program in OF_TWO_SIZES:
+        check_both(program, x, y, one, other)
+    for program in OF_ONE_SIZE:
+        check_both(program, x, one)
 
 
 @pytest.mark.parametrize("ufunc", [np.add, np.subtract, np.maximum, np.hypot, np.logical_and],

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 import jitflow
+from tests.frontend.interpreted import interpreted
 
-__all__ = ["check_rules", "close", "gradient", "weighted", "weights"]
+__all__ = ["check_rules", "close", "gradient", "interpreted_gradient", "weighted", "weights"]
 
 
 def gradient(function: Callable[..., Any], arguments: tuple[Any, ...], position: int = 0, wide: bool = True) -> Any:
@@ -73,13 +74,19 @@ def close(found: Any, expected: Any, digits: int = 9) -> bool:
                             equal_nan=True))  # fmt: skip
 
 
+def interpreted_gradient(loss: Callable[..., Any], *arguments: Any, argnums: Any = 0) -> Any:
+    """What the rules say, without machine code, which takes most of the time and has tests of its own."""
+    return interpreted(lambda *given: jitflow.grad(loss, argnums=argnums)(*given))(*arguments)
+
+
 def check_rules(function: Callable[..., Any], *arguments: Any, digits: int = 9, wide: bool = True) -> None:
     """Compare the gradient of a weighted result with numerical differentiation, and the tangent with the gradient.
 
-    The dot product test: ``<weights, J t>`` of forward mode is ``<J' weights, t>`` of reverse mode.
+    The dot product test: ``<weights, J t>`` of forward mode is ``<J' weights, t>`` of reverse mode. The gradient is
+    interpreted, the tangent compiled.
     """
     loss = weighted(function, *arguments)
-    found = jitflow.grad(loss, argnums=tuple(range(len(arguments))))(*arguments)
+    found = interpreted_gradient(loss, *arguments, argnums=tuple(range(len(arguments))))
     for position, (mine, argument) in enumerate(zip(found, arguments, strict=True)):
         assert np.asarray(mine).dtype == np.asarray(argument).dtype
         expected = gradient(loss, arguments, position, wide)

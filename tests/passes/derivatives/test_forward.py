@@ -9,7 +9,7 @@ import pytest
 
 import jitflow
 from tests.gradients.programs import newton, recurrence
-from tests.passes.derivatives.numerical import close
+from tests.passes.derivatives.numerical import close, interpreted_gradient
 
 RANDOM = np.random.default_rng(0)
 WEIGHTS = RANDOM.random((4, 4))
@@ -187,8 +187,8 @@ def test_hessians(name: str) -> None:
         return jitflow.grad(loss)(x)
 
     _, expected = jitflow.jvp(slope, (point,), (direction,))
-    assert close(jitflow.grad(lambda x: np.sum(slope(x) * direction))(point), expected, 8)
-    assert close(jitflow.grad(lambda x: jitflow.jvp(loss, (x,), (direction,))[1])(point), expected, 8)
+    assert close(interpreted_gradient(lambda x: np.sum(slope(x) * direction), point), expected, 8)
+    assert close(interpreted_gradient(lambda x: jitflow.jvp(loss, (x,), (direction,))[1], point), expected, 8)
     assert close(expected, differences(slope, (point,), (direction,)), 5)
 
 
