@@ -134,7 +134,7 @@ class Trace:
         """The number of each of these kinds."""
         self.implied: dict[Value, tuple[Value, frozenset[int], frozenset[int]]] = {}
         """What conditions say of the number of a kind: that number, what it may be if they hold, and if not."""
-        self.switch: Callable[[Any, Callable[[Any], Any], Sequence[Any]], Any] = _no_switch
+        self.switch: Callable[[Sequence[Any], Callable[..., Any], Sequence[Any]], Any] = _no_switch
         """Does something once for each kind that a value may be of; see `control.switching`."""
         self.part: Part | None = None
         """The part of the program that is wanted, if it is not all of it."""
