@@ -64,7 +64,7 @@ def test_sentinels_keep_their_type(program: Any, dtype: Any) -> None:
 
 def until(a: Any, end: float) -> Any:
     time, last = 0.0, -1.0
-    while time < end and end > last and not time == 7.0:
+    while time < end and end > last and time != 7.0:
         left = min(end - time, 2.0 - last, a[0])
         last = time * left
         time += a.max()
