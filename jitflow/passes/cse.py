@@ -9,7 +9,8 @@ first stands before the second in the same region or an enclosing one. An op tha
 failed the first time. What reads storage counts until something conflicts with it (`jitflow.ir.effects`), also in the
 regions behind it; in a loop, until something in the loop does. An integer that becomes a size twice is one size.
 
-It leaves ops with regions alone, and what makes storage of its own. Results that were arrays of their own stay so
+A branch on a number that chooses numbers is one with another that does the same; other ops with regions are left alone,
+and so is what makes storage of its own. Results that were arrays of their own stay so
 (`jitflow.passes.identity`).
 """
 
@@ -22,7 +23,7 @@ from typing import Any, get_args
 from jitflow.ir.core import Function, Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim, Expression, substitute, symbol
 from jitflow.ir.effects import Effects
-from jitflow.ir.types import Type, map_dims
+from jitflow.ir.types import Scalar, Type, map_dims
 from jitflow.passes.identity import keep_apart
 
 __all__ = ["cse"]
@@ -56,7 +57,7 @@ class _Sweep:
             kinds = {access.kind for access in self.effects.of(op)}
             if not kinds <= {"check", "reads"}:
                 reads = self.unchanged(reads, op)
-            elif (not op.regions and op.results and op.name != "copy") or op.name == "check":
+            elif self.may_be_known(op):
                 table = reads if "reads" in kinds else known
                 key = self.key(op)
                 if key in table:
@@ -65,6 +66,18 @@ class _Sweep:
                 table[key] = op
             ops.append(op)
         return Region(region.parameters, tuple(ops))
+
+    def may_be_known(self, op: Op) -> bool:
+        """Whether an op gives what one like it has given, or fails if that would have failed."""
+        if not op.regions:
+            return op.name == "check" or (bool(op.results) and op.name != "copy")
+        inside = [inner for region in op.regions for inner in region.ops]
+        results = [result for each in (op, *inside) for result in each.results]
+        return (
+            op.name == "if"
+            and not any(inner.regions or "binds" in inner.attributes for inner in inside)
+            and all(isinstance(result.type, Scalar) for result in results)
+        )
 
     def entered(self, op: Op, known: dict[Key, Op], reads: dict[Key, Op]) -> Op:
         """The op with its regions swept."""
@@ -95,7 +108,14 @@ class _Sweep:
             attributes = sorted((name, _exact(value)) for name, value in given if name != "binds")
             return (op.name, *operands, "binds", *attributes)
         attributes = sorted((name, _exact(self.present(value))) for name, value in given)
-        return (op.name, *operands, "|", *attributes, *(self.present(result.type) for result in op.results))
+        types = (self.present(result.type) for result in op.results)
+        return (op.name, *operands, "|", *attributes, *types, *map(self.region_key, op.regions))
+
+    def region_key(self, region: Region) -> Key:
+        """The keys of a region's ops, whose results are told by their places."""
+        for place, result in enumerate(result for op in region.ops for result in op.results):
+            self.numbers[result] = -1 - place
+        return tuple(map(self.key, region.ops))
 
     def present(self, value: Any) -> Any:
         """An attribute or type with its sizes by their present names."""

@@ -3,7 +3,7 @@
 `fuse` takes the ops of a region apart and puts them together anew. Three things keep order:
 
 - *checks*: no op overtakes a check, since kernels and layouts trust what was checked. An index out of range, which a
-  kernel finds itself, is no such check;
+  kernel finds itself, is no such check, nor is arithmetic that may fail: who trusts it reads what it gives;
 - *storage*: an op that reads a loaded value stays between the writes that it stands between, and so do the loads and
   the writes themselves; what a caller sees of a call that raised is written before the op that raises;
 - *sizes*: what mentions a size follows the op that binds it.
@@ -72,6 +72,8 @@ class _Order:
         self.finds_failures = finds_failures
         self.before: dict[Op, list[Op]] = {}
         self.check: Op | None = None
+        self.arithmetic: Op | None = None
+        """The last arithmetic that may fail, since the last check: what fails later stays behind it."""
         self.external: Op | None = None
         self.failing: list[Op] = []
         self.visible: list[Op] = []
@@ -104,6 +106,8 @@ class _Order:
         fails = not kinds.isdisjoint(("check", "external"))
         if fails:
             earlier.update(dict.fromkeys(self.visible))
+            if self.arithmetic is not None:
+                earlier[self.arithmetic] = None
         self._enter(op, accesses, fails)
         if earlier:
             self.before[op] = list(earlier)
@@ -122,8 +126,10 @@ class _Order:
             self.effective.append(op)
         if fails:
             self.failing.append(op)
-            if not self.finds_failures(op):
-                self.check, self.visible = op, []
+            if _is_arithmetic(op):
+                self.arithmetic = op
+            elif not self.finds_failures(op):
+                self.check, self.visible, self.arithmetic = op, [], None
 
     def _accesses(self, op: Op) -> frozenset[Access]:
         if self.effects is None:
@@ -169,6 +175,15 @@ class _Order:
     def _apart(self, role: Value | None, access: Access) -> bool:
         assert self.effects is not None
         return self.effects.roles is not None and self.effects.roles.apart(role, access.role)
+
+
+def _is_arithmetic(op: Op) -> bool:
+    """Whether nothing in an op may fail but Python's arithmetic with numbers, and it writes nothing."""
+    for inner in (op, *walk_inside(op)):
+        kinds = {effect.kind for effect in inner.own_effects}
+        if not kinds <= {"check"} or (kinds and not inner.attributes.get("checked")):
+            return False
+    return True
 
 
 def _follow_binders(

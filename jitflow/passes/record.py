@@ -15,6 +15,16 @@ condition that reads where they say. A binary search is none of these: what it s
 
 The same holds for what goes with the best number so far, such as where it was found: where the number is carried
 itself, it and all that is kept unless another one is better are set in one branch.
+
+What becomes one and the same number with each better one, such as what says of which kind the best is, needs not be
+carried: it is that number behind the loop if the best is better than before it. So the loop is a plain maximum.
+
+    %m, %k: ... = for ... (%i, %1, %2) {                  %m = for ... (%i, %1) {
+      %3 = greater %x, %1                                   %3 = greater %x, %1
+      %4 = select %3, %x, %1                       ->       %4 = select %3, %x, %1
+      %5 = select %3, 1, %2                                 yield %4
+      yield %4, %5                                        }
+    }                                                     %k = select (greater %m, %before), 1, %k_before
 """
 
 from __future__ import annotations
@@ -37,7 +47,7 @@ def record(function: Function) -> Function:
     names = {op.name for op in walk(function.region)}
     if "select" not in names or names.isdisjoint(("for", "while")):
         return function
-    return replace(function, region=with_turns(function.region, _turn))
+    return replace(function, region=with_turns(_with_told(function.region), _turn))
 
 
 def _turn(region: Region, count: int) -> Region:
@@ -128,6 +138,75 @@ def _together(
             yield replace(branch, results=tuple(one.result for one in group))
         elif op not in group:
             yield op
+
+
+# -- what the best number tells --------------------------------------------------------------------
+
+
+def _with_told(region: Region) -> Region:
+    """The region, in whose loops nothing is carried that the best numbers tell behind them."""
+    ops: list[Op] = []
+    for op in region.ops:
+        op = replace(op, regions=tuple(map(_with_told, op.regions)))
+        behind: tuple[Op, ...] = ()
+        while op.name == "for" and (found := _told(op)) is not None:
+            op, behind = found[0], (*found[1], *behind)
+        ops += [op, *behind]
+    return Region(region.parameters, tuple(ops))
+
+
+def _told(loop: Op) -> tuple[Op, Sequence[Op]] | None:
+    """A loop without one of the numbers that it carries, and the ops behind it that tell the number."""
+    (body,), count = loop.regions, len(loop.results)
+    used, made = uses(body), {op.result: op for op in body.body if len(op.results) == 1}
+    carried, initial = body.parameters[len(body.parameters) - count :], loop.operands[len(loop.operands) - count :]
+    yielded = body.yielded[len(body.yielded) - count :]
+    for place, value in enumerate(yielded):
+        op = made.get(value)
+        if op is None or op.name != "select" or op.operands[2] is not carried[place]:
+            continue
+        comparison, number = (made.get(operand) for operand in op.operands[:2])
+        if comparison is None or number is None or number.name != "constant":
+            continue
+        bests = (
+            other for other in range(count)
+            if other != place and _is_set_by(comparison, made.get(yielded[other]), carried[other])
+        )  # fmt: skip
+        best = next(bests, None)
+        if best is None or used[carried[place]] > 1 or used[value] > 1:
+            continue
+        builder = Builder(loc=loop.loc)
+        pair = [loop.results[best], initial[best]]
+        (answer,) = builder.add(comparison.name, *(pair if comparison.operands[1] is carried[best] else pair[::-1]))
+        (constant,) = builder.add("constant", **number.attributes)
+        builder.add("select", answer, constant, initial[place])
+        behind = (*builder.ops[:-1], replace(builder.ops[-1], results=(loop.results[place],)))
+        return _without(loop, place, op), behind
+    return None
+
+
+def _is_set_by(comparison: Op, op: Op | None, carried: Value) -> bool:
+    """Whether an op sets a number to another one exactly if that compares as better."""
+    if op is None or comparison.name not in ("less", "greater") or carried not in comparison.operands:
+        return False
+    if {*op.operands[-2:]} != {*comparison.operands}:
+        return False
+    is_chosen = op.name == "select" and op.operands[0] is comparison.result and op.operands[2] is carried
+    return is_chosen or _is_better(op, comparison, {op.result: carried}, keeps_if_true=False)
+
+
+def _without(loop: Op, place: int, op: Op) -> Op:
+    """A loop that does not carry what one of its ops sets."""
+    (body,), count = loop.regions, len(loop.results)
+
+    def others(values: Sequence[Value]) -> tuple[Value, ...]:
+        at = len(values) - count + place
+        return (*values[:at], *values[at + 1 :])
+
+    last = body.ops[-1]
+    ops = (*(each for each in body.ops[:-1] if each is not op), replace(last, operands=others(last.operands)))
+    return replace(loop, operands=others(loop.operands), results=others(loop.results),
+                   regions=(Region(others(body.parameters), ops),))  # fmt: skip
 
 
 # -- what is read where a number says --------------------------------------------------------------

@@ -2,11 +2,17 @@
 
 A dict whose keys are guarded is read in one pass, keys and values together. A guard of a rare kind
 is answered by the Python entry's own `guard_holds`.
+
+Names that must stand for certain objects, as `np` and `np.sin` do, are looked up only if a namespace has changed since
+they did. Python gives each state of a dict a version of its own; where it does not (`object_layout`), names are looked
+up at every call.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from itertools import groupby
 from types import FunctionType
 from typing import Any
 
@@ -18,7 +24,7 @@ from jitflow.runtime.dtypes import numpy_dtype, same_layout_dtypes
 from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.entry_python import builtins_of, guard_holds, scalar_types
 from jitflow.runtime.llvm_text import FunctionText
-from jitflow.runtime.python_api import COMPARE_EQUAL
+from jitflow.runtime.python_api import COMPARE_EQUAL, PythonCalls
 from jitflow.runtime.variable import Variable
 
 _SIMPLE_CONSTANTS = (str, bytes, int, bool, type(None))
@@ -34,33 +40,41 @@ class CheckWriter:
         self._python = frame.python
         self._types: dict[int, type] = {}
         self._dict_values: dict[tuple[int, Any], int] = {}
-        self.registers: dict[int, str] = {}
+        self._names = p.named_objects(frame.plan)
+        self._found: set[p.IsObject] = set()
+        self._registers: dict[int, str] = {}
         self.array_bytes = "0"
 
     def write(self) -> None:
         """All checks, then the reads that no check needed."""
         function, frame = self._function, self._frame
         function.require(function.compare("eq", "%count", str(len(frame.plan.parameter_names))), frame.mismatch)
-        for check in frame.plan.checks:
-            self._check(check, self.register(check.register))
+        for are_names, checks in groupby(frame.plan.checks, lambda check: self._names.get(check.register) is check):
+            if are_names:
+                self._check_names([self._names[check.register] for check in checks])
+            else:
+                for check in checks:
+                    self._check(check, self.register(check.register))
         for number in range(len(frame.plan.reads)):
-            self.register(number)
+            if number not in self._names:
+                self.register(number)
 
     # -- reads -------------------------------------------------------------------------------------
 
     def register(self, number: int) -> str:
         """The object in a register, read on first use."""
-        if number not in self.registers:
-            self.registers[number] = self._read(self._frame.plan.reads[number])
-        return self.registers[number]
+        if number not in self._registers:
+            name = self._names.get(number)
+            self._registers[number] = self._read(self._frame.plan.reads[number]) if name is None else self._named(name)
+        return self._registers[number]
 
     def _read(self, read: p.Read) -> str:
         frame, python = self._frame, self._python
         match read:
             case p.Argument(index):
                 return self._function.load("ptr", "%call_arguments", 8 * index)
-            case p.Global(namespace, name):
-                return self._own(self._read_global(namespace, name))
+            case p.Global():
+                return self._own(self._look_up(read, python, frame.constant))
             case p.Cell(cell):
                 return self._keep(python.call("ptr", "PyCell_Get", f"ptr {frame.constant(cell)}"))
             case p.Attribute(parent, name):
@@ -71,22 +85,18 @@ class CheckWriter:
             case p.Contents(parent):
                 return self._read_contents(parent)
 
-    def _read_global(self, namespace: dict[str, Any], name: str) -> str:
-        """Look in the namespace, then among its builtins, as `LOAD_GLOBAL` does."""
-        function = self._function
-        done = function.label("found")
-        found = self._look_up(namespace, name)
-        first = function.block
-        function.require(function.is_null(found), done)
-        builtin = self._look_up(builtins_of(namespace), name)
-        second = function.block
+    def _look_up(self, read: p.Global, python: PythonCalls, constant: Callable[[Any], str]) -> str:
+        """Look in the namespace, then among its builtins, as `LOAD_GLOBAL` does; borrowed, or null."""
+        function, found = self._function, []
+        done, name = function.label("found"), constant(read.name)
+        for place in (read.namespace, builtins_of(read.namespace)):
+            item = python.call("ptr", "PyDict_GetItemWithError", f"ptr {constant(place)}", f"ptr {name}")
+            found.append((item, function.block))
+            function.require(function.is_null(item), done)
+        found.append(("null", function.block))
         function.jump(done)
         function.begin(done)
-        return function.phi("ptr", (found, first), (builtin, second))
-
-    def _look_up(self, namespace: dict[str, Any], name: str) -> str:
-        arguments = [f"ptr {self._frame.constant(thing)}" for thing in (namespace, name)]
-        return self._python.call("ptr", "PyDict_GetItemWithError", *arguments)
+        return function.phi("ptr", *found)
 
     def _read_item(self, parent: int, key: Any) -> str:
         thing, container = self.register(parent), self._types.get(parent, object)
@@ -123,6 +133,40 @@ class CheckWriter:
     def _store_owned(self, reference: str) -> str:
         self._function.store("ptr", reference, self._frame.owned, 8 * self._frame.take_owned())
         return reference
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def _named(self, guard: p.IsObject) -> str:
+        """What a name stands for, which the specialisation keeps alive."""
+        if guard not in self._found:
+            self._check_names([guard])
+        return self._frame.constant(guard.object)
+
+    def _check_names(self, guards: list[p.IsObject]) -> None:
+        """Look names up, if their namespaces are not as they were when the names stood for the right objects."""
+        function, frame = self._function, self._frame
+        names = {guard.register: frame.plan.reads[guard.register] for guard in guards}
+        reads = [read for read in names.values() if isinstance(read, p.Global)]
+        places = [place for read in reads for place in (read.namespace, builtins_of(read.namespace))]
+        versions: list[str] = []
+        done = function.label("known")
+        if layout.dicts_have_versions():
+            namespaces = {id(place): place for place in places}.values()
+            versions += [function.load("i64", frame.constant_here(place), layout.DICT_VERSION) for place in namespaces]
+            seen, changed = frame.take_versions(len(versions)), function.label("changed")
+            for number, version in enumerate(versions):
+                is_same = function.compare("eq", version, function.load("i64", seen, 8 * number))
+                function.require(is_same, changed)
+            function.jump(done)
+            function.begin(changed)
+        for guard, read in zip(guards, reads, strict=True):
+            found, expected = self._look_up(read, frame.rarely, frame.constant_here), frame.constant_here(guard.object)
+            function.require(function.compare("eq", found, expected, "ptr"), frame.unreadable)
+        for number, version in enumerate(versions):
+            function.store("i64", version, seen, 8 * number)
+        function.jump(done)
+        function.begin(done)
+        self._found.update(guards)
 
     # -- guards ------------------------------------------------------------------------------------
 

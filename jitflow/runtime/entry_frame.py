@@ -6,7 +6,7 @@ from typing import Any
 
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.locks_text import FRAME_FIELDS
-from jitflow.runtime.plan import ERROR_SLOTS, Argument, KeysAre, Plan, container_count, new_arrays
+from jitflow.runtime.plan import ERROR_SLOTS, Argument, KeysAre, Plan, container_count, named_objects, new_arrays
 from jitflow.runtime.python_api import PythonCalls
 from jitflow.runtime.specialisation import record_offset
 
@@ -22,7 +22,9 @@ class EntryFrame:
         self.name = name
         function = self.function = FunctionText(f"ptr @{name}(ptr %record, ptr %call_arguments, i64 %count)")
         self._constants: list[Any] = []
+        self._offsets: dict[int, int] = {}
         self._pointers: dict[int, str] = {}
+        self.versions = 0
         self.mismatch = function.label("mismatch")
         self.unreadable = function.label("unreadable")
         self.failed = function.label("failed")
@@ -55,10 +57,25 @@ class EntryFrame:
     def constant(self, thing: Any) -> str:
         """A pointer to an object that the specialisation keeps alive, loaded at the start."""
         if id(thing) not in self._pointers:
-            self._constants.append(thing)  # behind the error handler, which comes first in the table
-            offset = 8 * len(self._constants)
-            self._pointers[id(thing)] = self.function.load_first("ptr", self._constant_table, offset)
+            self._pointers[id(thing)] = self.function.load_first("ptr", self._constant_table, self._offset(thing))
         return self._pointers[id(thing)]
+
+    def constant_here(self, thing: Any) -> str:
+        """The same, loaded just here."""
+        return self.function.load("ptr", self._constant_table, self._offset(thing))
+
+    def _offset(self, thing: Any) -> int:
+        """Where the table of constants has an object, behind the error handler, which comes first."""
+        if id(thing) not in self._offsets:
+            self._constants.append(thing)
+            self._offsets[id(thing)] = 8 * len(self._constants)
+        return self._offsets[id(thing)]
+
+    def take_versions(self, count: int) -> str:
+        """A pointer to words of the specialisation's own, for the versions of so many namespaces."""
+        place = self.versions
+        self.versions += count
+        return self.function.at(self.function.load("ptr", "%record", record_offset("versions")), 8 * place)
 
     def raise_error(self) -> str:
         """A pointer to the specialisation's error handler, the first of the table."""
@@ -92,5 +109,5 @@ class EntryFrame:
 
 def _owned_count(plan: Plan) -> int:
     """An upper bound of the references that the entry will own."""
-    reads = sum(not isinstance(read, Argument) for read in plan.reads)
+    reads = sum(not isinstance(read, Argument) for read in plan.reads) - len(named_objects(plan))
     return reads + sum(len(check.keys) for check in plan.checks if isinstance(check, KeysAre))

@@ -44,9 +44,9 @@ def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
     _call_guard(frame)
     _take_variables(frame)
     _call_run(frame, checks.array_bytes)
-    ResultWriter(frame, checks.registers).write()
+    ResultWriter(frame, checks.register).write()
     _write_exits(frame)
-    return EntryCode(name, frame.function.text(), frame.constants)
+    return EntryCode(name, frame.function.text(), frame.constants, frame.versions)
 
 
 def _call_guard(frame: EntryFrame) -> None:

@@ -25,11 +25,11 @@ Maker = Callable[[p.Result], str]
 class ResultWriter:
     """Writes the results of a plan."""
 
-    def __init__(self, frame: EntryFrame, registers: dict[int, str]) -> None:
+    def __init__(self, frame: EntryFrame, register: Callable[[int], str]) -> None:
         self._frame = frame
         self._function = frame.function
         self._python = frame.python
-        self._registers = registers
+        self._register = register
         self._new = p.new_arrays(frame.plan)
         self._arrays: dict[int, str] = {}
         self._places = {leaf: place for place, leaf in enumerate(self._new)}
@@ -154,11 +154,11 @@ class ResultWriter:
             case p.SameResult(other):
                 return self._owned(self._arrays[other])
             case p.SameObject(register):
-                return self._owned(self._registers[register])
+                return self._owned(self._register(register))
             case p.ConstantObject(constant):
                 return self._owned(frame.constant(constant))
             case p.ViewOfArgument(register=register):
-                return self._protected(node, self._must(self._view(node, self._registers[register])))
+                return self._protected(node, self._must(self._view(node, self._register(register))))
             case p.ViewOfResult(leaf=other):
                 return self._protected(node, self._must(self._view(node, self._arrays[other])))
             case p.PartOf(whole, name):

@@ -13,6 +13,7 @@ import ctypes
 import struct
 import sys
 import sysconfig
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -30,6 +31,9 @@ VALUE = 16
 
 FIRST_SLOT = 16
 """Where an object of a class with slots holds the one that comes first by its name."""
+
+DICT_VERSION = 24
+"""Where a dict of Python 3.11 to 3.13 has a number that no other state of any dict has had, and never -1."""
 
 ARRAY_DATA = 16
 ARRAY_RANK = 24
@@ -57,6 +61,31 @@ def layout_is_known() -> bool:
     if struct.calcsize("P") != 8 or object.__basicsize__ != 16 or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return False
     return _numbers_fit() and _containers_fit() and _dtypes_fit() and _arrays_fit()
+
+
+@cache
+def dicts_have_versions() -> bool:
+    """Whether a dict's version is where it is expected: changed by what changes the dict, and by nothing else."""
+    if not layout_is_known() or dict.__basicsize__ < DICT_VERSION + 8:
+        return False
+    changes: tuple[Callable[[dict[str, int]], object], ...] = (
+        lambda things: things.__setitem__("a", 1),
+        lambda things: things.update(a=2),
+        lambda things: things.setdefault("b", 1),
+        lambda things: things.__delitem__("b"),
+        lambda things: things.pop("a"),
+        lambda things: things.update({str(number): number for number in range(100)}),
+        lambda things: things.clear(),
+    )
+    things: dict[str, int] = {}
+    versions = [_read(ctypes.c_int64, things, DICT_VERSION)]
+    for change in changes:
+        change(things)
+        versions.append(_read(ctypes.c_int64, things, DICT_VERSION))
+        things.get("a")
+        if versions[-1] != _read(ctypes.c_int64, things, DICT_VERSION):
+            return False
+    return len({*versions, -1}) == len(versions) + 1
 
 
 def _read(kind: Any, thing: object, offset: int) -> Any:

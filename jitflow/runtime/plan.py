@@ -377,6 +377,18 @@ class Plan:
     releases_gil_bytes: int | None = 64 * 1024
 
 
+def named_objects(plan: Plan) -> dict[int, IsObject]:
+    """The registers of names that are first of all asked whether they stand for a certain object."""
+    first: dict[int, Check] = {}
+    for check in plan.checks:
+        first.setdefault(check.register, check)
+    return {
+        register: check
+        for register, check in first.items()
+        if isinstance(check, IsObject) and isinstance(plan.reads[register], Global)
+    }
+
+
 def leaves(result: Result) -> Iterator[Result]:
     """The leaves of a results tree, depth first."""
     if isinstance(result, Container):

@@ -2,8 +2,8 @@
 
 The record is a C struct of 64-bit words. Native dispatchers chain records through `next`, call
 `entry`, and count in `hits` and `active`; native entries find in it what their text must not
-contain: the tables of C functions and constants, the context and the addresses of `run` and
-`guard`.
+contain: the tables of C functions and constants, the context, the addresses of `run` and `guard`,
+and the words in which they note the versions of namespaces that they have seen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jitflow.runtime.pool import pool
 if TYPE_CHECKING:
     from jitflow.runtime.plan import Plan
 
-RECORD_FIELDS = ("next", "entry", "hits", "active", "api", "constants", "context", "run", "guard")
+RECORD_FIELDS = ("next", "entry", "hits", "active", "api", "constants", "context", "run", "guard", "versions")
 
 NOT_MATCHED: Final = object()
 """What a call returns when the arguments do not fit; it never reaches the user."""
@@ -35,11 +35,12 @@ def record_offset(field: str) -> int:
 
 @dataclass(frozen=True, eq=False)
 class EntryCode:
-    """The text of a native entry, and the objects that its constants table must hold."""
+    """The text of a native entry, the objects that its constants table must hold, and how many versions it notes."""
 
     name: str
     text: str
     constants: tuple[Any, ...]
+    versions: int = 0
 
 
 class Specialisation:
@@ -116,6 +117,8 @@ class Specialisation:
         self._constants = objects  # the table below holds bare pointers
         self._constant_table = (ctypes.c_void_p * len(objects))(*[id(thing) for thing in objects])
         self._set("constants", ctypes.addressof(self._constant_table))
+        self._versions = (ctypes.c_int64 * max(entry.versions, 1))(*[-1] * entry.versions)  # of no namespace
+        self._set("versions", ctypes.addressof(self._versions))
         self._set("api", api_table())
         self._set("entry", address)
 

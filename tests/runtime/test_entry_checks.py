@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import sys
-from types import CellType
+from types import CellType, ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import jitflow
+from jitflow.runtime import object_layout
 from jitflow.runtime import plan as p
 from tests.runtime.conftest import Make
 from tests.runtime.fakes import Missed, copy_array, copy_words, leaf_of, plan_of, vector_leaf
@@ -135,6 +136,39 @@ def test_a_global_is_read_at_each_call_and_hides_a_builtin(make: Make) -> None:
     assert matches(function)
     missing = make(plan_of("", (p.IsType(0, int),), reads=(p.Global(namespace, "no_such_name"),)))
     assert not matches(missing)
+
+
+@pytest.mark.parametrize("has_versions", [True, False])
+def test_names_are_looked_up_when_their_namespace_has_changed(
+    make: Make, monkeypatch: pytest.MonkeyPatch, has_versions: bool
+) -> None:
+    if not has_versions:
+        monkeypatch.setattr(object_layout, "dicts_have_versions", lambda: False)
+    known: dict[str, Any] = {"len": len}
+    module = ModuleType("module")
+    module.member, module.__builtins__ = np.sin, known
+    reads = (p.Global(vars(module), "member"), p.Global(vars(module), "len"), p.Attribute(0, "nargs"))
+    checks = (p.IsObject(0, np.sin), p.EqualsConstant(2, 2, int), p.IsObject(1, len))
+    function = make(plan_of("", checks, reads=reads))
+    for _ in range(3):
+        assert matches(function)
+    for _ in range(30):  # often enough for Python to specialise what stores
+        module.member = np.cos
+        assert not matches(function)
+        module.member = np.sin
+        assert matches(function)
+        del module.member
+        assert not matches(function)
+        vars(module).update({f"name_{number}": number for number in range(100)}, member=np.sin)
+        assert matches(function)
+        known["len"] = max
+        assert not matches(function)
+        module.len = len
+        assert matches(function)
+        vars(module).clear()
+        assert not matches(function)
+        known["len"], module.member, module.__builtins__ = len, np.sin, known
+        assert matches(function)
 
 
 def test_a_cell_is_read_at_each_call_and_may_be_empty(make: Make) -> None:

@@ -20,10 +20,13 @@ OFFSETS = [
 
 
 @pytest.fixture(autouse=True)
-def forget_the_answer() -> Any:
-    object_layout.layout_is_known.cache_clear()
+def forget_the_answers() -> Any:
+    answers = object_layout.layout_is_known, object_layout.dicts_have_versions
+    for answer in answers:
+        answer.cache_clear()
     yield
-    object_layout.layout_is_known.cache_clear()
+    for answer in answers:
+        answer.cache_clear()
 
 
 def test_this_interpreter_is_known() -> None:
@@ -35,6 +38,14 @@ def test_this_interpreter_is_known() -> None:
 def test_a_field_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr(object_layout, name, getattr(object_layout, name) - 8)
     assert not object_layout.layout_is_known()
+
+
+@pytest.mark.parametrize("offset", [-8, 8, 16])
+def test_a_version_elsewhere_is_noticed(monkeypatch: pytest.MonkeyPatch, offset: int) -> None:
+    assert object_layout.dicts_have_versions() == (sys.version_info < (3, 14))
+    object_layout.dicts_have_versions.cache_clear()
+    monkeypatch.setattr(object_layout, "DICT_VERSION", object_layout.DICT_VERSION + offset)
+    assert not object_layout.dicts_have_versions()
 
 
 def test_an_unknown_layout_takes_the_python_path(monkeypatch: pytest.MonkeyPatch) -> None:

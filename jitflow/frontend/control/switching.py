@@ -7,8 +7,10 @@ own tests say of it (``x is None``), is known inside: there, the value has one k
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,12 +29,24 @@ from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dtypes import I64, dtype_of
+from jitflow.ir.dtypes import I64, DType, dtype_of
 from jitflow.ir.types import Scalar, dims_of
 
-__all__ = ["for_each_kind", "is_of_kind", "of_one_kind", "one_of", "possible_numbers", "strong", "switch"]
+__all__ = [
+    "common_dtype",
+    "for_each_kind",
+    "is_of_kind",
+    "of_one_kind",
+    "one_of",
+    "possible_numbers",
+    "strong",
+    "switch",
+]
 
-Use = Callable[[Any], Any]
+Use = Callable[..., Any]
+
+_MOST_COMBINATIONS = 8
+"""Of how many combinations of kinds an operation is looked at, whether it is the same ops for all of them."""
 
 
 def possible_numbers(thing: Alternatives) -> list[int]:
@@ -45,27 +59,42 @@ def possible_numbers(thing: Alternatives) -> list[int]:
     return sorted(found)
 
 
-def switch(thing: Alternatives, use: Use, reached: Sequence[Any]) -> Any:
-    """What ``use`` gives of the value, whatever kind it is of. Tracers find it on the surface."""
-    numbers = possible_numbers(thing)
-    if not numbers:  # a path that is never taken
-        numbers = list(thing.options)[:1]
-    found = _done_at_once(thing, numbers, use)
-    return _done_apart(thing, numbers, use, reached) if found is None else found[0]
+def switch(things: Sequence[Alternatives], use: Use, reached: Sequence[Any]) -> Any:
+    """What ``use`` gives of the values, whatever kinds they are of. Tracers find it on the surface."""
+    numbers = [possible_numbers(thing) or [*thing.options][:1] for thing in things]  # none: a path that is never taken
+    found = _done_at_once(things, numbers, use)
+    return _done_apart(things, numbers[0], use, reached) if found is None else found[0]
 
 
 def one_of(test: Any, one: Any, other: Any) -> Any:
     """``one if test else other`` of numbers: of two that are carried together no branch, but a selection."""
-    kinds = kind_of(one), kind_of(other)
-    answer = truth(test)
-    together = all(isinstance(kind, Scalar) for kind in kinds) and len({kind.dtype for kind in kinds if kind}) == 1
-    if isinstance(answer, bool) or not together or kinds[0] == kinds[1]:
+    answer, dtype = truth(test), common_dtype((one, other))
+    if isinstance(answer, bool) or dtype is None:
         return choose(test, lambda: one, lambda: other)
     first, second = aligned([one, other], "the value")
-    dtype = kinds[0].dtype if kinds[0] is not None else I64
-    made = wrap(values.select(answer, *(values.cast(lift(thing), dtype) for thing in (one, other))))
-    tag = values.select(answer, *(values.constant(thing.chosen, I64) for thing in (first, second)))
-    return Alternatives(wrap(as_weak(tag, I64)), dict.fromkeys(first.options, made), first.name, first.words)
+    made = wrap(values.select(answer, *(_as_strong(thing, dtype) for thing in (one, other))))
+    tag = values.select(answer, *(as_weak(lift(thing.chosen), I64) for thing in (first, second)))
+    return Alternatives(wrap(tag), dict.fromkeys(first.options, made), first.name, first.words)
+
+
+def common_dtype(things: Sequence[Any]) -> DType | None:
+    """The dtype of numbers some of which are Python's and some are NumPy's; None for all else."""
+    dtypes = {_number_dtype(thing) for thing in things}
+    mixed = any(type(thing) is Alternatives for thing in things) or len({*map(kind_of, things)}) > 1
+    return dtypes.pop() if mixed and len(dtypes) == 1 else None
+
+
+def _number_dtype(thing: Any) -> DType | None:
+    """The dtype of a number, Python's or NumPy's or one of these; None for all else."""
+    if type(thing) is Alternatives:
+        wanted = _strong_kind(possible_numbers(thing))
+        return None if wanted is None else _number_dtype(current_trace().state(Kinds).options[wanted].number)
+    kind = kind_of(thing)
+    return kind.dtype if isinstance(kind, Scalar) else None
+
+
+def _as_strong(thing: Any, dtype: DType) -> Value:
+    return values.cast(lift(strong(thing) if type(thing) is Alternatives else thing), dtype)
 
 
 def strong(thing: Alternatives) -> Any:
@@ -107,14 +136,21 @@ def for_each_kind(
     run(*numbers)
 
 
-def _done_apart(thing: Alternatives, numbers: Sequence[int], use: Use, reached: Sequence[Any]) -> Any:
-    first, *others = numbers
-    if not others:
-        return use(option(thing, first))
+def _done_apart(things: Sequence[Alternatives], numbers: Sequence[int], use: Use, reached: Sequence[Any]) -> Any:
+    """What ``use`` gives of the values, in branches on the kind of the first, which may be one of ``numbers``."""
+    thing, *others = things
+    number, *more = numbers
+
+    def of_this_kind() -> Any:
+        known = partial(use, option(thing, number))
+        return switch(others, known, reached) if others else known()
+
+    if not more:
+        return of_this_kind()
     return choose_path(
-        is_of_kind(thing, first),
-        lambda: use(option(thing, first)),
-        lambda: _done_apart(thing, others, use, reached),
+        is_of_kind(thing, number),
+        of_this_kind,
+        lambda: _done_apart(things, more, use, reached),
         (*thing.options.values(), reached),
         (UserTypeError, UserAttributeError, TypeError, AttributeError),
     )
@@ -141,43 +177,75 @@ def _promoted(thing: Alternatives) -> Any:
 # -- kinds that share a dtype --------------------------------------------------------------------------------
 
 
-def _done_at_once(thing: Alternatives, numbers: Sequence[int], use: Use) -> tuple[Any] | None:
+def _done_at_once(things: Sequence[Alternatives], numbers: Sequence[Sequence[int]], use: Use) -> tuple[Any] | None:
     """What ``use`` gives if it is the same ops for all kinds, in a tuple; None if it is not."""
-    wanted = _strong_kind(numbers)
-    if len(numbers) == 1 or wanted is None:
+    wanted = [each[0] if len(each) == 1 else _strong_kind(each) for each in numbers]
+    combinations = [*itertools.product(*numbers)]
+    if not 1 < len(combinations) <= _MOST_COMBINATIONS:
         return None
-    tried = [_tried(option_, use) for option_ in (partial(option, thing, number) for number in numbers)]
-    found = [one for one in tried if one is not None]
-    if len(found) < len(numbers) or not all(_are_alike(*found[0], *one) for one in found[1:]):
+    strong = [option(thing, number) for thing, number in zip(things, wanted, strict=True) if number is not None]
+    if len(strong) < len(things):
         return None
-    made = use(option(thing, wanted))
-    results = {number: result for number, (_, result) in zip(numbers, found, strict=True)}
+    results: dict[tuple[int, ...], Any] = {}
+    first: tuple[Sequence[Op], Any] | None = None
+    for combination in combinations:
+        one = _tried(lambda: [option(*pair) for pair in zip(things, combination, strict=True)], use)  # noqa: B023
+        first = first or one
+        if one is None or first is None or not _are_alike(*first, *one):
+            return None
+        results[combination] = one[1]
+    made = use(*strong)
     if isinstance(made, ArrayTracer) or len({kind_of(result) for result in results.values()}) == 1:
         return (made,)
-    return (_tagged(thing, made, results),)
+    return (_tagged(things, made, results),)
 
 
-def _tagged(thing: Alternatives, made: Any, results: Mapping[int, Any]) -> Alternatives:
-    """A result that is Python's number where the operand was, and NumPy's where it was that."""
-    kinds = {number: kind for number, result in results.items() if (kind := number_of(result)) is not None}
+def _tagged(things: Sequence[Alternatives], made: Any, results: Mapping[tuple[int, ...], Any]) -> Alternatives:
+    """A result that is Python's number where the operands were, and NumPy's where they were that."""
+    kinds = {numbers: kind for numbers, result in results.items() if (kind := number_of(result)) is not None}
     options = dict.fromkeys(kinds.values(), made)
-    words = {kind: described(results[number]) for number, kind in kinds.items()}
-    chosen = thing.chosen
-    if any(number != kind for number, kind in kinds.items()):
-        (_, tag), *others = [(number, values.constant(kind, I64)) for number, kind in kinds.items()]
-        for number, other in others:
-            tag = values.select(is_of_kind(thing, number), other, tag)
-        chosen = wrap(as_weak(tag, I64))
-    return Alternatives(chosen, options, thing.name, words)
+    words = {kind: described(results[numbers]) for numbers, kind in kinds.items()}
+    telling = [place for place in range(len(things)) if _tells(place, kinds)]
+    only = telling[0] if len(telling) == 1 else None
+    if only is not None and all(numbers[only] == kind for numbers, kind in kinds.items()):
+        chosen = things[only].chosen
+    else:
+        chosen = wrap(_tag_of(things, kinds))
+    return Alternatives(chosen, options, things[0].name, words)
 
 
-def _tried(make: Callable[[], Any], use: Use) -> tuple[Sequence[Op], Any] | None:
+def _tells(place: int, kinds: Mapping[tuple[int, ...], int]) -> bool:
+    """Whether the kind of a result depends on that of the operand at a place."""
+    rest: dict[tuple[int, ...], set[int]] = {}
+    for numbers, kind in kinds.items():
+        rest.setdefault((*numbers[:place], *numbers[place + 1 :]), set()).add(kind)
+    return any(len(found) > 1 for found in rest.values())
+
+
+def _tag_of(things: Sequence[Alternatives], kinds: Mapping[tuple[int, ...], int]) -> Value:
+    """The number of a result's kind, which follows from those of the operands."""
+    if len({*kinds.values()}) == 1:
+        return as_weak(values.constant(next(iter(kinds.values())), I64), I64)
+    thing, *others = things
+    by_first: dict[int, dict[tuple[int, ...], int]] = {}
+    for (number, *rest), kind in kinds.items():
+        by_first.setdefault(number, {})[tuple(rest)] = kind
+    if not _tells(0, kinds):
+        return _tag_of(others, next(iter(by_first.values())))
+    tags = [(number, _tag_of(others, found)) for number, found in by_first.items()]
+    tag = tags[0][1]
+    for number, other in tags[1:]:
+        tag = values.select(is_of_kind(thing, number), other, tag)
+    return tag
+
+
+def _tried(make: Callable[[], Sequence[Any]], use: Use) -> tuple[Sequence[Op], Any] | None:
     """The ops that ``use`` records, and what it gives; None if that is more than one number or array."""
     trace = current_trace()
     undo = trace.trial()
     with trace.region() as scope:
         try:
-            result = use(make())
+            result = use(*make())
         except UserError:
             undo()
             return None
@@ -205,16 +273,28 @@ def _are_alike(ops: Sequence[Op], result: Any, other_ops: Sequence[Op], other_re
     if len(first) != len(second):
         return False
     for one, other in zip(first, second, strict=True):
-        if one.name != other.name or one.regions or other.regions or _attributes(one) != _attributes(other):
+        if one.regions or other.regions or _attributes(one) != _attributes(other):
             return False
-        if [*map(known, one.operands)] != [*map(known, other.operands)]:
+        if _in_order(one.name, map(known, one.operands)) != _in_order(other.name, map(known, other.operands)):
             return False
         if [*map(_dtype, one.results)] != [*map(_dtype, other.results)]:
             return False
         same.update(zip(other.results, one.results, strict=True))
-    if isinstance(result, ScalarTracer | ArrayTracer) and isinstance(other_result, type(result)):
+    if any(isinstance(result, kind) and isinstance(other_result, kind) for kind in (ScalarTracer, ArrayTracer)):
         return known(result._value) is known(other_result._value)
     return type(result) is type(other_result) and bool(result == other_result)
+
+
+_MIRRORED: Mapping[str, str] = MappingProxyType({"greater": "less", "greater_equal": "less_equal"})
+_SYMMETRIC = frozenset({"equal", "not_equal"})
+
+
+def _in_order(name: str, operands: Iterable[Value]) -> tuple[str, Sequence[Value] | Set[Value]]:
+    """What an op computes of what. Python asks NumPy's number for `2 < x` whether `x > 2`."""
+    operands = [*operands]
+    if name in _MIRRORED:
+        return _MIRRORED[name], operands[::-1]
+    return name, {*operands} if name in _SYMMETRIC else operands
 
 
 def _dtype(value: Value) -> Any:

@@ -5,6 +5,7 @@ Where NumPy writes a function in Python, so do we, in its words, on tracers: the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -327,9 +328,9 @@ def sinc(x: Any) -> Any:
     scaled = np.pi * as_tracer(x)
     near = np.less(np.absolute(scaled), 0.5)
     square = scaled * scaled
-    series = 1.0
-    for number in range(14, 0, -2):
-        series = 1.0 - series * square / (number * (number + 1))
+    series, *others = [(-1.0) ** power / math.factorial(2 * power + 1) for power in range(7, -1, -1)]
+    for coefficient in others:
+        series = series * square + coefficient
     apart = np.where(near, 1.0, scaled)
     return 1.0 * np.where(near, series, np.sin(apart) / apart)  # a scalar where x is one
 

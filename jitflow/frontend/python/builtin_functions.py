@@ -8,7 +8,7 @@ import dataclasses
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import cache, partial, wraps
 from typing import Any
@@ -27,7 +27,7 @@ from jitflow.frontend.control.sources import (
     traced_reversed,
     traced_zip,
 )
-from jitflow.frontend.control.switching import one_of
+from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.outside.records import RecordProxy
@@ -75,6 +75,13 @@ def traced_len(thing: Any) -> Any:
 
 
 def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
+    """`max` and `min`, of what may be Python's or NumPy's numbers of one dtype as well."""
+    if len(args) > 1 and not keywords and holds_alternatives(args) and common_dtype(args) is not None:
+        return _chosen(name, args)
+    return distributed(partial(_extremum_of_one_kind, name), args, keywords)
+
+
+def _extremum_of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
     if len(args) == 1 and isinstance(args[0], Listed):
         if keywords:
@@ -111,7 +118,7 @@ def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
     return extremum(name, items)
 
 
-def _chosen(name: str, items: list[Any]) -> Any:
+def _chosen(name: str, items: Sequence[Any]) -> Any:
     """The largest or smallest of numbers of several types: one of these itself."""
     better = operator.gt if name == "max" else operator.lt
     chosen = items[0]
@@ -319,7 +326,8 @@ _FUNCTIONS: dict[str, Any] = {
     "sorted": _sorted,
 }
 BUILTIN_FUNCTIONS = {
-    name: function if isinstance(function, type) else kind_by_kind(function) for name, function in _FUNCTIONS.items()
+    name: function if isinstance(function, type) or name in ("max", "min") else kind_by_kind(function)
+    for name, function in _FUNCTIONS.items()
 }
 
 

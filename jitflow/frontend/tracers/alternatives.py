@@ -52,13 +52,17 @@ class Alternatives(Tracer):
 
     def __init__(self, chosen: Any, options: Mapping[int, Any], name: str, words: Mapping[int, str]) -> None:
         self._trace = current_trace()
-        self.chosen, self.options, self.name, self.words = chosen, options, name, words
+        self.chosen, self.options, self.name, self.words = chosen, dict(sorted(options.items())), name, words
 
     def each(self, use: Callable[[Any], Any], *reached: Any) -> Any:
         """What ``use`` gives of the thing, done once for each kind. What it may change is among those ``reached``."""
+        return surface.switch((self.of_few_kinds(),), use, reached)
+
+    def of_few_kinds(self) -> Alternatives:
+        """The thing itself. Raises if its kinds are too many to do anything once for each."""
         if len(self.options) > _MOST_KINDS:
             raise self.refusal()
-        return surface.switch(self, use, reached)
+        return self
 
     def refusal(self) -> UserNotImplementedError:
         """The error where one kind is needed, or more would be too many."""
@@ -145,17 +149,18 @@ def _is_method(thing: Any, name: str) -> bool:
 
 def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """``function(*args, **keywords)``, done once for each combination of the kinds that its arguments may be."""
-    found = next(filter(None, map(_first, (*args, *keywords.values()))), None)
-    if found is None:
+    things = {id(thing): thing.of_few_kinds() for argument in (*args, *keywords.values()) for thing in _all(argument)}
+    if not things:
         return function(*args, **keywords)
-    return found[0].each(
-        lambda thing: distributed(
-            function,
-            [_replaced(argument, found[0], thing) for argument in args],
-            {name: _replaced(argument, found[0], thing) for name, argument in keywords.items()},
-        ),
-        *args, *keywords.values(),
-    )  # fmt: skip
+
+    def use(*options: Any) -> Any:
+        known = dict(zip(things, options, strict=True))
+        return function(
+            *(_replaced(argument, known) for argument in args),
+            **{name: _replaced(argument, known) for name, argument in keywords.items()},
+        )
+
+    return surface.switch(tuple(things.values()), use, (*args, *keywords.values()))
 
 
 def kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -170,19 +175,17 @@ def kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def holds_alternatives(thing: Any) -> bool:
     """Whether something is of several kinds, or a list or tuple with such a thing in it."""
-    return _first(thing) is not None
+    return next(map(id, _all(thing)), None) is not None
 
 
-def _first(thing: Any) -> tuple[Alternatives] | None:
-    """What is of several kinds in something, in a tuple of its own: it has no truth."""
+def _all(thing: Any) -> Iterator[Alternatives]:
+    """What is of several kinds in something."""
     kind = type(thing)
     if kind is Alternatives:
-        return (thing,)
+        yield thing
     if kind is list or kind is tuple or kind is slice:
         for item in _items(thing):
-            if (found := _first(item)) is not None:
-                return found
-    return None
+            yield from _all(item)
 
 
 def _items(thing: Any) -> Sequence[Any]:
@@ -199,7 +202,7 @@ def without_python_numbers(thing: Any) -> Any:
 
     More than a few things of several kinds would have to be looked at in each combination. Raises for these.
     """
-    if type(thing) not in (list, tuple, slice) or _first(thing) is None:
+    if type(thing) not in (list, tuple, slice) or not holds_alternatives(thing):
         return thing
     items = [without_python_numbers(item) for item in _items(thing)]
     for place, item in enumerate(items):
@@ -212,11 +215,11 @@ def without_python_numbers(thing: Any) -> Any:
     return _with_items(thing, items)
 
 
-def _replaced(thing: Any, wanted: Alternatives, by: Any) -> Any:
-    if thing is wanted:
-        return by
-    if type(thing) in (list, tuple, slice) and _first(thing) is not None:
-        return _with_items(thing, [_replaced(item, wanted, by) for item in _items(thing)])
+def _replaced(thing: Any, known: Mapping[int, Any]) -> Any:
+    if id(thing) in known:
+        return known[id(thing)]
+    if type(thing) in (list, tuple, slice) and holds_alternatives(thing):
+        return _with_items(thing, [_replaced(item, known) for item in _items(thing)])
     return thing
 
 

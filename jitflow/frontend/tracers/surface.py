@@ -48,8 +48,8 @@ class Surface:
         self.number_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of a Python number, by name."""
 
-        self.switch: Callable[[Any, Callable[[Any], Any], Sequence[Any]], Any] = _missing
-        """Does something once for each kind that a value may be of; see `jitflow.frontend.control.switching`."""
+        self.switch: Callable[[Sequence[Any], Callable[..., Any], Sequence[Any]], Any] = _missing
+        """Does something once for each combination of kinds that values may be of (`control.switching`)."""
         self.strong: Callable[[Any], Any] = _missing
         """NumPy's number in the place of one that may be Python's, of the same dtype; None for all else."""
 

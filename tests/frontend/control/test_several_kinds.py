@@ -62,6 +62,24 @@ def test_sentinels_keep_their_type(program: Any, dtype: Any) -> None:
             assert_same(compiled(given), program(given))
 
 
+def until(a: Any, end: float) -> Any:
+    time, last = 0.0, -1.0
+    while time < end and end > last and time != 7.0:
+        left = min(end - time, 2.0 - last, a[0])
+        last = time * left
+        time += a.max()
+    return time, last, left
+
+
+def test_what_is_the_same_for_both_numbers_is_done_once() -> None:
+    """Python asks NumPy's number for `2 < x` whether `x > 2`, and gives its own bool for its own numbers."""
+    compiled, a = jitflow.function(until), np.array([0.5, 0.75])
+    for end in (3.0, 1.5, 0.5):
+        assert_same(compiled(a, end), until(a, end))
+    text = compiled.ir(a, 3.0, stage="optimized")
+    assert [text.count(f" {name} %") for name in ("subtract", "multiply", "less", "greater")] == [2, 1, 2, 2]
+
+
 def half(a: Any, c: bool) -> Any:
     if c:
         a = a * 0.5
