@@ -21,11 +21,11 @@ from jitflow.errors import (
     with_user_frames,
 )
 from jitflow.frontend.absent import NOT_GIVEN
-from jitflow.frontend.control.identity import require_unchanged
+from jitflow.frontend.control.identity import require_apart, require_unchanged
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
 from jitflow.frontend.control.switching import strong, switch
 from jitflow.frontend.inputs import Inputs
-from jitflow.frontend.locate import Locator, definition, is_bug, is_internal
+from jitflow.frontend.locate import Locator, definition, in_pythons_words, is_bug, is_internal
 from jitflow.frontend.naming import Part
 from jitflow.frontend.reads import Recorder
 from jitflow.frontend.results import Results, ResultTree
@@ -39,8 +39,8 @@ from jitflow.runtime.plan import Argument, Check, Leaf, Read
 __all__ = ["TracedFunction", "trace"]
 
 
-_RAISED_BY_PYTHON = (LookupError, ValueError, ArithmeticError, AttributeError, NameError)
-"""What jitflow raises where Python or NumPy would."""
+_RAISED_BY_PYTHON = (LookupError, ValueError, ArithmeticError, AttributeError, NameError, TypeError)
+"""What jitflow raises where Python or NumPy would, if it is told in their words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +93,9 @@ def trace(
         except Restart as restart:
             if restart.site in place_sites and place_sites[restart.site] == restart.kind:
                 raise CompilerBug(f"the place of {restart.site.name} is no place", pass_name="trace") from None
-            place_sites = place_sites | {restart.site: restart.kind}
+            place_sites = place_sites | dict.fromkeys(restart.others, restart.kind) | {restart.site: restart.kind}
             if restart.is_wish:
-                wishes.add(restart.site)
+                wishes.update((restart.site, *restart.others))
         except UserError:
             if not wishes:
                 raise
@@ -176,6 +176,8 @@ def _trace(
     inputs.finish()
     collected = Results(recorder.origins)
     tree = collected.tree(result)
+    require_apart(state, collected.containers)
+    state.storage.require_shown(collected.arrays)
     region = state.root.close(state.parameters, collected.values)
     attributes: dict[str, Any] = {} if overlap is None else {"overlap": True}
     if inputs.variables:
@@ -201,7 +203,7 @@ def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
     Not what jitflow alone raises, which leaves everything as it was; nor what is found in the middle of a loop.
     """
     if isinstance(error, UserError):
-        is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and not error.is_refusal
+        is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and error.is_mistake
     else:
         is_of_the_program = not isinstance(error, CompilerBug | RecursionError) and not is_bug(error)
     return is_of_the_program and error is not state.left_by and has_shown_something(state)
@@ -240,8 +242,7 @@ def _user_error(error: Exception) -> UserError:
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
     if type(error) is TypeError:
-        # Python names the class of a tracer where it means what the tracer stands for.
-        error = TypeError(str(error).replace("'ArrayTracer' object", "'numpy.ndarray' object"))
+        error = TypeError(in_pythons_words(str(error)))
     return as_user_error(error)
 
 

@@ -53,7 +53,16 @@ def _is_hidden(file: str) -> bool:
 _ON_BEHALF = (
     *(
         frontend_path(name)
-        for name in ("builtin_functions", "control", "conversions", "draws", "numpy", "proxies", "texts")
+        for name in (
+            "builtin_functions",
+            "control",
+            "conversions",
+            "draws",
+            "numpy",
+            "proxies",
+            "texts",
+            "tracers/alternatives.py",
+        )
     ),
     _jitflow_path("random"),
 )
@@ -77,6 +86,20 @@ def is_bug(error: Exception) -> bool:
     if innermost.startswith(_ON_BEHALF):
         return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
     return is_internal(innermost)
+
+
+def innermost_place(error: BaseException) -> Loc | None:
+    """The innermost line of the user's that an exception came from."""
+    locator, traceback, found = Locator(), error.__traceback__, None
+    while traceback is not None:
+        found = locator.place_in_traceback(traceback) or found
+        traceback = traceback.tb_next
+    return found
+
+
+def in_pythons_words(message: str) -> str:
+    """A message in which Python names the class of a tracer where it means what the tracer stands for."""
+    return message.replace("ArrayTracer", "numpy.ndarray")
 
 
 def is_of_the_program(error: BaseException) -> bool:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jitflow.frontend.scopes import Scope
     from jitflow.frontend.trace import Trace
 
-__all__ = ["AS_IT_WAS", "Overlap", "Restart", "Signal", "Site", "Storage"]
+__all__ = ["AS_IT_WAS", "OBJECTS", "SHOWN", "Overlap", "Restart", "Signal", "Site", "Storage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +53,24 @@ class Restart(Signal):
     An array that was merged as a value there is written to later, a ``try`` statement there would have to catch what
     the running program raises, or a list that is made there grows where the running program decides; ``kind`` is the
     form of its items, if that is known. ``is_wish``: what is there now would do as well, though not as fast.
+    ``others``: sites that are treated in another way as well.
     """
 
-    def __init__(self, site: Site, kind: Any = None, *, is_wish: bool = False) -> None:
+    def __init__(self, site: Site, kind: Any = None, *, is_wish: bool = False, others: Iterable[Site] = ()) -> None:
         super().__init__(site)
-        self.site = site
+        self.site, self.others = site, tuple(others)
         self.kind = kind
         self.is_wish = is_wish
 
 
 AS_IT_WAS = "as it was"
 """What is known of a site whose wish cannot be granted."""
+
+SHOWN = "shown"
+"""What is known of a site whose array is returned, and others that it may be as well: a place, if it can be one."""
+
+OBJECTS = "objects"
+"""What is known of such a site where it cannot: an array that the caller passed is a kind of its own."""
 
 
 class Overlap(Signal):
@@ -90,6 +97,8 @@ class Merged(Protocol):
     def site(self) -> Site: ...
     @property
     def shared(self) -> bool: ...
+    @property
+    def is_branch(self) -> bool: ...
 
 
 class Storage:
@@ -109,6 +118,7 @@ class Storage:
         self._protected: dict[Value, Callable[[], None]] = {}
         self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
+        self._viewed: dict[Value, set[Value]] = {}
         self._outliving: set[Value] = set()
         self._callers = Value(Tensor(I64, ()))
         """Stands for the memory of all arguments that overlap."""
@@ -134,6 +144,60 @@ class Storage:
         """Of the loops that are being traced, outer ones first."""
         self.imitations = Imitations(self)
         self.parts = Parts(trace, self)
+
+    def is_place(self, site: Site) -> bool:
+        """Whether arrays are merged as places there."""
+        return self.place_sites.get(site, AS_IT_WAS) not in (AS_IT_WAS, OBJECTS)
+
+    def keeps_objects(self, key: tuple[str, int], name: str) -> bool:
+        """Whether what the caller passed stays the very object, in a local of a branch."""
+        return any(
+            kind == OBJECTS and (site.file, site.line) == key and site.name.partition("[")[0] == name
+            for site, kind in self.place_sites.items()
+        )
+
+    @property
+    def is_in_a_loop(self) -> bool:
+        """Whether a turn of a loop is being traced."""
+        return bool(self._turns)
+
+    def note_views(self, merged: Value, roots: Iterable[Value]) -> None:
+        """Where a merged place shows one of these ``roots``, it is another object than the array that it shows."""
+        self._viewed[merged] = set(roots)
+
+    def shown_by_views(self, value: Value) -> set[Value]:
+        """The roots that an array, or one that it may be, is a view of rather than the object itself."""
+        shown = value
+        while shown in self._views:
+            if isinstance(self._views[shown], Op):
+                return self.behind(value)
+            shown = self._shown_by(shown)
+        return self._viewed.get(shown, set())
+
+    def is_adopted(self, value: Value) -> bool:
+        """Whether a value stands for one of several arrays, and for no view of it."""
+        return value in self._adopted
+
+    def require_shown(self, returned: Iterable[Value]) -> None:
+        """Start the trace anew where a returned array was merged as a value, though others outside may show it."""
+        behind = {value: self.behind(value) for value in returned}
+        for value, roots in behind.items():
+            others = set().union(*(found for other, found in behind.items() if other is not value))
+            sites = [self.merged[root].site for root in roots if root in self.merged and self.merged[root].is_branch]
+            asked = [site for site in sites if site not in self.place_sites]
+            if asked and any(root in others or root in self._arguments for root in roots if root not in self._adopted):
+                raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
+
+    def is_there(self, value: Value, home: Scope) -> bool:
+        """Whether the caller may get the memory behind a value that arrives in a region: no branch or loop made it."""
+        if any(scope.is_differentiated for scope in home.around()):
+            return False
+        kept = self._protected.keys() | self._outliving | self.merged.keys()
+        root = self._trace.root
+        return not any(
+            shown in kept or shown in self.parts or self.homes.get(shown, root) is not root
+            for shown in self.behind(value) - self._adopted
+        )
 
     def note_parameter(self, value: Value) -> None:
         """The caller passes ``value``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType, FrameType, MappingProxyType
@@ -198,6 +198,11 @@ class Trace:
     def is_passed(self, thing: Any) -> bool:
         """Whether it stands for an object from outside, and is no copy of it or view on it."""
         return id(thing) in self.origins
+
+    def positions(self, values: Collection[Value]) -> frozenset[int]:
+        """Which parameters are among some arrays."""
+        known = {self.storage.variables.get(value, value) for value in values}
+        return frozenset(index for index, parameter in enumerate(self.parameters) if parameter in known)
 
     def require(self, guard: Guard) -> None:
         """Let every call check this."""

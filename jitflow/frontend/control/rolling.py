@@ -15,7 +15,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.alternatives import aligned
+from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.branch import (
     Path,
     outside_type,
@@ -25,6 +25,7 @@ from jitflow.frontend.control.branch import (
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import forget_kinds, kinds_so_far
+from jitflow.frontend.control.identity import is_chosen_by_identity, is_known, remember_choice
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
 from jitflow.frontend.control.logic import truth
@@ -112,6 +113,8 @@ class Rolling:
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
 
+    _before: Mutables
+    """The objects that were within reach before the loop."""
     _next_turn: tuple[Value, Dim]
     """Behind a loop over a source that has a test: the turn that is next, and how many there are."""
 
@@ -130,6 +133,7 @@ class Rolling:
         trace = current_trace()
         names = (*self.state, *self.temporaries)
         entry, mutables, refusals = self.cells.read(names), Mutables(self.cells.contents()), len(trace.refusals)
+        self._before = mutables
         locals_ = [self._local(name, entry[name]) for name in self.state]
         problem: UserError | None = None
         why, inner, kinds = "", len(trace.loops), kinds_so_far()
@@ -193,6 +197,7 @@ class Rolling:
         trace = current_trace()
         entry, mutables = self.cells.read((*self.state, *self.temporaries)), Mutables(self.cells.contents())
         refusals, inner, kinds = len(trace.refusals), len(trace.loops), kinds_so_far()
+        self._before = mutables
         locals_ = [self._local(name, entry[name]) for name in self.state]
         try:
             with trace.region(), trace.storage.turn():
@@ -230,7 +235,7 @@ class Rolling:
 
     def _local(self, name: str, thing: Any, learns: bool = True) -> Local:
         entry = resolved(thing)
-        leaves = flatten(entry)
+        leaves = flatten(entry, is_itself=self._is_itself(name))
         local = Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
         for number, item in enumerate(leaves.items):
             if item is not UNBOUND and not isinstance(item, tracers.ArrayTracer):
@@ -242,10 +247,18 @@ class Rolling:
             local.begin_with(lesson, lambda number, kind: self._slot(local, number, kind))
         return local
 
+    def _is_itself(self, name: str) -> Callable[[Any], bool]:
+        """Whether a local that holds something stands for that very object."""
+        is_returned, by_identity = is_returned_itself(name), is_chosen_by_identity(self._identity_site(name))
+        return lambda thing: is_returned(thing) or (by_identity and self._before.holds(thing))
+
+    def _identity_site(self, name: str) -> Site:
+        return Site(*self.key, f"{name} is")
+
     def _slot(self, local: Local, number: int, kind: Scalar | Tensor) -> Slot:
         name = local.name if local.leaves.shape is None else f"{local.name}[{number}]"
         site = Site(*self.key, name)
-        as_place = isinstance(kind, Tensor) and site in current_trace().storage.place_sites
+        as_place = isinstance(kind, Tensor) and current_trace().storage.is_place(site)
         return Slot(name, kind, site, as_place, shared=isinstance(kind, Tensor))
 
     def _turn(self, run: Callable[[Any], None], test: Test | None, source: Source | None, locals_: list[Local]) -> Turn:
@@ -254,7 +267,7 @@ class Rolling:
         condition_parameters: list[Value] = []
         proceed: Value | None = None
         for local in locals_:
-            local.bits = []
+            local.bits, local.made = [], []
         if test is not None:
             with trace.region() as condition:
                 condition_parameters, position = self._enter(locals_, source, counted=source is not None)
@@ -286,6 +299,7 @@ class Rolling:
                     items[number] = local.inside[number] = result_of(inside, parameter)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
+                local.made.append(thing)
                 if local.may_be_unbound:
                     local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))
                     thing = MaybeUnbound(thing, local.bits[-1])
@@ -318,10 +332,12 @@ class Rolling:
         stable = True
         for local in locals_:
             thing = path.locals[local.name]
-            found, differs = self._align(local, resolved(thing))
+            with current_trace().region(path.scope):
+                left = released(resolved(thing), self._before.holds)
+            found, differs = self._align(local, left)
             stable &= not differs
             path.locals[local.name] = replace(thing, thing=found) if isinstance(thing, MaybeUnbound) else found
-            left = flatten(found)
+            left = flatten(found, is_itself=self._is_itself(local.name))
             if repr(left.shape) != repr(local.leaves.shape):
                 if local.entry is not UNBOUND:
                     raise NeedsUnrolling(f"{local.name} becomes a structure of another shape")
@@ -337,7 +353,7 @@ class Rolling:
         """What a turn leaves, beside what it found, as alternatives if the two differ in kind; whether that is new."""
         if left is UNBOUND:
             return left, False
-        is_itself, name = is_returned_itself(local.name), shown_name(local.name)
+        is_itself, name = self._is_itself(local.name), shown_name(local.name)
         if local.entry is UNBOUND:
             local.sample, _, left = aligned(
                 [left if local.sample is None else local.sample, UNBOUND, left], name, is_itself
@@ -430,8 +446,15 @@ class Rolling:
                     items[number] = result_of(outside, value)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
+                self._remember(local, thing, path)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
+
+    def _remember(self, local: Local, thing: Any, path: Path) -> None:
+        """A turn may leave an object that others know, and what goes round is made anew."""
+        left, site = _left(path, local), self._identity_site(local.name)
+        if not is_chosen_by_identity(site) and is_known(left, self._before):
+            remember_choice(site, [local.entry, left], [*local.made, thing], self._before)
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
         """The locals of which turns hand on whether they are bound.
@@ -455,7 +478,7 @@ class Rolling:
         number = int(counted)
         for local in locals_:
             thing = turn.path.locals.get(local.name, UNBOUND)
-            left = flatten(resolved(thing))
+            left = flatten(resolved(thing), is_itself=self._is_itself(local.name))
             for part, slot in enumerate(local.slots):
                 if slot is None:
                     continue

@@ -13,17 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserError, UserTypeError
+from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.kinds import kind_of
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.logic import truth
+from jitflow.frontend.locate import in_pythons_words, is_bug
 from jitflow.frontend.numpy import values
 from jitflow.frontend.python_numbers import as_weak
 from jitflow.frontend.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, Tracer, lift, wrap
+from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, dtype_of
 from jitflow.ir.types import Scalar, dims_of
@@ -108,14 +110,24 @@ def for_each_kind(
 def _done_apart(thing: Alternatives, numbers: Sequence[int], use: Use, reached: Sequence[Any]) -> Any:
     first, *others = numbers
     if not others:
-        return use(option(thing, first))
+        return _used(use, option(thing, first))
     return choose_path(
         is_of_kind(thing, first),
-        lambda: use(option(thing, first)),
+        lambda: _used(use, option(thing, first)),
         lambda: _done_apart(thing, others, use, reached),
         (*thing.options.values(), reached),
         (UserTypeError, UserAttributeError, TypeError, AttributeError),
     )
+
+
+def _used(use: Use, thing: Any) -> Any:
+    """What ``use`` gives of a thing of one kind; what Python raises of it is a mistake of the program's."""
+    try:
+        return use(thing)
+    except (LookupError, ValueError, ArithmeticError, TypeError) as error:
+        if isinstance(error, UserError) or is_bug(error):
+            raise
+        raise located(as_user_error(type(error)(in_pythons_words(str(error))))) from None
 
 
 def of_one_kind(thing: Any) -> Any:
