@@ -62,6 +62,11 @@ def one_of_two_arrays(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     return n, w
 
 
+def one_of_two_arrays_of_one_size(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    w = b if c else a
+    return n, w
+
+
 def a_view_or_an_array(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     w = a.ravel() if c else b
     return w, (a[1:] if n else b[::-1])
@@ -94,6 +99,7 @@ def _objects(thing: Any) -> list[Any]:
     "program",
     [one_list_by_two_names, one_of_two_lists, a_list_that_a_turn_chooses, a_list_that_a_branch_makes,
      a_list_in_a_tuple, a_dict_behind_a_return, one_of_two_arrays, a_view_or_an_array, an_array_or_a_number,
+     one_of_two_arrays_of_one_size,
      an_array_of_its_own,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip
