@@ -127,7 +127,12 @@ class UserError(JitflowError):
     @property
     def is_refusal(self) -> bool:
         """Whether it is jitflow that says this: a mistake is told in the words of Python or NumPy alone."""
-        return self._is_ours or self.needs_number or isinstance(self, NotImplementedError)
+        return not self.is_mistake
+
+    @property
+    def is_mistake(self) -> bool:
+        """Whether Python or NumPy would raise it as well, where the program comes there."""
+        return not (self._is_ours or self.needs_number or isinstance(self, NotImplementedError))
 
     def render(self) -> str:
         """Return the whole report as text, as the command line prints it."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from jitflow.errors import CompilerBug
 from jitflow.frontend.entry.function import TracedFunction
-from jitflow.frontend.entry.results import Chosen, Computed, Group, ResultTree, leaves_of, rebuild
+from jitflow.frontend.entry.results import Chosen, Computed, Group, ResultTree, leaves_of, repeated
 from jitflow.ir.types import Scalar, Variable
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (
@@ -23,6 +23,7 @@ from jitflow.runtime.plan import (
     Result,
     SameObject,
     SameResult,
+    Shared,
     Use,
     ViewOfArgument,
     ViewOfResult,
@@ -35,7 +36,9 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
     """The plan of one specialisation; calls take their variables if they are ``ordered``."""
     places = lowered.places
     count = len(traced.function.results)
-    leaves = list(leaves_of(traced.results))
+    several = repeated(traced.results)
+    leaves = list(leaves_of(traced.results, several))
+    shared: dict[ResultTree, Shared] = {}
     first_leaf: dict[int, int] = {}
     for position, leaf in enumerate(leaves):
         if isinstance(leaf, Computed) and not leaf.part:
@@ -52,40 +55,59 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
             bases.append(_new_array(places[source]))
         return first_leaf[source]
 
-    def alternative(place: ResultPlace, source: PlaceSource) -> SameObject | SameResult | ViewOfArgument | ViewOfResult:
-        dtype = place.dtype.name
+    def alternative(
+        leaf: Computed, place: ResultPlace, source: PlaceSource
+    ) -> SameObject | SameResult | ViewOfArgument | ViewOfResult:
+        is_view = source.index in leaf.views if source.is_argument else leaf.is_view
+        dtype, is_whole = place.dtype.name, place.whole and not is_view
         if source.is_argument:
             register = traced.leaves[source.index].register
-            return SameObject(register) if place.whole else ViewOfArgument(place.slot, dtype, place.rank, register)
-        if place.whole:
+            return SameObject(register) if is_whole else ViewOfArgument(place.slot, dtype, place.rank, register)
+        if is_whole:
             return SameResult(owner(source.index))
         return ViewOfResult(place.slot, dtype, place.rank, owner(source.index))
 
-    def option(tree: ResultTree) -> Option:
+    def whole(tree: ResultTree) -> Result:
+        """What stands somewhere in the tree of results."""
         if isinstance(tree, Group):
-            made = tree.make(tuple(map(option, tree.children)))
-            assert isinstance(made, Container)
-            return made
+            return one(tree) if tree in several else filled(tree, whole)
+        return result(tree) if isinstance(tree, Computed | Chosen) else tree
+
+    def option(tree: ResultTree) -> Option:
+        """What only some calls make, or what is made before its place comes: there are no new arrays in it."""
+        if isinstance(tree, Group):
+            return one(tree) if tree in several else filled(tree, option)
         if isinstance(tree, Computed) and places[tree.index].kind == "new":
             return SameResult(owner(tree.index))
-        found = rebuild(tree, result)
+        found = whole(tree)
         assert isinstance(found, Option)
         return found
+
+    def one(group: Group) -> Shared:
+        if group not in shared:
+            made = filled(group, option)
+            shared[group] = Shared(len(shared), made)
+        return shared[group]
+
+    def filled(group: Group, child: Callable[[ResultTree], Result]) -> Container:
+        made = group.make(tuple(map(child, group.children)))
+        assert isinstance(made, Container)
+        return made
 
     def part_of(leaf: Computed) -> Result:
         """A part of an array; one that is made for it alone is a base of the plan."""
         place = places[leaf.index]
         if place.kind == "new":
             return PartOf(SameResult(owner(leaf.index)), leaf.part, leaf.read_only)
-        whole = result(replace(leaf, part=""))
+        found = result(replace(leaf, part=""))
 
         def part(whole: Result) -> PartOf:
             assert isinstance(whole, ViewOfArgument | ViewOfResult | SameResult)
             return PartOf(whole, leaf.part, leaf.read_only)
 
-        if isinstance(whole, OneOf):
-            return OneOf(whole.slot, tuple((number, part(option)) for number, option in whole.alternatives))
-        return part(whole)
+        if isinstance(found, OneOf):
+            return OneOf(found.slot, tuple((number, part(option)) for number, option in found.alternatives))
+        return part(found)
 
     def result(leaf: Computed | Chosen) -> Result:
         if isinstance(leaf, Chosen):
@@ -98,7 +120,9 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
             return part_of(leaf)
         place, read_only = places[leaf.index], leaf.read_only
         if place.kind == "one of":
-            return OneOf(place.chosen, tuple((source.number, alternative(place, source)) for source in place.sources))
+            return OneOf(
+                place.chosen, tuple((source.number, alternative(leaf, place, source)) for source in place.sources)
+            )
         if place.kind == "scalar":
             weak = isinstance(leaf.type, Scalar) and leaf.type.weak
             return (PythonScalar if weak else NumpyScalar)(place.slot, place.dtype.name)
@@ -114,7 +138,7 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
             return ViewOfResult(place.slot, place.dtype.name, place.rank, owner(place.source), read_only)
         raise CompilerBug(f"unknown kind of result {place.kind!r}", pass_name="plan")
 
-    results = rebuild(traced.results, result)
+    results = whole(traced.results)
     return Plan(
         traced.parameter_names,
         traced.reads,

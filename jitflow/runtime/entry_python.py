@@ -286,6 +286,7 @@ class _Builder:
         self._binding = binding
         self._slots = slots
         self._arrays: dict[int, np.ndarray[Any, Any]] = {}
+        self._shared: dict[int, Any] = {}
         self._leaf = 0
         self._moved: dict[int, int] = {}
 
@@ -333,6 +334,10 @@ class _Builder:
                 return _protected(node, self._view_of_result(node, leaf))
             case p.PartOf(whole, name):
                 return _protected(node, getattr(self._make_leaf(whole, index), name))
+            case p.Shared(number, container):
+                if number not in self._shared:
+                    self._shared[number] = self._make_option(container, index)
+                return self._shared[number]
             case p.OneOf(slot, alternatives):
                 number = self._slots[slot]
                 chosen = next((node for key, node in alternatives if key == number), alternatives[-1][1])

@@ -7,7 +7,8 @@ array, and each container, which takes its children over one by one as they are 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -35,6 +36,10 @@ class ResultWriter:
         self._places = {leaf: place for place, leaf in enumerate(self._new)}
         self._held = frame.held
         self._next_container = len(self._new)
+        self._shared: dict[int, int] = {}
+        """From the numbers of shared containers to the places that hold them."""
+        self._made: dict[int, str] = {}
+        """The shared containers that are made for certain where the text has come to."""
         self._leaf = 0
         self._undo = self._function.label("undo")
 
@@ -50,6 +55,8 @@ class ResultWriter:
         for leaf, array in self._arrays.items():
             if leaf >= first_base:
                 self._python.release(array)  # its views keep it alive
+        for place in self._shared.values():
+            self._python.release(self._function.load("ptr", self._held, 8 * place))
         self._frame.finish_with(root)
         self._write_undo()
 
@@ -143,6 +150,34 @@ class ResultWriter:
         self._hold(place, self._must(reference))
         return reference, place
 
+    def _make_shared(self, node: p.Shared) -> str:
+        """The container, which is made if no place before this one has made it; a place holds it until the end."""
+        function, number = self._function, node.number
+        if number not in self._made:
+            if number not in self._shared:
+                self._shared[number] = self._next_container
+                self._next_container += 1
+            place = self._shared[number]
+            found, before = function.load("ptr", self._held, 8 * place), function.block
+            missing, done = function.label("missing"), function.label("made")
+            function.branch(self._function.is_null(found), missing, done)
+            function.begin(missing)
+            with self._aside():
+                made = self._make_container(node.container, self._make_option)
+            self._hold(place, made)
+            last = function.block
+            function.jump(done)
+            function.begin(done)
+            self._made[number] = function.phi("ptr", (found, before), (made, last))
+        return self._owned(self._made[number])
+
+    @contextmanager
+    def _aside(self) -> Iterator[None]:
+        """Text of which only some calls come to what is written within."""
+        made = dict(self._made)
+        yield
+        self._made = made
+
     # -- leaves ------------------------------------------------------------------------------------
 
     def _make_leaf(self, node: p.Result, leaf: int) -> str:
@@ -168,6 +203,8 @@ class ResultWriter:
                 return self._protected(node, self._must(part))
             case p.OneOf():
                 return self._one_of(node, leaf)
+            case p.Shared():
+                return self._make_shared(node)
             case p.NumpyScalar(slot, dtype):
                 value = self._function.at(frame.results, 8 * slot)
                 dtype_object = frame.constant(numpy_dtype(dtype))
@@ -196,7 +233,8 @@ class ResultWriter:
                 function.branch(function.compare("eq", number, str(key)), this, other)
                 function.begin(this)
             held = isinstance(alternative, p.Container)
-            reference = self._make_option(alternative) if held else self._make_leaf(alternative, leaf)
+            with self._aside():
+                reference = self._make_option(alternative) if held else self._make_leaf(alternative, leaf)
             made.append((reference, function.block))
             function.jump(done)
             if position + 1 < len(node.alternatives):

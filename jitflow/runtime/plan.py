@@ -19,7 +19,7 @@ c128 two. New arrays point to blocks of the pool (`pool.py`), never null, also w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from types import CellType, CodeType
 from typing import Any, Literal
@@ -323,6 +323,17 @@ class StructOf:
 
 
 @dataclass(frozen=True, eq=False)
+class Shared:
+    """A container that stands in several places, and is one object: it is made where a call first comes to it.
+
+    It has no new array inside, for another alternative may be the one that is made.
+    """
+
+    number: int
+    container: Container
+
+
+@dataclass(frozen=True, eq=False)
 class OneOf:
     """The alternative whose number stands in the slot: what array the program has ended up with, or what it returns.
 
@@ -337,11 +348,20 @@ class OneOf:
 ArrayResult = NewArray | ViewOfArgument | ViewOfResult
 Container = TupleOf | ListOf | DictOf | StructOf
 Option = (
-    ViewOfArgument | ViewOfResult | PartOf | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar
+    ViewOfArgument | ViewOfResult | PartOf | SameResult | SameObject | OneOf | Shared | NumpyScalar | PythonScalar
     | ConstantObject | Container
 )  # fmt: skip
 Result = (
-    ArrayResult | PartOf | SameResult | SameObject | OneOf | NumpyScalar | PythonScalar | ConstantObject | Container
+    ArrayResult
+    | PartOf
+    | SameResult
+    | SameObject
+    | OneOf
+    | Shared
+    | NumpyScalar
+    | PythonScalar
+    | ConstantObject
+    | Container
 )
 
 
@@ -398,11 +418,20 @@ def leaves(result: Result) -> Iterator[Result]:
         yield result
 
 
-def container_count(result: Result) -> int:
-    """How many containers a results tree has, alternatives included."""
-    if isinstance(result, OneOf):
-        return sum(container_count(alternative) for _, alternative in result.alternatives)
-    return 1 + sum(map(container_count, result.children)) if isinstance(result, Container) else 0
+def container_count(result: Result, made: Collection[int] = ()) -> int:
+    """How many containers an entry makes at most, where the shared ones of numbers ``made`` are there already."""
+    known = set(made)
+
+    def count(node: Result) -> int:
+        if isinstance(node, OneOf):
+            return sum(container_count(alternative, known) for _, alternative in node.alternatives)
+        if isinstance(node, Shared):
+            inside = 0 if node.number in known else 1 + container_count(node.container, known)
+            known.add(node.number)
+            return inside
+        return 1 + sum(map(count, node.children)) if isinstance(node, Container) else 0
+
+    return count(result)
 
 
 def new_arrays(plan: Plan) -> dict[int, NewArray]:

@@ -56,6 +56,22 @@ def new(slot: int = 0) -> p.NewArray:
     return p.NewArray(slot, "f32", 1)
 
 
+def test_a_shared_container_is_made_once_wherever_it_comes_first(make: Make) -> None:
+    inner = p.Shared(0, p.ListOf((p.SameResult(1), p.SameObject(0))))
+    outer = p.Shared(1, p.DictOf(("x", "y"), (inner, inner)))
+    chosen = p.OneOf(1, ((4, p.ListOf((outer, inner))), (0, p.ConstantObject(None))))
+    results = p.TupleOf((chosen, new(), inner, outer))
+    function = make(plan_of("x", (VECTOR,), results), copy_array(0, 0, 1, 4))
+    for length in (4, 3):
+        first, array, second, third = function(np.arange(length, dtype="f4"))
+        assert second is third["x"] is third["y"]
+        assert second[0] is array
+        assert (first is None) == (length == 3)
+        assert first is None or (first[0] is third and first[1] is second)
+        expected = sys.getrefcount(object()) + 3 + (length == 4)
+        assert sys.getrefcount(second) == expected
+
+
 def test_a_new_array_owns_its_memory(make: Make) -> None:
     function = make(MULTIPLY_ADD, multiply_add)
     left, right = np.arange(1000, dtype="f4"), np.ones(1000, "f4")

@@ -19,6 +19,7 @@ from tests.truth.several_kinds.campaign import group_of, record, run_seeds
 from tests.truth.several_kinds.programs import Call, Program, program_of
 from tests.truth.several_kinds.verdict import verdict
 
+PARTS, EACH = 15, 5
 PART = 200
 MOST_REFUSED = 0.03
 """Of the programs that plain Python runs."""
@@ -39,6 +40,11 @@ def check_seeds(seeds: range, may_be_refused: float) -> None:
     assert not texts, "\n\n".join([f"{len(wrong)} wrong, {len(silent)} refused without a mend", *texts])
     text = "\n".join(f"seed {seed}: {one.text}" for seed, one in refused)
     assert len(refused) <= may_be_refused, f"{len(refused)} refused:\n{text}"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_programs(part: int) -> None:
+    check_seeds(range(1000 * part, 1000 * part + EACH), 1)
 
 
 @pytest.mark.stress

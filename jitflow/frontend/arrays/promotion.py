@@ -65,7 +65,9 @@ def ufunc_dtypes(
     known = tuple(dtype_of(dtype) for dtype in found)
     if any(dtype is None for dtype in known):
         names = ", ".join(str(dtype) for dtype in found)
-        raise UserTypeError(f"{ufunc.__name__} computes in {names} here, which is not supported")
+        raise UserTypeError(
+            f"{ufunc.__name__} computes in {names} here, which is not supported", expected="dtypes of numbers"
+        )
     return tuple(dtype for dtype in known if dtype is not None)
 
 

@@ -24,7 +24,7 @@ from jitflow.frontend.tracers import Alternatives, wrap
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.types import Tensor
 
-__all__ = ["aligned", "described", "number_of", "option"]
+__all__ = ["aligned", "described", "number_of", "option", "released"]
 
 
 def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] = lambda thing: False) -> list[Any]:
@@ -103,6 +103,24 @@ def option(thing: Alternatives, number: int) -> Any:
     if kind is None or kind_of(found) == kind:
         return found
     return wrap(converted(found, kind))
+
+
+def released(thing: Any, holds: Callable[[Any], bool]) -> Any:
+    """What leaves a region: an object of one of several, which the region made, is a new one that holds the same."""
+    known = current_trace().state(Kinds).options
+    if type(thing) is not Alternatives:
+        parts = None if holds(thing) else parts_of(thing)
+        items = [] if parts is None else [released(item, holds) for item in parts.items]
+        return thing if parts is None or all(map(operator.is_, items, parts.items)) else parts.make(items)
+
+    def is_made_inside(part: Any) -> bool:
+        return any(part is one for number in thing.options for one in known[number].objects) and not holds(part)
+
+    def renewed(held: Any) -> Any:
+        parts = parts_of(held)
+        return parts.make(parts.items) if parts is not None and is_made_inside(held) else held
+
+    return thing.each(renewed) if any(map(is_made_inside, thing.options.values())) else thing
 
 
 def described(thing: Any) -> str:

@@ -13,10 +13,11 @@ from jitflow.errors import (
     UserIndexError,
     UserNotImplementedError,
     UserOverflowError,
+    UserTypeError,
     UserValueError,
     UserZeroDivisionError,
 )
-from jitflow.frontend.control.alternatives import aligned
+from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.contents import Changes
 from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
@@ -42,7 +43,7 @@ from jitflow.frontend.control.trying import Statements
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
-from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.locate import in_pythons_words, innermost_place, is_internal
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer
@@ -55,9 +56,9 @@ from jitflow.ir.types import Place, Scalar, Tensor, Type
 __all__ = ["Path", "and_", "bound", "choose", "choose_path", "decide", "if_", "join", "or_",
            "outside_type", "trace_path", "whether_bound"]  # fmt: skip
 
-_RAISED_BY_PROGRAMS = (UserIndexError, UserValueError, UserZeroDivisionError, UserOverflowError)
+_RAISED_BY_PROGRAMS = (UserIndexError, UserTypeError, UserValueError, UserZeroDivisionError, UserOverflowError)
 """What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
-_RAISED_BY_PYTHON = (ArithmeticError, LookupError, ValueError)
+_RAISED_BY_PYTHON = (ArithmeticError, LookupError, TypeError, ValueError)
 """What Python raises of values that are known, on a path that may not be taken."""
 
 
@@ -88,7 +89,8 @@ def trace_path(
         except EndOfPath:
             ended = True
         except raised as error:
-            if isinstance(error, UserNotImplementedError) or (len(trace.refusals) > refusals and not mistakes):
+            refused = isinstance(error, UserTypeError | UserNotImplementedError) and not error.is_mistake
+            if (refused and not isinstance(error, mistakes)) or (len(trace.refusals) > refusals and not mistakes):
                 raise
             del trace.refusals[refusals:]
             ended = True
@@ -133,10 +135,11 @@ def _raise_later(error: Exception) -> None:
     kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
     builder = current_trace().builder
     try:
-        fail(kind, error.message if isinstance(error, UserError) else str(error))
+        fail(kind, error.message if isinstance(error, UserError) else in_pythons_words(str(error)))
     except EndOfPath:
-        if isinstance(error, UserError) and isinstance(error.location, Loc):
-            builder.relocate_last(error.location)
+        place = error.location if isinstance(error, UserError) else innermost_place(error)
+        if isinstance(place, Loc):
+            builder.relocate_last(place)
 
 
 def if_(
@@ -324,11 +327,13 @@ def join(
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
         site = Site(Choice.MERGED_AS_MEMORY, *key, name)
-        slot = Slot(name, kind, site, as_place=bool(trace.choices.answer(site)) and isinstance(kind, Tensor))
+        as_place = isinstance(kind, Tensor) and trace.storage.is_place(site)
+        slot = Slot(name, kind, site, as_place, is_branch=not trace.storage.is_in_a_loop)
         for number, (path, thing) in enumerate(zip(paths, things, strict=True)):
             yielded[number].append(slot.incoming(UNBOUND if path.ended else thing, path.scope, ways[number]))
         slots.append(slot)
-        arriving.append([thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)])
+        came = [thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)]
+        arriving.append([value for value in came if value not in slot.copied])
         position = len(slots) - 1
         if lacking or all(flags):
             return lambda results: results[position]
@@ -338,10 +343,9 @@ def join(
     partly: list[str] = []
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
-        known = [*map(resolved, things)]
-        finish[name] = _by_leaves(
-            Site(Choice.CHOSEN_BY_IDENTITY, *key, name), known, paths, merge, before or Mutables(())
-        )
+        known = [_released(path, resolved(thing), before) for path, thing in zip(paths, things, strict=True)]
+        site = Site(Choice.CHOSEN_BY_IDENTITY, *key, name)
+        finish[name] = _by_leaves(site, known, paths, merge, before or Mutables(()))
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):
@@ -362,6 +366,13 @@ def join(
     made = {name: make(results) for name, make in finish.items()}
     bits = zip(partly, found[len(slots) :], strict=True)
     return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
+
+
+def _released(path: Path, thing: Any, before: Mutables | None) -> Any:
+    if path.ended or thing is UNBOUND:
+        return thing
+    with current_trace().region(path.scope):
+        return released(thing, (lambda thing: False) if before is None else before.holds)
 
 
 def whether_bound(thing: Any) -> Value:
@@ -385,7 +396,8 @@ def _by_leaves(
     if len(live) == len(paths) and live[0] is not UNBOUND and all(thing is live[0] for thing in live):
         return lambda results: live[0]
     by_identity = is_chosen_by_identity(site)
-    is_returned = is_returned_itself(name)
+    keeps_objects = current_trace().storage.keeps_objects((site.file, site.line), name)
+    is_returned = current_trace().is_passed if keeps_objects else is_returned_itself(name)
     is_itself = lambda thing: is_returned(thing) or (by_identity and before.holds(thing))  # noqa: E731 - two questions
     arriving = iter(aligned(live, shown_name(name), is_itself))
     whole = [UNBOUND if path.ended else next(arriving) for path in paths]
@@ -400,15 +412,18 @@ def _by_leaves(
             return merge(name, list(things), lacking)
         several = type(next(thing for thing in things if thing is not UNBOUND)) is Alternatives
         rows = [[UNBOUND] * len(first.items) if parts is None else parts.items for parts in taken]
-        makers = [by_parts(f"{name}[{number}]", column, column, lacking or several)
-                  for number, column in enumerate(zip(*rows, strict=True))]  # fmt: skip
+        before_aligned = [row if parts is None or repr(parts.shape) != repr(first.shape) else parts.items
+                          for row, parts in zip(rows, map(parts_of, kinds), strict=True)]  # fmt: skip
+        makers = [by_parts(f"{name}[{number}]", column, known, lacking or several)
+                  for number, (column, known) in enumerate(
+                      zip(zip(*rows, strict=True), zip(*before_aligned, strict=True), strict=True))]  # fmt: skip
 
         def make_all(results: Sequence[Any]) -> Any:
             made = [make(results) for make in makers]
             partial = [] if several else [thing for thing in made if isinstance(thing, MaybeUnbound)]
             thing = first.make([resolved(part) for part in made])
             if not by_identity:
-                remember_choice(site, kinds, [*thing.options.values()] if several else [thing], before)
+                remember_choice(site, kinds, [thing], before)
             return MaybeUnbound(thing, partial[0].condition) if partial else thing
 
         return make_all

@@ -37,6 +37,8 @@ class Local:
     """What the local was before the loop, which may be unbound."""
     bits: list[Value] = field(default_factory=list)
     """The parameters of the turn, and of its condition, that say whether it is bound; see `Rolling._bits`."""
+    made: list[Any] = field(default_factory=list)
+    """What it is in a turn, and in its condition, made anew of what is carried."""
     left: Any = None
     """What the last turn that was traced has left."""
     sample: Any = None

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.tracers.base import located
 
@@ -64,7 +65,7 @@ class Changes:
     def write(self, merged: Mapping[str, Any]) -> None:
         """Let the objects hold what was merged."""
         for name, content in merged.items():
-            self.before.behind(self._names[name]).write(content)
+            self.before.behind(self._names[name]).write(resolved(content))
 
 
 def _are_of_one_form(one: Any, other: Any) -> bool:

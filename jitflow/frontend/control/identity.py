@@ -5,22 +5,25 @@
         b = [9.0, 9.0]
     b[0] = 7.0                    a[0] as well, unless c
 
-Such objects are merged item by item into a new one, which is right while nobody writes to one of them. So what went in
-and came out is remembered, and looked at when the program has been traced: if one of them has changed, the trace starts
-anew, and the name stands for one of several objects (`Alternatives`), each of which takes its writes.
+Such objects are merged item by item into a new one, which is right while nobody writes to one of them, nor sees two of
+them outside. So what went in and came out is remembered, and looked at when the program has been traced: if one of them
+has changed, or two are returned, the trace starts anew, and the name stands for one of several objects
+(`Alternatives`), each of which takes its writes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.mutables import Held, Mutables, held
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
+from jitflow.frontend.tracers import Alternatives
 
-__all__ = ["is_chosen_by_identity", "remember_choice", "require_unchanged"]
+__all__ = ["is_chosen_by_identity", "is_known", "remember_choice", "require_apart", "require_unchanged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,8 @@ class Merged:
     """Objects that were merged at a site, the result among them, and what they held."""
 
     site: Site
+    known: tuple[Any, ...]
+    made: tuple[Any, ...]
     held: tuple[Held, ...]
 
 
@@ -40,17 +45,85 @@ def is_chosen_by_identity(site: Site) -> bool:
     return bool(current_trace().choices.answer(site))
 
 
+def is_known(thing: Any, before: Mutables) -> bool:
+    """Whether others may know an object: it was within reach before, or may be one that was."""
+    options = [option for option in _apart([thing]) if held(option) is not None]
+    behind = (known for option in options for choice in _behind(current_trace(), id(option)) for known in choice.known)
+    return any(map(before.holds, options)) or any(map(before.holds, behind))
+
+
+def _with_contents(things: Sequence[Any]) -> list[Any]:
+    """Objects, and those that they hold."""
+    found = _apart(things)
+    for thing in found:
+        parts = parts_of(thing)
+        found += [] if parts is None else _apart(parts.items)
+    return found
+
+
+def _apart(things: Sequence[Any]) -> list[Any]:
+    """The objects themselves in the place of what is one of several."""
+    found = []
+    for thing in things:
+        if type(thing) is not Alternatives:
+            found.append(thing)
+        elif type(thing.chosen) is int:
+            found.append(thing.options[thing.chosen])
+        else:
+            found += thing.options.values()
+    return found
+
+
 def remember_choice(site: Site, things: Sequence[Any], made: Sequence[Any], before: Mutables) -> None:
     """Objects of several paths were made anew. Those that only their path knows may change as they like."""
-    known = [thing for thing in things if before.holds(thing)]
+    if any(type(thing) is Alternatives for thing in made):  # which are merged whole, with all that is in them
+        things, made = _with_contents(things), _with_contents(made)
+    known = [thing for thing in _apart(things) if is_known(thing, before)]
+    made = [thing for thing in _apart(made) if not any(thing is one for one in known)]
     found = [content for content in map(held, [*known, *made]) if content is not None]
     if known and found:
-        trace = current_trace()
-        trace.state(_MergedObjects).append(Merged(site, tuple(found)))
+        current_trace().state(_MergedObjects).append(Merged(site, tuple(known), tuple(made), tuple(found)))
 
 
 def require_unchanged(trace: Trace) -> None:
-    """Start the trace anew where an object has changed that was merged with another one."""
-    for merged in trace.state(_MergedObjects):
+    """Start the trace anew where an object has changed that was merged with another one.
+
+    Around a loop or branch first: what it carries is not made anew then.
+    """
+    for merged in reversed(trace.state(_MergedObjects)):
         if any(content.changed() for content in merged.held):
-            raise Restart(merged.site)
+            raise _by_identity(trace, merged)
+
+
+def require_apart(trace: Trace, returned: Collection[int]) -> None:
+    """Start the trace anew where an object, known by its identity, is returned that was merged with another one.
+
+    Unless nobody outside can tell: that one is not returned, nor what was merged with it.
+    """
+    behind = {
+        shown: {shown, *(id(thing) for one in _behind(trace, shown) for thing in one.known)} for shown in returned
+    }
+    for merged in reversed(trace.state(_MergedObjects)):
+        made = {id(thing) for thing in merged.made}
+        for shown in (shown for shown in returned if not made.isdisjoint(behind[shown])):
+            others = set().union(*(found for other, found in behind.items() if other != shown and other not in made))
+            if any(id(thing) in others for thing in merged.known):
+                raise _by_identity(trace, merged)
+
+
+def _by_identity(trace: Trace, merged: Merged) -> Restart:
+    """What starts the trace anew with the objects of a merged, and of those that it chooses from, as they are."""
+    inner = (one.site for thing in merged.known for one in _behind(trace, id(thing)))
+    return Restart(merged.site, others=inner)
+
+
+def _behind(trace: Trace, shown: int) -> list[Merged]:
+    """The choices that an object may come from."""
+    found: list[Merged] = []
+    waiting = [shown]
+    while waiting:
+        key = waiting.pop()
+        made = [merged for merged in trace.state(_MergedObjects) if merged not in found and key in map(id, merged.made)]
+        found += made
+        waiting += (id(thing) for merged in made for thing in merged.known)
+    return found

@@ -76,12 +76,19 @@ def parts_of(thing: Any) -> Parts | None:
     return None
 
 
-def flatten(thing: Any, *, whole: bool = False) -> Leaves:
-    """A structure taken apart, all the way down. What is of several kinds stays ``whole`` if asked for."""
-    parts = None if whole and type(thing) is Alternatives else parts_of(thing)
+def _is_never_itself(thing: Any) -> bool:
+    return False
+
+
+def flatten(thing: Any, *, whole: bool = False, is_itself: Callable[[Any], bool] = _is_never_itself) -> Leaves:
+    """A structure taken apart, all the way down. What is of several kinds stays ``whole`` if asked for.
+
+    An object of which ``is_itself`` says so is not taken apart.
+    """
+    parts = None if (whole and type(thing) is Alternatives) or is_itself(thing) else parts_of(thing)
     if parts is None:
         return Leaves((thing,), None, lambda items: items[0])
-    leaves = [flatten(item, whole=whole) for item in parts.items]
+    leaves = [flatten(item, whole=whole, is_itself=is_itself) for item in parts.items]
 
     def rebuild(items: Sequence[Any]) -> Any:
         rest = list(items)
@@ -110,6 +117,8 @@ class Option:
     """A value of this kind, taken apart."""
     traced: tuple[int, ...]
     """Which of its leaves the running program makes; the others are constants."""
+    objects: tuple[Any, ...] = ()
+    """The leaves that are objects of their own, though they could be taken apart."""
 
     @property
     def has_constants(self) -> bool:
@@ -118,7 +127,7 @@ class Option:
 
     def carried(self, thing: Any) -> list[Any]:
         """What the running program makes of a value of this kind."""
-        items = flatten(thing).items
+        items = flatten(thing, is_itself=lambda part: any(part is known for known in self.objects)).items
         return [items[place] for place in self.traced]
 
     def holding(self, carried: Sequence[Any]) -> Any:
@@ -129,10 +138,6 @@ class Option:
         return self.leaves.rebuild(items)
 
 
-def _is_never_itself(thing: Any) -> bool:
-    return False
-
-
 def option_of(thing: Any, is_itself: Callable[[Any], bool] = _is_never_itself) -> Option | None:
     """The kind of a value; None for what cannot be one of several kinds.
 
@@ -141,14 +146,15 @@ def option_of(thing: Any, is_itself: Callable[[Any], bool] = _is_never_itself) -
     if type(thing) is Alternatives:
         return None
     if is_itself(thing):
-        return Option(("object", id(thing)), None, Leaves((thing,), None, lambda items: items[0]), ())
-    leaves = flatten(thing)
+        return Option(("object", id(thing)), None, Leaves((thing,), None, lambda items: items[0]), (), (thing,))
+    leaves = flatten(thing, is_itself=is_itself)
+    objects = tuple(filter(is_itself, leaves.items))
     keys = [("object", id(item)) if is_itself(item) else _key(item) for item in leaves.items]
     if None in keys:
         return None
     traced = tuple(place for place, key in enumerate(keys) if key is not None and key[0] in ("number", "array"))
     kind = kind_of(thing)
-    return Option((repr(leaves.shape), *keys), kind if isinstance(kind, Scalar) else None, leaves, traced)
+    return Option((repr(leaves.shape), *keys), kind if isinstance(kind, Scalar) else None, leaves, traced, objects)
 
 
 def _key(leaf: Any) -> tuple[Any, ...] | None:

@@ -33,7 +33,8 @@ def truth(thing: Any) -> bool | Value:
     if values.rank(value):
         if any(dim != 1 for dim in values.dims(value)):
             message = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-            raise located(UserValueError(message, found=thing._describe()))
+            is_open = any(map(current_trace().is_open, values.dims(value)))  # perhaps there is one element
+            raise located(UserValueError(message, found=thing._describe() if is_open else ""))
         value = values.reshape(value, ())
     value = values.as_scalar(value)
     dtype = values.dtype_of_value(value)

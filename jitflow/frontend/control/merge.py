@@ -25,7 +25,7 @@ from jitflow.frontend.control.local_types import Kind, closed, converted, join, 
 from jitflow.frontend.control.returning import RETURNED, returning_function
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.choices import Site
+from jitflow.frontend.recording.choices import OBJECTS, SHOWN, Restart, Site
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers.base import located
@@ -171,6 +171,12 @@ class Slot:
     as_place: bool = False
     shared: bool = False
     """Whether something flows in that other names may show."""
+    is_branch: bool = False
+    """Whether it comes out of a branch."""
+    copied: set[Value] = field(default_factory=set)
+    """What flows in that is put into other memory."""
+    views: set[Value] = field(default_factory=set)
+    """The roots of which a view flows in, and not the array itself."""
 
     @property
     def type(self) -> Type:
@@ -199,9 +205,14 @@ class Slot:
         assert isinstance(self.kind, Tensor)
         if isinstance(thing, tracers.ArrayTracer):
             alone = _is_alone(thing, scope, way)
+            if not alone and not storage.is_there(thing._value, way.home):
+                self._give_up(trace)
             if thing.type.dtype == self.kind.dtype and not (alone and way.reused):
+                is_itself = trace.is_passed(thing) or thing.owned or storage.is_adopted(thing._value)
+                self.views |= storage.shown_by_views(thing._value) if is_itself else storage.behind(thing._value)
                 return renamed(storage.place(thing._value), self.kind)
             if not alone:
+                self._give_up(trace)
                 raise located(
                     UserNotImplementedError(
                         f"{self.name} is an array of another dtype that other names show, and is written to later",
@@ -213,11 +224,19 @@ class Slot:
         dims = closed(trace, self.kind) if value is None else values.dims(value)
         visible = all(map(trace.is_visible_in(way.home), dims))
         kind = Tensor(self.kind.dtype, dims)
+        if not (way.reused and visible and way.home is trace.root):
+            self._give_up(trace)
         with trace.region(way.home if way.reused and visible else scope):
             memory = storage.memory(kind)
         if value is not None:
+            self.copied.add(thing._value if isinstance(thing, tracers.ArrayTracer) else value)
             trace.add("store", memory, value)
         return memory
+
+    def _give_up(self, trace: Trace) -> None:
+        """It cannot be a place that the caller gets: if it is one for that alone, start anew with a value."""
+        if trace.choices.answer(self.site) == SHOWN:
+            raise trace.begin_anew(Restart(self.site, OBJECTS, is_wish=True))
 
 
 def result_of(slot: Slot, value: Value) -> Any:
@@ -227,6 +246,7 @@ def result_of(slot: Slot, value: Value) -> Any:
         assert isinstance(slot.kind, Tensor)
         shown = Value(slot.kind, slot.name)
         storage.adopt(shown, value)
+        storage.note_views(shown, slot.views)
         return tracers.wrap(shown, owned=False)
     if isinstance(slot.kind, Scalar):
         return tracers.wrap(value)

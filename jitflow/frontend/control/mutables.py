@@ -22,6 +22,7 @@ from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 
 __all__ = ["Held", "Mutables", "held"]
@@ -88,6 +89,8 @@ class Mutables:
         waiting = list(things)
         while waiting:
             thing = waiting.pop()
+            if type(thing) is Alternatives:
+                waiting += thing.options.values()
             if thing is UNBOUND or id(thing) in seen or isinstance(thing, _OUTSIDE) or type(thing) in _PLAIN:
                 continue
             seen.add(id(thing))

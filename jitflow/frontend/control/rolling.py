@@ -16,7 +16,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import bind
-from jitflow.frontend.control.alternatives import aligned, number_of
+from jitflow.frontend.control.alternatives import aligned, number_of, released
 from jitflow.frontend.control.branch import (
     Path,
     outside_type,
@@ -25,6 +25,7 @@ from jitflow.frontend.control.branch import (
 )
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.identity import is_chosen_by_identity, is_known, remember_choice
 from jitflow.frontend.control.leaves import Leaves, are_carried_together, flatten
 from jitflow.frontend.control.lessons import Lessons, Nest, Round
 from jitflow.frontend.control.local_types import kind_of
@@ -113,6 +114,8 @@ class Rolling:
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
 
+    _before: Mutables
+    """The objects that were within reach before the loop."""
     _next_turn: tuple[Value, Dim]
     """Behind a loop over a source that has a test: the turn that is next, and how many there are."""
 
@@ -131,6 +134,7 @@ class Rolling:
         lessons = piece or (Lessons() if around is None else around.meet(self.key))
         names = (*self.state, *self.temporaries)
         entry, mutables, take_back = self.cells.read(names), Mutables(self.cells.contents()), trace.trial()
+        self._before = mutables
 
         def undo() -> None:
             self.cells.write(entry)
@@ -213,6 +217,7 @@ class Rolling:
         trace = current_trace()
         entry, mutables = self.cells.read((*self.state, *self.temporaries)), Mutables(self.cells.contents())
         take_back = trace.trial()
+        self._before = mutables
         here = Round(lessons, again=True)
         try:
             while here.again:
@@ -285,7 +290,7 @@ class Rolling:
         entry = resolved(thing)
         if known is not None:
             entry = _widened(entry, known)
-        leaves = flatten(entry)
+        leaves = flatten(entry, is_itself=self._is_itself(name))
         local = Local(name, entry, leaves, [None] * len(leaves.items), [set() for _ in leaves.items], before=thing)
         for number, item in enumerate(leaves.items):
             if item is not UNBOUND and not isinstance(item, tracers.ArrayTracer):
@@ -296,10 +301,18 @@ class Rolling:
             local.begin_with(known, lambda number, kind: self._slot(local, number, kind))
         return local
 
+    def _is_itself(self, name: str) -> Callable[[Any], bool]:
+        """Whether a local that holds something stands for that very object."""
+        is_returned, by_identity = is_returned_itself(name), is_chosen_by_identity(self._identity_site(name))
+        return lambda thing: is_returned(thing) or (by_identity and self._before.holds(thing))
+
+    def _identity_site(self, name: str) -> Site:
+        return Site(Choice.CHOSEN_BY_IDENTITY, *self.key, name)
+
     def _slot(self, local: Local, number: int, kind: Scalar | Tensor) -> Slot:
         name = local.name if local.leaves.shape is None else f"{local.name}[{number}]"
         site = Site(Choice.MERGED_AS_MEMORY, *self.key, name)
-        as_place = isinstance(kind, Tensor) and bool(current_trace().choices.answer(site))
+        as_place = isinstance(kind, Tensor) and current_trace().storage.is_place(site)
         return Slot(name, kind, site, as_place, shared=isinstance(kind, Tensor))
 
     def _turn(self, run: Callable[[Any], None], test: Test | None, source: Source | None, locals_: list[Local]) -> Turn:
@@ -308,7 +321,7 @@ class Rolling:
         condition_parameters: list[Value] = []
         proceed: Value | None = None
         for local in locals_:
-            local.bits = []
+            local.bits, local.made = [], []
         if test is not None:
             with trace.region() as condition:
                 condition_parameters, position = self._enter(locals_, source, counted=source is not None)
@@ -340,6 +353,7 @@ class Rolling:
                     items[number] = local.inside[number] = result_of(inside, parameter)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
+                local.made.append(thing)
                 if local.may_be_unbound:
                     local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))
                     thing = MaybeUnbound(thing, local.bits[-1])
@@ -372,10 +386,12 @@ class Rolling:
         stable = True
         for local in locals_:
             thing = path.locals[local.name]
-            found, differs = self._align(local, resolved(thing))
+            with current_trace().region(path.scope):
+                left = released(resolved(thing), self._before.holds)
+            found, differs = self._align(local, left)
             stable &= not differs
             path.locals[local.name] = replace(thing, thing=found) if isinstance(thing, MaybeUnbound) else found
-            left = flatten(found)
+            left = flatten(found, is_itself=self._is_itself(local.name))
             if repr(left.shape) != repr(local.leaves.shape):
                 if local.entry is not UNBOUND:
                     raise NeedsUnrolling(f"{local.name} becomes a structure of another shape")
@@ -391,7 +407,7 @@ class Rolling:
         """What a turn leaves, beside what it found, as alternatives if the two differ in kind; whether that is new."""
         if left is UNBOUND:
             return left, False
-        is_itself, name = is_returned_itself(local.name), shown_name(local.name)
+        is_itself, name = self._is_itself(local.name), shown_name(local.name)
         if local.entry is UNBOUND:
             local.sample, _, left = aligned(
                 [left if local.sample is None else local.sample, UNBOUND, left], name, is_itself
@@ -470,6 +486,9 @@ class Rolling:
         for flow, value in zip(flows, found, strict=True):
             trace.storage.arrive(value, flow.arrays)
         self._bind(locals_, found, bits, source)
+        for local in locals_:
+            if local.made:
+                self._remember(local, turn.path)
 
     def _bind(
         self, locals_: Sequence[Local], found: Sequence[Value], bits: Mapping[str, Value], source: Source | None
@@ -489,8 +508,15 @@ class Rolling:
                     items[number] = result_of(outside, value)
             if any(slot is not None for slot in local.slots):
                 thing = local.leaves.rebuild(items)
+                local.made.append(thing)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
+
+    def _remember(self, local: Local, path: Path) -> None:
+        """A turn may leave an object that others know, and what goes round is made anew."""
+        left, site = _left(path, local), self._identity_site(local.name)
+        if not is_chosen_by_identity(site) and is_known(left, self._before):
+            remember_choice(site, [local.entry, left], local.made, self._before)
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
         """The locals of which turns hand on whether they are bound.
@@ -514,7 +540,7 @@ class Rolling:
         number = int(counted)
         for local in locals_:
             thing = turn.path.locals.get(local.name, UNBOUND)
-            left = flatten(resolved(thing))
+            left = flatten(resolved(thing), is_itself=self._is_itself(local.name))
             for part, slot in enumerate(local.slots):
                 if slot is None:
                     continue

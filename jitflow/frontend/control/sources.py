@@ -292,15 +292,24 @@ def _is_one(step: Any) -> bool:
 
 def traced_range(*bounds: Any) -> Any:
     """`range`."""
-    sizes = [tracers.as_size(pinned(bound)) for bound in bounds]
-    for size in sizes:
-        if not isinstance(size, int) and not is_integer(size):
-            kind = size.__class__.__name__
-            raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
+    sizes = [bound.each(_python_int) if type(bound) is tracers.Alternatives else _bound(bound) for bound in bounds]
     if not any(isinstance(size, tracers.Tracer) for size in sizes):
         return builtins.range(*sizes)
     start, stop, step = (0, *sizes, 1) if len(sizes) == 1 else (*sizes, 1)[:3]
     return Range(start, stop, step)
+
+
+def _bound(bound: Any) -> Any:
+    size = tracers.as_size(pinned(bound))
+    if not isinstance(size, int) and not is_integer(size):
+        kind = size.__class__.__name__
+        raise located(UserTypeError(f"'{kind}' object cannot be interpreted as an integer"))
+    return size
+
+
+def _python_int(bound: Any) -> Any:
+    """A bound of one of several kinds: Python's int, whatever integer it is."""
+    return tracers.wrap(values.emit("cast", values.as_scalar(tracers.lift(_bound(bound))), dtype=I64, weak=True))
 
 
 def is_integer(thing: Any) -> bool:

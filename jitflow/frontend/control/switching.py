@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserAttributeError, UserError, UserTypeError
+from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
@@ -23,9 +23,11 @@ from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.locate import in_pythons_words, is_bug
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, Tracer, lift, wrap
 from jitflow.frontend.tracers.alternatives import Kinds
+from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
@@ -143,7 +145,7 @@ def _done_apart(things: Sequence[Alternatives], numbers: Sequence[int], use: Use
 
     def of_this_kind() -> Any:
         known = partial(use, option(thing, number))
-        return switch(others, known, reached) if others else known()
+        return switch(others, known, reached) if others else _used(known)
 
     if not more:
         return of_this_kind()
@@ -154,6 +156,16 @@ def _done_apart(things: Sequence[Alternatives], numbers: Sequence[int], use: Use
         (*thing.options.values(), reached),
         (UserTypeError, UserAttributeError, TypeError, AttributeError),
     )
+
+
+def _used(use: Callable[[], Any]) -> Any:
+    """What ``use`` gives of things of one kind each; what Python raises of them is a mistake of the program's."""
+    try:
+        return use()
+    except (LookupError, ValueError, ArithmeticError, TypeError) as error:
+        if isinstance(error, UserError) or is_bug(error):
+            raise
+        raise located(as_user_error(type(error)(in_pythons_words(str(error))))) from None
 
 
 def of_one_kind(thing: Any) -> Any:

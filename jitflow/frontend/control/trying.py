@@ -21,6 +21,7 @@ from jitflow.frontend.recording.locate import is_of_the_program
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.routines import Routine
 from jitflow.runtime.texts import PRINT, RAISE
 
@@ -205,6 +206,8 @@ def raised_by(op: Op) -> tuple[type[BaseException], ...]:
         return ()
     if op.name == "check" and op.attributes["error"] == "NotImplementedError":
         return (NotImplementedError,) if constant_behind(op.operands[0]) is False else ()  # else jitflow refuses
+    if op.name == "check" and op.attributes["message"] == INT_OVERFLOW:
+        return ()  # Python's ints have no end
     if op.name == "check":
         return (exception_class(op.attributes["error"]),)
     if _routine(op) == RAISE:

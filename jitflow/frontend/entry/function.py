@@ -21,7 +21,7 @@ from jitflow.errors import (
     with_user_frames,
 )
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
-from jitflow.frontend.control.identity import require_unchanged
+from jitflow.frontend.control.identity import require_apart, require_unchanged
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
 from jitflow.frontend.entry.inputs import Inputs
@@ -30,7 +30,7 @@ from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.recording.choices import Choices, Restart
-from jitflow.frontend.recording.locate import Locator, definition, is_bug, is_internal
+from jitflow.frontend.recording.locate import Locator, definition, in_pythons_words, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, recording
 from jitflow.frontend.syntax import is_block, rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
@@ -41,8 +41,8 @@ from jitflow.runtime.plan import Argument, Check, Leaf, Read
 __all__ = ["TracedFunction", "trace"]
 
 
-_RAISED_BY_PYTHON = (LookupError, ValueError, ArithmeticError, AttributeError, NameError)
-"""What jitflow raises where Python or NumPy would."""
+_RAISED_BY_PYTHON = (LookupError, ValueError, ArithmeticError, AttributeError, NameError, TypeError)
+"""What jitflow raises where Python or NumPy would, if it is told in their words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +165,8 @@ def _trace(
     inputs.finish()
     collected = Results(recorder.origins)
     tree = collected.tree(result)
+    require_apart(state, collected.containers)
+    state.storage.require_shown(collected.arrays)
     region = state.root.close(state.parameters, collected.values)
     attributes: dict[str, Any] = {} if not inputs.overlap else {"overlap": True}
     if inputs.variables:
@@ -190,7 +192,7 @@ def _is_raised_behind_others(state: Trace, error: Exception) -> bool:
     Not what jitflow alone raises, which leaves everything as it was; nor what is found in the middle of a loop.
     """
     if isinstance(error, UserError):
-        is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and not error.is_refusal
+        is_of_the_program = isinstance(error, _RAISED_BY_PYTHON) and error.is_mistake
     else:
         is_of_the_program = not isinstance(error, CompilerBug | RecursionError) and not is_bug(error)
     return is_of_the_program and error is not state.left_by and has_shown_something(state)
@@ -229,8 +231,7 @@ def _user_error(error: Exception) -> UserError:
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
     if type(error) is TypeError:
-        # Python names the class of a tracer where it means what the tracer stands for.
-        error = TypeError(str(error).replace("'ArrayTracer' object", "'numpy.ndarray' object"))
+        error = TypeError(in_pythons_words(str(error)))
     return as_user_error(error)
 
 

@@ -7,7 +7,7 @@ others is decided after lowering; where the program made an array of its own (``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
@@ -28,7 +28,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
 
-__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "rebuild"]
+__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +36,16 @@ class Computed:
     """Result ``index`` of the IR function; the same number twice is the same object twice.
 
     ``part`` of it (``real``, ``imag``), if the program returns a view of that; ``read_only``: nobody may write to it.
+    ``views``: the parameters of which it is a view, where it shows them, and not the array itself; ``is_view``: the
+    same for what the program makes.
     """
 
     index: int
     type: Tensor | Scalar
     read_only: bool = False
     part: str = ""
+    views: frozenset[int] = frozenset()
+    is_view: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,20 +67,31 @@ class Chosen:
 ResultTree = Computed | SameObject | ConstantObject | Chosen | Group
 
 
-def leaves_of(tree: ResultTree) -> Iterator[ResultTree]:
-    """The leaves, depth first."""
-    if isinstance(tree, Group):
+def leaves_of(tree: ResultTree, whole: Container[ResultTree] = ()) -> Iterator[ResultTree]:
+    """The leaves, depth first. Groups in ``whole`` are leaves as well."""
+    if isinstance(tree, Group) and tree not in whole:
         for child in tree.children:
-            yield from leaves_of(child)
+            yield from leaves_of(child, whole)
     else:
         yield tree
 
 
-def rebuild(tree: ResultTree, leaf: Callable[[Computed | Chosen], Result]) -> Result:
-    """The plan's tree of results, with ``leaf`` deciding what each computed or chosen result becomes."""
-    if isinstance(tree, Group):
-        return tree.make(tuple(rebuild(child, leaf) for child in tree.children))
-    return leaf(tree) if isinstance(tree, Computed | Chosen) else tree
+def repeated(tree: ResultTree) -> set[ResultTree]:
+    """The groups that stand in several places: each is one object."""
+    seen: set[ResultTree] = set()
+    found: set[ResultTree] = set()
+
+    def visit(tree: ResultTree) -> None:
+        if isinstance(tree, Group) and tree in seen:
+            found.add(tree)
+            return
+        seen.add(tree)
+        parts = tree.children if isinstance(tree, Group) else ()
+        for part in (thing for _, thing in tree.options) if isinstance(tree, Chosen) else parts:
+            visit(part)
+
+    visit(tree)
+    return found
 
 
 class Results:
@@ -86,13 +101,33 @@ class Results:
         self.values: list[Value] = []
         self._origins = origins
         self._indices: dict[int, Computed] = {}
+        self._groups: dict[int, Group] = {}
         self._kept: list[Any] = []
+
+    @property
+    def containers(self) -> Collection[int]:
+        """The lists, dicts and objects in the tree, by their identity."""
+        return self._groups.keys()
+
+    @property
+    def arrays(self) -> list[Value]:
+        """The arrays in the tree, of this call and the caller's."""
+        return [thing._value for thing in self._kept if isinstance(thing, ArrayTracer)]
 
     def tree(self, result: Any, path: str = "the result") -> ResultTree:
         """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
         register = outside_register(result)
         if register is not None:
             return SameObject(register)
+        if id(result) in self._groups:
+            return self._groups[id(result)]
+        found = self._tree(result, path)
+        if isinstance(found, Group):
+            self._groups[id(result)] = found
+            self._kept.append(result)
+        return found
+
+    def _tree(self, result: Any, path: str) -> ResultTree:
         kind = type(result)
         if kind is Alternatives:
             options = [(number, self.tree(option(result, number), path)) for number, thing in result.options.items()
@@ -129,6 +164,7 @@ class Results:
 
     def _computed(self, result: Any) -> ResultTree:
         if id(result) in self._origins:
+            self._kept.append(result)
             return SameObject(self._origins[id(result)])
         if id(result) not in self._indices:
             storage = current_trace().storage
@@ -137,7 +173,11 @@ class Results:
             if shown is not None:
                 self._indices[id(result)] = dataclasses.replace(self._part(*shown), read_only=read_only)
             else:
-                self._indices[id(result)] = Computed(len(self.values), type_of(result), read_only)
+                roots = storage.shown_by_views(result._value) if isinstance(result, ArrayTracer) else set()
+                views = current_trace().positions(roots)
+                self._indices[id(result)] = Computed(
+                    len(self.values), type_of(result), read_only, views=views, is_view=len(views) < len(roots)
+                )
                 self.values.append(self._apart(result))
             self._kept.append(result)
         return self._indices[id(result)]

@@ -109,11 +109,9 @@ def _extremum_of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
                 else f"use np.{name}imum for the smaller of each pair, or .{name}() for the smallest element",
             )
         )
-    if len({kind_of(item) for item in items}) > 1:
+    if len({kind_of(item) for item in items}) > 1 or any(isinstance(item, ArrayTracer) for item in items):
         return _chosen(name, items)
-    if any(isinstance(item, ArrayTracer) for item in items) or any(
-        isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items
-    ):
+    if any(isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items):
         return _numpy_extremum(name, items)
     return extremum(name, items)
 
@@ -325,8 +323,10 @@ _FUNCTIONS: dict[str, Any] = {
     "isinstance": _isinstance,
     "sorted": _sorted,
 }
+_OF_SEVERAL_KINDS = ("max", "min", "range")
+"""What takes something of several kinds as it is: a range must be there behind branches on its bounds' kinds."""
 BUILTIN_FUNCTIONS = {
-    name: function if isinstance(function, type) or name in ("max", "min") else kind_by_kind(function)
+    name: function if isinstance(function, type) or name in _OF_SEVERAL_KINDS else kind_by_kind(function)
     for name, function in _FUNCTIONS.items()
 }
 

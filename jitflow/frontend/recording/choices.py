@@ -14,7 +14,7 @@ from typing import Any
 
 from jitflow.errors import CompilerBug
 
-__all__ = ["Choice", "Choices", "Restart", "Signal", "Site"]
+__all__ = ["OBJECTS", "SHOWN", "Choice", "Choices", "Restart", "Signal", "Site"]
 
 
 class Choice(Enum):
@@ -28,6 +28,12 @@ class Choice(Enum):
     SHARED_CALLS = "helpers that are called on both paths of branches are called once"
     PASSED_AS_MEMORY = "the calls of one branch are not shared, because their arguments are written to"
     OVERLAPPING = "arguments overlap; the answer is the parameters that the program writes to"
+
+
+SHOWN = "shown"
+"""For `Choice.MERGED_AS_MEMORY`: the array is returned, and others that it may be; as memory, if that can be."""
+OBJECTS = "objects"
+"""Where it cannot: an array that the caller passed is a kind of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +53,13 @@ class Signal(BaseException):
 class Restart(Signal):
     """The trace has to start anew, with an answer for ``site``.
 
-    ``is_wish``: what is there now would do as well, though not as fast.
+    ``is_wish``: what is there now would do as well, though not as fast. ``others``: sites with the same answer.
     """
 
-    def __init__(self, site: Site, answer: Any = True, *, is_wish: bool = False) -> None:
+    def __init__(self, site: Site, answer: Any = True, *, is_wish: bool = False, others: Iterable[Site] = ()) -> None:
         super().__init__(site)
-        self.site, self.answer, self.is_wish = site, answer, is_wish
+        self.sites = (site, *others)
+        self.answer, self.is_wish = answer, is_wish
 
 
 class Choices:
@@ -67,6 +74,10 @@ class Choices:
         """What is to be done at a site; None for what every trace does first."""
         return None if site in self._refused else self._answers.get(site)
 
+    def answered(self, answer: Any) -> list[Site]:
+        """The sites with an answer."""
+        return [site for site, known in self._answers.items() if known == answer and site not in self._refused]
+
     def is_settled(self, site: Site) -> bool:
         """Whether the question has been asked, with whatever answer."""
         return site in self._answers
@@ -76,12 +87,14 @@ class Choices:
 
         Raises `CompilerBug` for a reason that it should have known.
         """
-        if self._answers.get(reason.site) == reason.answer:
-            raise CompilerBug(f"{reason.site.choice.name} of {reason.site.name} does not do", pass_name="trace")
+        first = reason.sites[0]
+        if self._answers.get(first) == reason.answer:
+            raise CompilerBug(f"{first.choice.name} of {first.name} does not do", pass_name="trace")
         for restart in (*found, reason):
-            self._answers[restart.site] = restart.answer
+            self._answers |= dict.fromkeys(restart.sites, restart.answer)
+            self._refused.difference_update(restart.sites)
             if restart.is_wish:
-                self._wishes.add(restart.site)
+                self._wishes.update(restart.sites)
 
     def give_up_wishes(self) -> bool:
         """Refuse all wishes, because with them the program cannot be compiled. False if there were none."""

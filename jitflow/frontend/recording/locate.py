@@ -52,7 +52,7 @@ def _is_hidden(file: str) -> bool:
 
 
 _ON_BEHALF = (
-    *(frontend_path(name) for name in ("arrays", "control", "numpy", "outside", "python", "texts")),
+    *(frontend_path(name) for name in ("arrays", "control", "numpy", "outside", "python", "texts", "tracers")),
     _jitflow_path("random"),
 )
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
@@ -75,6 +75,20 @@ def is_bug(error: Exception) -> bool:
     if innermost.startswith(_ON_BEHALF):
         return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
     return is_internal(innermost)
+
+
+def innermost_place(error: BaseException) -> Loc | None:
+    """The innermost line of the user's that an exception came from."""
+    locator, traceback, found = Locator(), error.__traceback__, None
+    while traceback is not None:
+        found = locator.place_in_traceback(traceback) or found
+        traceback = traceback.tb_next
+    return found
+
+
+def in_pythons_words(message: str) -> str:
+    """A message in which Python names the class of a tracer where it means what the tracer stands for."""
+    return message.replace("ArrayTracer", "numpy.ndarray")
 
 
 def is_of_the_program(error: BaseException) -> bool:

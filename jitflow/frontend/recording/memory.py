@@ -14,19 +14,19 @@ Loops inside it are not, for what is outside of it too: they are traced once mor
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
 from jitflow.errors import UserNotImplementedError, UserValueError
-from jitflow.frontend.recording.choices import Restart, Site
+from jitflow.frontend.recording.choices import OBJECTS, SHOWN, Restart, Site
 from jitflow.frontend.recording.complex_parts import Parts
 from jitflow.frontend.recording.imitations import Imitations
 from jitflow.frontend.recording.regions import Regions, Scope
 from jitflow.frontend.recording.views import Views
-from jitflow.ir.core import Value
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor, Variable
 
@@ -49,6 +49,8 @@ class Merged(Protocol):
     def site(self) -> Site: ...
     @property
     def shared(self) -> bool: ...
+    @property
+    def is_branch(self) -> bool: ...
 
 
 class Storage(Views):
@@ -61,6 +63,7 @@ class Storage(Views):
         self._protected: dict[Value, Callable[[], None]] = {}
         self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
+        self._viewed: dict[Value, set[Value]] = {}
         self._outliving: set[Value] = set()
         self._callers = Value(Tensor(I64, ()))
         """Stands for the memory of all arguments that overlap."""
@@ -80,6 +83,60 @@ class Storage(Views):
         """Of the loops that are being traced, outer ones first."""
         self.imitations = Imitations(self, trace.locate)
         self.parts = Parts(trace, self)
+
+    def is_place(self, site: Site) -> bool:
+        """Whether arrays are merged as places there."""
+        return self._trace.choices.answer(site) not in (None, OBJECTS)
+
+    def keeps_objects(self, key: tuple[str, int], name: str) -> bool:
+        """Whether what the caller passed stays the very object, in a local of a branch."""
+        return any(
+            (site.file, site.line) == key and site.name.partition("[")[0] == name
+            for site in self._trace.choices.answered(OBJECTS)
+        )
+
+    @property
+    def is_in_a_loop(self) -> bool:
+        """Whether a turn of a loop is being traced."""
+        return bool(self._turns)
+
+    def note_views(self, merged: Value, roots: Iterable[Value]) -> None:
+        """Where a merged place shows one of these ``roots``, it is another object than the array that it shows."""
+        self._viewed[merged] = set(roots)
+
+    def shown_by_views(self, value: Value) -> set[Value]:
+        """The roots that an array, or one that it may be, is a view of rather than the object itself."""
+        shown = value
+        while shown in self._views:
+            if isinstance(self._views[shown], Op):
+                return self.behind(value)
+            shown = self._shown_by(shown)
+        return self._viewed.get(shown, set())
+
+    def is_adopted(self, value: Value) -> bool:
+        """Whether a value stands for one of several arrays, and for no view of it."""
+        return value in self._adopted
+
+    def require_shown(self, returned: Iterable[Value]) -> None:
+        """Start the trace anew where a returned array was merged as a value, though others outside may show it."""
+        behind = {value: self.behind(value) for value in returned}
+        for value, roots in behind.items():
+            others = set().union(*(found for other, found in behind.items() if other is not value))
+            sites = [self.merged[root].site for root in roots if root in self.merged and self.merged[root].is_branch]
+            asked = [site for site in sites if not self._trace.choices.is_settled(site)]
+            if asked and any(root in others or root in self._arguments for root in roots if root not in self._adopted):
+                raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
+
+    def is_there(self, value: Value, home: Scope) -> bool:
+        """Whether the caller may get the memory behind a value that arrives in a region: no branch or loop made it."""
+        if any(scope.is_differentiated for scope in home.around()):
+            return False
+        kept = self._protected.keys() | self._outliving | self.merged.keys()
+        root = self._trace.root
+        return not any(
+            shown in kept or shown in self.parts.of or self.homes.get(shown, root) is not root
+            for shown in self.behind(value) - self._adopted
+        )
 
     def protect(self, value: Value, noticed: Callable[[], None] = lambda: None) -> None:
         """The array behind ``value`` cannot be written to; ``noticed`` is called when the program would."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.frontend.recording.budget import MOST_WORK, REGION_WORK, Budget, spent
-from jitflow.frontend.recording.choices import Restart
+from jitflow.frontend.recording.choices import Choices, Restart
 from jitflow.frontend.recording.locate import Locator
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Builder, Fact, Op, Region, TypeRuleError, Value
@@ -137,8 +137,10 @@ class Scope:
 class Regions:
     """The function under construction. ``bottom`` is the frame that traces: the user's lines are above it."""
 
-    def __init__(self, name: str, bottom: FrameType | None) -> None:
+    def __init__(self, name: str, bottom: FrameType | None, choices: Choices) -> None:
         self.name = name
+        self.choices = choices
+        """What earlier traces have found out."""
         self.scope = self.root = Scope()
         self.parameters: list[Value] = []
         self.budget = Budget()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from jitflow.errors import UserNotImplementedError, UserRuntimeError
+from jitflow.frontend.recording.choices import Choices
 from jitflow.frontend.recording.regions import Knowledge, Regions, Scope
 from jitflow.ir.core import Fact
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, substitute, symbol, symbols
@@ -33,8 +34,8 @@ class Decision:
 class Sizes(Regions):
     """The sizes of a function: ``hints`` maps their names to the numbers that they have at the call that is traced."""
 
-    def __init__(self, name: str, bottom: FrameType | None) -> None:
-        super().__init__(name, bottom)
+    def __init__(self, name: str, bottom: FrameType | None, choices: Choices) -> None:
+        super().__init__(name, bottom, choices)
         self.hints: dict[str, int] = {}
         self.decisions: list[Decision] = []
         self.found_sizes: set[str] = set()

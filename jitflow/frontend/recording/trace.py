@@ -8,7 +8,7 @@ another size for which it would have gone the other way compiles anew, and every
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -50,7 +50,7 @@ class Trace(Sizes):
         self, name: str = "function", bottom: FrameType | None = None,
         choices: Choices | None = None,
     ) -> None:  # fmt: skip
-        super().__init__(name, bottom)
+        super().__init__(name, bottom, Choices() if choices is None else choices)
         self.storage = Storage(self)
         self.noted = self.storage.note
         self.capture: Callable[[np.ndarray[Any, Any]], Value] | None = None
@@ -64,8 +64,6 @@ class Trace(Sizes):
         self.pin: Callable[[Any], Any] | None = None
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
         self._features: dict[type, Any] = {}
-        self.choices = Choices() if choices is None else choices
-        """What earlier traces have found out."""
         self.origins: Mapping[int, int] = {}
         """The registers of the objects from outside, by the identity of what stands for them in the program."""
 
@@ -108,6 +106,11 @@ class Trace(Sizes):
     def is_passed(self, thing: Any) -> bool:
         """Whether it stands for an object from outside, and is no copy of it or view on it."""
         return id(thing) in self.origins
+
+    def positions(self, values: Collection[Value]) -> frozenset[int]:
+        """Which parameters are among some arrays."""
+        known = {self.storage.variables.get(value, value) for value in values}
+        return frozenset(index for index, parameter in enumerate(self.parameters) if parameter in known)
 
     def require(self, guard: Guard) -> None:
         """Let every call check this."""

@@ -73,6 +73,10 @@ class ScalarTracer(Tracer):
     def __getitem__(self, index: Any) -> Any:
         return surface.get_item(self, index)
 
+    def __iter__(self) -> NoReturn:
+        name = self.__class__.__name__
+        raise located(UserTypeError(f"'{name if self.weak else f'numpy.{name}'}' object is not iterable"))
+
     def __hash__(self) -> int:
         raise self._conversion("hash()", "do not use it as a key of a dict or set; name the argument in static=")
 

@@ -154,6 +154,7 @@ class Lifetimes:
         frontier = [place]
         while frontier:
             value = frontier.pop()
+            value = self.whole.get(value, value)
             if value in seen:
                 continue
             seen.add(value)

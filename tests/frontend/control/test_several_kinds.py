@@ -204,3 +204,56 @@ def test_what_cannot_be_kept_apart_names_both_types() -> None:
         program(np.ones(3), True)
     assert "an int" in str(caught.value.found)
     assert "a float64" in str(caught.value.found)
+
+
+def counts_to_one_of_two(a: Any, c: Any, n: Any, s: Any) -> Any:
+    total = 0
+    for _ in range(2.0 if c else n):
+        total += 1
+    return total
+
+
+def takes_an_item_of_a_list_or_number(a: Any, c: Any, n: Any, s: Any) -> Any:
+    q = []
+    if c:
+        q = 3.0
+    return q[0]
+
+
+def rounds_an_array_or_number(a: Any, c: Any, n: Any, s: Any) -> Any:
+    if c:
+        s = np.array(3)
+    return round(s)
+
+
+def smaller_of_two_without_axes(a: Any, c: Any, n: Any, s: Any) -> Any:
+    x = np.zeros(())
+    return min(x, s), max(s, x), min(x, x)
+
+
+def keeps_what_no_int_is_too_large_for(a: Any, c: Any, n: Any, s: Any) -> Any:
+    try:
+        x = int(a[0]) > 3
+        a += np.uint64(1)
+    except OverflowError:
+        x = None
+    return x, a
+
+
+@pytest.mark.parametrize(
+    "program",
+    [counts_to_one_of_two, takes_an_item_of_a_list_or_number, rounds_an_array_or_number, smaller_of_two_without_axes,
+     keeps_what_no_int_is_too_large_for],
+)  # fmt: skip
+def test_what_some_kinds_cannot_do_is_raised_where_the_program_comes_to_it(program: Any) -> None:
+    compiled = jitflow.function(program)
+    for c in (True, False):
+        given = (np.array([5, 2**53], np.uint64), c, 3, np.array(1.5))
+        try:
+            expected: Any = program(*copy.deepcopy(given))
+        except Exception as error:
+            with pytest.raises(type(error)) as found:
+                compiled(*copy.deepcopy(given))
+            assert str(found.value) == str(error)
+            continue
+        assert repr(compiled(*copy.deepcopy(given))) == repr(expected)

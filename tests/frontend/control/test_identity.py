@@ -1,0 +1,142 @@
+"""What is one object in Python is one object outside: among results, and with what the caller passed."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+
+
+def one_list_by_two_names(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p = [a[0], 2.0]
+    t = {"n": p, "k": (p, a)}
+    return p, t, t["k"], t
+
+
+def one_of_two_lists(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p, q = [1.0, 2.0], [a, 3.0]
+    x = p if c else q
+    y = [x, p] if n else p
+    return p, x, q, y
+
+
+def a_list_that_a_turn_chooses(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p, q = [1.0, 2.0], [a, 3.0]
+    x = p
+    for v in a:
+        if v > n:
+            x = q
+    x[1] = 7.0
+    return p, q, x
+
+
+def a_list_that_a_branch_makes(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = q = [1.0, 2.0]
+    if c:
+        t = [a.sum(), 5.0]
+        x = t if n else q
+        x[0] = 7.0
+    return x, q
+
+
+def a_dict_behind_a_return(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    r = {"n": 1.5, "k": a[0]}
+    if c:
+        return None
+    r["n"] = 0.0
+    return a, r
+
+
+def a_list_in_a_tuple(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p, q = [1.0, 2.0], [a, 3.0]
+    y = (p, 1.0) if c else (q, 2)
+    return p, q, y
+
+
+def one_of_two_arrays(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    w = a if c else b
+    return n, w
+
+
+def one_of_two_arrays_of_one_size(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    w = b if c else a
+    return n, w
+
+
+def a_view_or_an_array(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    w = a.ravel() if c else b
+    return w, (a[1:] if n else b[::-1])
+
+
+def an_array_or_a_number(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    if c:
+        s = n
+    return s
+
+
+def an_array_of_its_own(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    w = a * 2
+    x = a if c else a * 3
+    return w, (w if n else x), x
+
+
+def an_array_of_a_size_of_its_own(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = a[a > 1] if c else b
+    return n, x
+
+
+def _objects(thing: Any) -> list[Any]:
+    parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
+    own = [thing] if isinstance(thing, list | dict | np.ndarray) else []
+    return own + [item for part in parts for item in _objects(part)]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [one_list_by_two_names, one_of_two_lists, a_list_that_a_turn_chooses, a_list_that_a_branch_makes,
+     a_list_in_a_tuple, a_dict_behind_a_return, one_of_two_arrays, a_view_or_an_array, an_array_or_a_number,
+     one_of_two_arrays_of_one_size,
+     an_array_of_its_own,
+     an_array_of_a_size_of_its_own],
+)  # fmt: skip
+def test_objects_are_those_of_python(program: Any) -> None:
+    compiled = jitflow.function(program)
+    for c, n in ((True, 1), (True, 0), (False, 1), (False, 0)):
+        found, wanted = (
+            _objects((given, function(*given, c, n)))
+            for function in (compiled, program)
+            for given in [(np.arange(3.0), np.arange(4.0), np.array(0.5))]
+        )
+        assert repr(found) == repr(wanted)
+        pairs = zip(combinations(found, 2), combinations(wanted, 2), strict=True)
+        for (one, other), (first, second) in pairs:
+            assert (one is other) == (first is second)
+            if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+                assert np.shares_memory(one, other) == np.shares_memory(first, second)
+
+
+def test_an_array_that_is_not_to_be_written_to_is_returned_itself() -> None:
+    a, b = np.arange(3.0), np.arange(3.0)
+    a.flags.writeable = False
+    compiled = jitflow.function(one_of_two_arrays)
+    assert compiled(a, b, 0.0, True, 1)[1] is a
+    assert compiled(a, b, 0.0, False, 1)[1] is b
+
+
+def test_lists_that_stand_in_each_other_many_times_are_made_once() -> None:
+    @jitflow.function
+    def program(a: Any) -> Any:
+        p = [a * 2]
+        for _ in range(30):
+            p = [p, p]
+        return p
+
+    found = program(np.ones(2))
+    for _ in range(30):
+        assert found[0] is found[1]
+        found = found[0]
+    np.testing.assert_array_equal(found[0], 2 * np.ones(2))
