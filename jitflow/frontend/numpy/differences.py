@@ -9,46 +9,17 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserIndexError, UserTypeError, UserValueError
-from jitflow.frontend.arrays.operands import normalized_axes, normalized_axis, static_int
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.arrays.operands import normalized_axes, static_int
+from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
-from jitflow.frontend.numpy.reductions import ABSENT
 
-__all__ = ["FUNCTIONS", "diff"]
+__all__ = ["FUNCTIONS"]
 
 
 def _along(rank: int, axis: int, item: Any) -> tuple[Any, ...]:
     """An index that is ``item`` on one axis and everything on the others."""
     return tuple(item if place == axis else slice(None) for place in range(rank))
-
-
-def diff(a: Any, n: Any = 1, axis: Any = -1, prepend: Any = ABSENT, append: Any = ABSENT) -> Any:
-    times = static_int(n, "n")
-    if times == 0:
-        return a
-    if times < 0:
-        raise UserValueError(f"order must be non-negative but got {times!r}")
-    array = as_tracer(a)
-    if array.ndim == 0:
-        raise UserValueError("diff requires input that is at least one dimensional")
-    place = normalized_axis(axis, array.ndim)
-    ends = [end if end is ABSENT else _end(end, array, place) for end in (prepend, append)]
-    joined = [item for item in (ends[0], array, ends[1]) if item is not ABSENT]
-    if len(joined) > 1:
-        array = np.concatenate(joined, axis=place)
-    subtract = np.not_equal if array.dtype == np.bool_ else np.subtract
-    for _ in range(times):
-        later, earlier = (_along(array.ndim, place, part) for part in (slice(1, None), slice(None, -1)))
-        array = subtract(array[later], array[earlier])
-    return array
-
-
-def _end(end: Any, array: Any, axis: int) -> Any:
-    """What is put before or after the array: a number fills one layer."""
-    edge = as_tracer(end)
-    if edge.ndim:
-        return edge
-    return np.broadcast_to(edge, tuple(1 if place == axis else size for place, size in enumerate(array.shape)))
 
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
@@ -62,23 +33,6 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
             raise UserTypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
         parts.insert(place if name == "to_begin" else len(parts), astype(edge, array.dtype))
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
-    array = as_tracer(y)
-    if not -array.ndim <= static_int(axis, "axis") < array.ndim:
-        raise UserIndexError("list assignment index out of range")  # NumPy uses the axis as an index of a list
-    place = normalized_axis(axis, array.ndim)
-    spacing = dx
-    if x is not None:
-        points = as_tracer(x)
-        if points.ndim == 1:
-            spacing = diff(points)
-            spacing = np.reshape(spacing, tuple(-1 if axis_ == place else 1 for axis_ in range(array.ndim)))
-        else:
-            spacing = diff(points, axis=axis)
-    right, left = (array[_along(array.ndim, place, part)] for part in (slice(1, None), slice(None, -1)))
-    return np.sum(spacing * (right + left) / 2.0, axis=place)
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
@@ -115,7 +69,7 @@ def _spacings(array: Any, axes: tuple[int, ...], given: tuple[Any, ...]) -> list
         points = as_tracer(item)
         if points.shape[0] != array.shape[place]:
             raise UserValueError("when 1d, distances must match the length of the corresponding dimension")
-        spacings.append(diff(astype(points, np.float64) if points.dtype.kind in "iu" else points))
+        spacings.append(np.diff(astype(points, np.float64) if points.dtype.kind in "iu" else points))
     return spacings
 
 
@@ -182,9 +136,9 @@ def polyval(p: Any, x: Any) -> Any:
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     {
-        np.diff: diff,
+        np.diff: as_written(np.diff, "n"),
         np.ediff1d: ediff1d,
-        np.trapezoid: trapezoid,
+        np.trapezoid: as_written(np.trapezoid),
         np.gradient: gradient,
         np.polyval: polyval,
     }

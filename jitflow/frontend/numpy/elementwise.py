@@ -27,6 +27,7 @@ from jitflow.frontend.arrays.operands import (
     view,
 )
 from jitflow.frontend.arrays.promotion import convert, convert_wrapping, result_dtype
+from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.calling import compute, store_out
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
@@ -153,7 +154,7 @@ def astype_function(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = N
 
 
 def round_(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    value, digits = as_value(a), static_int(decimals, "decimals")
+    value, digits = values.as_strong(as_value(a)), static_int(decimals, "decimals")
     dtype = values.dtype_of_value(value)
     if dtype.is_complex:
         parts = (emit(part, value) for part in ("real", "imag"))
@@ -200,12 +201,16 @@ def imag_part(value: Value) -> Value:
 
 
 def real(val: Any) -> Any:
+    if isinstance(val, tracers.NumberTracer | tracers.SizeTracer):
+        return val.real  # Python's number has an attribute of its own
     if isinstance(val, tracers.ArrayTracer) and val.dtype.kind != "c":
         return val
     return _shaped_like(val, _part("real", val) or real_part(as_value(val)))
 
 
 def imag(val: Any) -> Any:
+    if isinstance(val, tracers.NumberTracer | tracers.SizeTracer):
+        return val.imag
     found = _part("imag", val) or imag_part(as_value(val))
     if isinstance(val, tracers.ArrayTracer) and val.dtype.kind != "c":
         current_trace().storage.make_read_only(found)
@@ -234,10 +239,6 @@ def angle(z: Any, deg: Any = False) -> Any:
     return result * (180 / np.pi) if deg else result
 
 
-def isreal(x: Any) -> Any:
-    return np.equal(imag(as_tracer(x)), 0)
-
-
 def iscomplex(x: Any) -> Any:
     array = as_tracer(x)
     if array.dtype.kind == "c":
@@ -249,7 +250,7 @@ def iscomplex(x: Any) -> Any:
 
 
 def nan_to_num(x: Any, copy: Any = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    value = as_value(x)
+    value = values.as_strong(as_value(x))
     dtype = values.dtype_of_value(value)
     if dtype.kind not in "fc":
         return new(values.as_scalar(value))
@@ -361,7 +362,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.real: real,
         np.imag: imag,
         np.angle: angle,
-        np.isreal: isreal,
+        np.isreal: as_written(np.isreal),
         np.iscomplex: iscomplex,
         np.nan_to_num: nan_to_num,
         np.isclose: isclose,

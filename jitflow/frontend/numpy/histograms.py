@@ -11,7 +11,6 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.operands import array_operand, pinned
-from jitflow.frontend.numpy.differences import diff
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.routines import fresh, split
 from jitflow.frontend.numpy.uniform_bins import uniform_histogram
@@ -46,7 +45,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     given, count, edges = _counts(bins)
     if pinned(density):
         found, edges = histogram(a, bins, range, weights=weights)
-        return found / astype(diff(edges), np.float64) / found.sum(), edges
+        return found / astype(np.diff(edges), np.float64) / found.sum(), edges
     weight, array = None if weights is None else array_operand(weights), array_operand(a)
     if isinstance(given, tracers.SizeTracer | int) and not isinstance(given, bool):
         found = uniform_histogram(array, count, range, weight)

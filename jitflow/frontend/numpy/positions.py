@@ -11,7 +11,8 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.operands import array_operand, static_int
-from jitflow.frontend.numpy.creation import full, tri
+from jitflow.frontend.numpy.as_written import as_written
+from jitflow.frontend.numpy.creation import tri
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.recording import values
@@ -57,25 +58,7 @@ def _of(indices: Callable[..., tuple[Any, ...]]) -> Callable[..., tuple[Any, ...
     return handler
 
 
-def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Any, ...]:
-    chosen: tuple[Any, ...] = np.nonzero(mask_func(full((n, n), 1), k) != 0)
-    return chosen
-
-
 # -- many axes --------------------------------------------------------------------------------------------
-
-
-def ix_(*args: Any) -> tuple[Any, ...]:
-    lines = []
-    for place, item in enumerate(args):
-        line = as_tracer(item)
-        if line.ndim != 1:
-            raise UserValueError("Cross index must be 1 dimensional")
-        if line.dtype == np.bool_:
-            line = np.flatnonzero(line)
-        shape = tuple(-1 if axis == place else 1 for axis in range(len(args)))
-        lines.append(np.reshape(line, shape))
-    return tuple(lines)
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> Any:
@@ -148,8 +131,8 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
         np.tril_indices_from: _of(tril_indices),
         np.triu_indices: triu_indices,
         np.triu_indices_from: _of(triu_indices),
-        np.mask_indices: mask_indices,
-        np.ix_: ix_,
+        np.mask_indices: as_written(np.mask_indices),
+        np.ix_: as_written(np.ix_),
         np.unravel_index: unravel_index,
         np.ravel_multi_index: ravel_multi_index,
     }

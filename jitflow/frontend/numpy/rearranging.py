@@ -20,8 +20,10 @@ from jitflow.frontend.arrays.operands import (
     numpy_says,
     pinned,
     refuse,
+    shape_argument,
     static_int,
 )
+from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.numpy.joining import concatenate_values
 from jitflow.frontend.numpy.routines import fresh, new_results
@@ -32,27 +34,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64
 
-__all__ = ["FUNCTIONS", "flip", "repeat"]
-
-
-def flip(m: Any, axis: Any = None) -> Any:
-    array = as_tracer(m)
-    flipped = normalized_axes(axis, array.ndim)
-    return array[tuple(slice(None, None, -1 if place in flipped else None) for place in range(array.ndim))]
-
-
-def fliplr(m: Any) -> Any:
-    array = as_tracer(m)
-    if array.ndim < 2:
-        raise UserValueError("Input must be >= 2-d.")
-    return array[:, ::-1]
-
-
-def flipud(m: Any) -> Any:
-    array = as_tracer(m)
-    if array.ndim < 1:
-        raise UserValueError("Input must be >= 1-d.")
-    return array[::-1]
+__all__ = ["FUNCTIONS", "repeat"]
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -113,10 +95,10 @@ def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     if turns == 0:
         return array[:]
     if turns == 2:
-        return flip(flip(array, axes[0]), axes[1])
+        return np.flip(np.flip(array, axes[0]), axes[1])
     order = list(range(array.ndim))
     order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
-    return np.transpose(flip(array, axes[1]), order) if turns == 1 else flip(np.transpose(array, order), axes[1])
+    return np.transpose(np.flip(array, axes[1]), order) if turns == 1 else np.flip(np.transpose(array, order), axes[1])
 
 
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
@@ -183,7 +165,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 def tile(A: Any, reps: Any) -> Any:  # noqa: N803
     value = array_operand(A)
-    counts = tuple(tracers.dim_of(item) for item in (reps if isinstance(reps, tuple | list) else (reps,)))
+    counts = shape_argument(reps)
     rank = max(len(counts), values.rank(value))
     dims = (1,) * (rank - values.rank(value)) + values.dims(value)
     counts = (1,) * (rank - len(counts)) + counts
@@ -357,9 +339,9 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     {
-        np.flip: flip,
-        np.fliplr: fliplr,
-        np.flipud: flipud,
+        np.flip: as_written(np.flip),
+        np.fliplr: as_written(np.fliplr),
+        np.flipud: as_written(np.flipud),
         np.roll: roll,
         np.rot90: rot90,
         np.repeat: repeat,

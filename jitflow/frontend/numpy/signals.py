@@ -10,10 +10,10 @@ import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, pinned, refuse, static_int
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, pinned, refuse, static_int
 from jitflow.frontend.control.loop import for_
 from jitflow.frontend.control.sources import Range
-from jitflow.frontend.numpy.differences import diff
+from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.routines import fresh, new_results, split
@@ -22,7 +22,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
 
-__all__ = ["FUNCTIONS", "unwrap"]
+__all__ = ["FUNCTIONS"]
 
 # -- convolution ------------------------------------------------------------------------------------------
 
@@ -60,33 +60,6 @@ def _sliding(function: Any, default: str) -> Any:
 
     handler.__name__ = function.__name__
     return handler
-
-
-# -- phases -------------------------------------------------------------------------------------------------
-
-
-def unwrap(p: Any, discont: Any = None, axis: Any = -1, *, period: Any = 2 * np.pi) -> Any:
-    """Jumps of half a period or more taken as steps the other way round, in NumPy's words."""
-    array = as_tracer(p)
-    place = normalized_axis(axis, array.ndim)
-    steps = diff(array, axis=place)
-    if discont is None:
-        discont = period / 2
-    dtype = np.result_type(steps, period)
-    if dtype.kind in "iu":
-        high, rest = divmod(period, 2)
-        ambiguous = rest == 0
-    else:
-        high, ambiguous = period / 2, True
-    low = -high
-    inside = np.mod(steps - low, period) + low
-    if ambiguous:
-        inside = np.where(np.logical_and(np.equal(inside, low), np.greater(steps, 0)), high, inside)
-    correction = np.where(np.less(np.abs(steps), discont), 0, inside - steps)
-    index = tuple(slice(1, None) if other == place else slice(None) for other in range(array.ndim))
-    first = tuple(slice(0, 1) if other == place else slice(None) for other in range(array.ndim))
-    parts = [astype(array[first], dtype), astype(array[index] + np.cumsum(correction, axis=place), dtype)]
-    return np.concatenate(parts, axis=place)
 
 
 # -- polynomials ----------------------------------------------------------------------------------------------
@@ -241,7 +214,7 @@ FUNCTIONS: Mapping[Any, Any] = MappingProxyType(
     {
         np.convolve: _sliding(np.convolve, "full"),
         np.correlate: _sliding(np.correlate, "valid"),
-        np.unwrap: unwrap,
+        np.unwrap: as_written(np.unwrap, "period"),
         np.polyder: polyder,
         np.polyint: polyint,
         np.polyadd: _poly_sum(np.add),

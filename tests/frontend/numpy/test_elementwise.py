@@ -71,6 +71,8 @@ POINT = np.asarray(2.5, np.float32)
         f(lambda x: np.nan_to_num(x), WHOLE),
         f(lambda x: np.nan_to_num(x), np.array([1 + 1j * np.nan, np.inf - 2j])),
         f(lambda x: np.nan_to_num(x), POINT),
+        f(lambda n: (np.nan_to_num(n), np.round(n), np.round(n, 2), np.imag(n), np.isreal(n)), 5),
+        f(lambda n: (np.real(n), np.imag(n)), True),
         f(lambda x: np.isposinf(x), special("f4")),
         f(lambda x: np.isneginf(x), special("f4")),
         f(lambda x: np.isposinf(x), WHOLE),

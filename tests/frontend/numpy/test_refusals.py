@@ -46,6 +46,10 @@ def test_numbers_that_must_be_known():
     with pytest.raises(UserTypeError, match="axis to be known while tracing") as caught:
         run(lambda x, n: np.sum(x, axis=n), (X, 1))
     assert "static" in caught.value.mend
+    with pytest.raises(UserTypeError, match="n to be known while tracing") as caught:
+        run(lambda x, n: np.diff(x, n), (X, 1))
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
 
 
 def test_dtypes_that_are_not_numbers():

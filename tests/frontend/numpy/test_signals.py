@@ -14,6 +14,7 @@ from tests.frontend.numpy.both import check_both, check_compiled
 from tests.frontend.numpy.oracle import check, check_sizes, sample
 
 LINE, SHORT, MATRIX = sample("f8", 9), sample("f8", 3, seed=2), sample("f8", 3, 5)
+PERIOD = 7
 
 
 @pytest.mark.parametrize("function", [np.convolve, np.correlate], ids=lambda function: function.__name__)
@@ -43,6 +44,11 @@ def test_unwrap_of_integers():
     check(lambda x: np.unwrap(x, period=7), np.array([1, 9, 2, 13, -4]))
     check(lambda x: np.unwrap(x), LINE * 4, tolerance=ELEMENTARY)
     check(lambda x, p: np.unwrap(x, period=p), LINE * 4, 3.0, tolerance=ELEMENTARY)
+    check_compiled(lambda x: np.unwrap(x, period=PERIOD), np.array([1, 9, 2, 13, -4]))
+
+
+def test_unwrap_of_a_number():
+    check(lambda x: np.unwrap(x), np.array(1.0))
 
 
 def f(program: Any, *arguments: Any) -> Any:
