@@ -121,3 +121,8 @@ def test_no_modules_of_the_frontend_import_each_other_in_a_circle() -> None:
     while ready := {name for name, imported in left.items() if not imported & left.keys()}:
         left = {name: imported for name, imported in left.items() if name not in ready}
     assert sorted(left) == []
+
+
+def test_no_module_of_the_frontend_is_long() -> None:
+    lengths = {path: len(path.read_text().splitlines()) for path in MODULES if "frontend" in path.parts}
+    assert {str(path.relative_to(PACKAGE)): length for path, length in lengths.items() if length > 400} == {}

@@ -23,13 +23,14 @@ from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import JitflowError, UserNotImplementedError
-from jitflow.frontend.control.branch import Path, join, trace_path
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.trying import (
     Handlers,

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.branch import Path
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import MaybeUnbound, Slot
+from jitflow.frontend.control.paths import Path
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value

@@ -17,10 +17,11 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError
 from jitflow.frontend.control.alternatives import described
-from jitflow.frontend.control.branch import choose, trace_path
+from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import Kind, join, kind_of
 from jitflow.frontend.control.loop import for_, while_
+from jitflow.frontend.control.paths import trace_path
 from jitflow.frontend.control.sources import traced_range
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located

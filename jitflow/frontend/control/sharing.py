@@ -32,6 +32,7 @@ from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import agreeing
 from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.paths import Path
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace
@@ -39,7 +40,7 @@ from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Op, Value, walk_ops
 from jitflow.ir.effects import written_by
 
-__all__ = ["Path", "sharable", "traced_paths"]
+__all__ = ["sharable", "traced_paths"]
 
 _SHARED = Site(Choice.SHARED_CALLS)
 """Stands for the decision to share calls."""
@@ -62,18 +63,6 @@ class _Calls:
     def __init__(self) -> None:
         self.deep: Counter[tuple[str, int]] = Counter()
         self.shared: dict[Scope, SharedCalls] = {}
-
-
-@dataclass(eq=False)
-class Path:
-    """One traced path: its ops, whether it ends by raising, and what its locals are then."""
-
-    scope: Scope
-    ended: bool
-    result: Any
-    locals: dict[str, Any]
-    mistake: Exception | None = None
-    """What ends it, if Python and NumPy raise that for the types of its values."""
 
 
 class _Reached(BaseException):

@@ -10,8 +10,8 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.arrays.operands import normalized_axis, refuse
-from jitflow.frontend.control.branch import trace_path
 from jitflow.frontend.control.explicit import map as over_items
+from jitflow.frontend.control.paths import trace_path
 from jitflow.frontend.numpy import creation
 from jitflow.frontend.numpy.elementwise import as_tracer
 from jitflow.frontend.tracers import Alternatives, Tracer, distributed, located, type_of

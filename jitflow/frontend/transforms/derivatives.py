@@ -16,9 +16,9 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
-from jitflow.frontend.control.branch import outside_type
 from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.explicit import map as map_items
+from jitflow.frontend.control.joining import outside_type
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.raising import EndOfPath

@@ -16,7 +16,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control import explicit
-from jitflow.frontend.control.branch import outside_type
+from jitflow.frontend.control.joining import outside_type
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located

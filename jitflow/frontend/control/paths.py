@@ -1,0 +1,131 @@
+"""Paths: what the program does where a condition holds or does not, traced into a region of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from jitflow.errors import (
+    UserError,
+    UserIndexError,
+    UserNotImplementedError,
+    UserOverflowError,
+    UserTypeError,
+    UserValueError,
+    UserZeroDivisionError,
+)
+from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.merge import (
+    resolved,
+)
+from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.returning import RETURNED, leaves_the_function
+from jitflow.frontend.control.trying import Statements
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.recording.locate import in_pythons_words, innermost_place, is_internal
+from jitflow.frontend.recording.regions import Scope
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import ArrayTracer
+from jitflow.frontend.tracers.alternatives import Kinds
+from jitflow.ir.core import Value
+from jitflow.ir.location import Loc
+
+__all__ = ["Path", "trace_path"]
+
+_RAISED_BY_PROGRAMS = (UserIndexError, UserTypeError, UserValueError, UserZeroDivisionError, UserOverflowError)
+"""What a program raises when it runs: on a path that may not be taken it is no mistake to be told now."""
+_RAISED_BY_PYTHON = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What Python raises of values that are known, on a path that may not be taken."""
+
+
+@dataclass(eq=False)
+class Path:
+    """One traced path: its ops, whether it ends by raising, and what its locals are then."""
+
+    scope: Scope
+    ended: bool
+    result: Any
+    locals: dict[str, Any]
+    mistake: Exception | None = None
+    """What ends it, if Python and NumPy raise that for the types of its values."""
+
+
+def trace_path(
+    run: Callable[[], Any],
+    read: Callable[[], dict[str, Any]],
+    scope: Scope | None = None,
+    *,
+    assuming: tuple[Value, bool] | None = None,
+    mistakes: tuple[type[Exception], ...] = (),
+) -> Path:
+    """Trace one path into a region.
+
+    It is taken if a condition holds or does not, as ``assuming`` says. The ``mistakes`` are raised when the program
+    runs and comes to them.
+    """
+    trace = current_trace()
+    refusals = len(trace.refusals)
+    mistake: Exception | None = None
+    raised: tuple[type[Exception], ...] = (*_RAISED_BY_PROGRAMS, *mistakes)
+    with trace.region(scope) as inside:
+        if assuming is not None and assuming[0] in (implied := trace.state(Kinds).implied):
+            tag, *numbers = implied[assuming[0]]
+            inside.assumed[tag] = numbers[0] if assuming[1] else numbers[1]
+        ended, result = False, None
+        try:
+            result = run()
+        except EndOfPath:
+            ended = True
+        except raised as error:
+            refused = isinstance(error, UserTypeError | UserNotImplementedError) and not error.is_mistake
+            if (refused and not isinstance(error, mistakes)) or (len(trace.refusals) > refusals and not mistakes):
+                raise
+            del trace.refusals[refusals:]
+            ended = True
+            mistake = error if isinstance(error, mistakes) else None
+            _raise_later(error)
+        except _RAISED_BY_PYTHON as error:
+            if isinstance(error, UserError) or not _is_raised(error):
+                raise
+            ended = True
+            _raise_later(error)
+        left = {name: _settled(thing) if name.startswith(RETURNED) else thing for name, thing in read().items()}
+        for leaf in (leaf for thing in (result, *left.values()) for leaf in flatten(resolved(thing)).items):
+            if isinstance(leaf, ArrayTracer):
+                leaf.finish()
+    return Path(inside, ended, result, left, mistake)
+
+
+def _is_raised(error: Exception) -> bool:
+    """Whether what Python raised is the program's: a handler of its is for it, or a line of its raised it."""
+    handlers = current_trace().state(Statements).handled
+    return any(handles(type(error)) for handles in handlers) or _is_of_the_program(error)
+
+
+def _is_of_the_program(error: Exception) -> bool:
+    """Whether a line of the user's raised it, and no function that it calls."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return at is not None and not is_internal(at.tb_frame.f_code.co_filename)
+
+
+def _settled(thing: Any) -> Any:
+    """What is returned, if it leaves the compiled function: no list that grows, for its memory is that of a path."""
+    if isinstance(thing, Recorded):
+        return thing.returned() if leaves_the_function() else thing
+    if type(thing) in (tuple, list) and any(isinstance(item, Recorded) for item in thing):
+        return type(thing)(map(_settled, thing))
+    return thing
+
+
+def _raise_later(error: Exception) -> None:
+    kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
+    builder = current_trace().builder
+    try:
+        fail(kind, error.message if isinstance(error, UserError) else in_pythons_words(str(error)))
+    except EndOfPath:
+        place = error.location if isinstance(error, UserError) else innermost_place(error)
+        if isinstance(place, Loc):
+            builder.relocate_last(place)
