@@ -19,7 +19,7 @@ from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 
@@ -155,6 +155,7 @@ class _Other:
         return OnlyTruth(found) if self._is_list else found
 
 
+@raising_for_the_program
 def bound(read: Callable[[], Any], name: str | None = None) -> Any:
     """A local that may be unbound. Raises UnboundLocalError as Python does, now or when the program runs.
 

@@ -18,7 +18,7 @@ from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import truth
-from jitflow.frontend.control.loop_report import note_rolled, note_unrolled, what_it_runs_over
+from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
 from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
@@ -32,7 +32,7 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 
-__all__ = ["for_", "while_"]
+__all__ = ["for_", "own_loop", "while_"]
 
 MANY_TURNS = 24
 """A loop of more turns that only a list keeps from being one native loop is one, with a list of the running program."""
@@ -67,6 +67,12 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         _over(source, loop, body, test)
     finally:
         source.end()
+
+
+def own_loop(iterable: Any, body: Body, *state: str) -> None:
+    """A loop of jitflow's own, such as the one that finds where a mask holds: `explain` does not tell of it."""
+    current_trace().state(LoopReport).own.add(body.__code__)
+    for_(iterable, body, None, state, ())
 
 
 def _key(body: Body) -> tuple[str, int]:

@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
-from jitflow.frontend.recording.locate import frontend_path, is_internal
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
 
 __all__ = ["LoopDecision", "LoopReport", "note_rolled", "note_unrolled", "what_it_runs_over"]
 
-_EXPLICIT = frontend_path("control")
-"""Where `while_loop` and its kin have their bodies, which are the user's."""
 _MADE_UP = re.compile(r"\w+__\d+")
 """Names of the rewriting: flags that stand for ``break`` and the like."""
 
@@ -33,7 +31,12 @@ class LoopDecision:
 
 
 class LoopReport(list[LoopDecision]):
-    """What became of each loop, inner ones first."""
+    """What became of each loop, inner ones first; not of jitflow's ``own``, such as what finds where a mask holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.own: set[CodeType] = set()
+        """The code of their bodies."""
 
     def mark(self) -> Callable[[], None]:
         """What is noted in a trial that is given up is not told."""
@@ -59,10 +62,9 @@ def _turns(count: Dim) -> str:
 
 
 def _note(body: Callable[..., Any], text: str) -> None:
-    file = body.__code__.co_filename
-    if is_internal(file) and not file.startswith(_EXPLICIT):
-        return  # a loop of jitflow's own, such as the one that finds where a mask holds
     trace = current_trace()
+    if body.__code__ in trace.state(LoopReport).own:
+        return
     trace.state(LoopReport).append(LoopDecision(trace.here(), text))
 
 

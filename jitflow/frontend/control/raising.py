@@ -19,6 +19,7 @@ from jitflow.frontend.control.trying import VISIBLE, Statements
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Signal
+from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
 from jitflow.frontend.texts import TracedText, is_known
 from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located
@@ -56,6 +57,7 @@ def check_that(condition: Value, kind: type[BaseException], message: str, operan
     )  # fmt: skip
 
 
+@raising_for_the_program
 def raise_(error: Any, *cause: Any) -> NoReturn:
     """``raise error from cause``: at once, or when the running program comes here."""
     trace = active_trace()
@@ -85,6 +87,7 @@ def raise_(error: Any, *cause: Any) -> NoReturn:
     raise EndOfPath
 
 
+@raising_for_the_program
 def free(read: Callable[[], Any], name: str | None = None) -> Any:
     """A local of a function around this one, which may be unbound (`control.bound` is for one of its own)."""
     try:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from jitflow.frontend.recording.locate import frontend_path, is_internal
+from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers import ArrayTracer
@@ -18,15 +17,13 @@ __all__ = ["RETURNED", "is_returned_itself", "leaves_the_function", "returning_f
 RETURNED = "value__"
 """What the rewriting calls the value of a ``return``."""
 
-_DRIVER = frontend_path(f"entry{os.sep}function.py")
-
 
 def leaves_the_function() -> bool:
     """Whether the innermost function of the user's that runs is the one that is being compiled."""
     frame: Any = sys._getframe(1)
     while frame is not None and (is_internal(frame.f_code.co_filename) or is_block(frame.f_code)):
         frame = frame.f_back
-    return frame is not None and frame.f_back is not None and frame.f_back.f_code.co_filename == _DRIVER
+    return frame is not None and frame.f_back is current_trace().caller
 
 
 def is_returned_itself(name: str) -> Callable[[Any], bool]:

@@ -31,7 +31,7 @@ from jitflow.frontend.entry.results import Results, ResultTree
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.recording.choices import Choices, Restart
 from jitflow.frontend.recording.locate import Locator, definition, in_pythons_words, is_bug, is_internal
-from jitflow.frontend.recording.trace import Decision, Trace, active_trace, recording
+from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
 from jitflow.frontend.syntax import is_block, rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
@@ -215,6 +215,7 @@ def _call(recorded: FunctionType, taken: list[Any]) -> Any:
     keywords = dict(zip(names, taken[positional:], strict=False))
     extra = tuple(rest.pop(0)) if code.co_flags & 0x04 else ()  # CO_VARARGS
     more = dict(rest.pop(0)) if code.co_flags & 0x08 else {}  # CO_VARKEYWORDS
+    current_trace().caller = sys._getframe()
     return recorded(*taken[:positional], *extra, **keywords, **more)
 
 

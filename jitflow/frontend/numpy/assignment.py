@@ -19,7 +19,7 @@ from jitflow.frontend.arrays import broadcasting, layouts
 from jitflow.frontend.arrays.casts import as_element, as_object, require_cast
 from jitflow.frontend.arrays.operands import array_operand, as_value, normalized_axis, operand, refuse
 from jitflow.frontend.arrays.promotion import ufunc_dtypes
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.numpy import indexing, selections
 from jitflow.frontend.numpy.creation import array_object
@@ -194,7 +194,7 @@ def _combine_in_turn(ufunc: np.ufunc, a: Any, indices: Any, given: Value) -> Non
         place = tuple(axis[turn] for axis in positions)
         set_item(a, place, tracers.wrap(values.cast(as_value(ufunc(a[place], numbers[turn])), dtype)))
 
-    for_(Range(0, tracers.size_of(product(target)), 1), body, None, (), ())
+    own_loop(Range(0, tracers.size_of(product(target)), 1), body)
 
 
 def set_attribute(array: Any, name: str, value: Any) -> None:

@@ -18,7 +18,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import as_value, new, pinned
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
@@ -234,7 +234,7 @@ def _found(mask: Value) -> Value:
         found[found_so_far(total - 1)] = position
         count = count + flags[position]
 
-    for_(Range(0, tracers.size_of(total), 1), body, None, ("count",), ())
+    own_loop(Range(0, tracers.size_of(total), 1), body, "count")
     return tracers.lift(found[: found_so_far(total)])
 
 

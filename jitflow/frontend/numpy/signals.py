@@ -11,7 +11,7 @@ import numpy as np
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import array_operand, as_value, new, pinned, refuse, static_int
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.numpy.as_written import as_written
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
@@ -202,7 +202,7 @@ def poly(seq_of_zeros: Any) -> Any:
     def multiply(position: Any) -> None:
         found[1 : position + 2] = found[1 : position + 2] - zeros[position] * found[: position + 1]
 
-    for_(Range(0, count, 1), multiply, None, (), ())
+    own_loop(Range(0, count, 1), multiply)
     return found
 
 

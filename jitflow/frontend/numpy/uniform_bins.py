@@ -13,7 +13,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
 from jitflow.frontend.arrays.operands import new
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.numpy import creation, ranges
 from jitflow.frontend.numpy.shape import flat_value
@@ -157,11 +157,11 @@ def _added(bins: _Bins, size: Dim, weights: Value | None) -> Any:
             sums[slot] = sums[slot] + given[position]
 
         end = tracers.size_of(minimum(tracers.dim_of(start) + _BLOCK, size))
-        for_(Range(start, end, 1), add, None, (), ())
+        own_loop(Range(start, end, 1), add)
         found[...] = found + sums.astype(given.dtype)
 
     if given is None:
-        for_(Range(0, stop, 1), count, None, (), ())
+        own_loop(Range(0, stop, 1), count)
     else:
-        for_(Range(0, stop, _BLOCK), block, None, (), ())
+        own_loop(Range(0, stop, _BLOCK), block)
     return found[: tracers.size_of(bins.count)].copy()

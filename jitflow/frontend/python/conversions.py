@@ -19,7 +19,7 @@ from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import numpy_says
 from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, truth
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.tracers.base import located
@@ -128,7 +128,7 @@ def fold(array: Any, first: Any, step: Callable[[Any, Any], Any]) -> Any:
         nonlocal total
         total = step(total, item)
 
-    for_(array, body, None, ("total",), ())
+    own_loop(array, body, "total")
     return total
 
 

@@ -23,7 +23,7 @@ from jitflow.errors import UserError
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.explicit import discovered, memory_for
 from jitflow.frontend.control.local_types import Kind
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.sources import Source, as_source, traced_range
 from jitflow.frontend.python.builtin_functions import replaced_by
@@ -80,7 +80,7 @@ def _filled(source: Source, element_of: Callable[[Any], Any], item_of: Callable[
     def turn(position: Any) -> None:
         found[position] = element_of(source.item(position))
 
-    for_(traced_range(0, count), turn, None, (), ())
+    own_loop(traced_range(0, count), turn)
     return found
 
 

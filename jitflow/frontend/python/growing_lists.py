@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.changing_lists import ProgramLists
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.python.list_tapes import Form, number_less, repeat
@@ -80,7 +80,7 @@ class Growing(TapedList):
 
     def extend(self, items: Any) -> None:  # type: ignore[override]
         """``list.extend``."""
-        for_(items.settled() if items is self else items, lambda item: self.append(item), None, (), ())
+        own_loop(items.settled() if items is self else items, lambda item: self.append(item))
 
     def __iadd__(self, items: Any) -> Growing:  # type: ignore[override, misc]
         self.extend(items)

@@ -16,7 +16,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.local_types import Kind, converted, kind_of
-from jitflow.frontend.control.loop import for_
+from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import traced_range
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -173,4 +173,4 @@ def repeat(size: Any, turn: Callable[[Any], None]) -> None:
     if type(size) is int and size == 1:
         turn(0)
     else:
-        for_(traced_range(0, size), turn, None, (), ())
+        own_loop(traced_range(0, size), turn)

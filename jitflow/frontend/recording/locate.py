@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,19 +21,15 @@ from jitflow.errors import CompilerBug, UserError
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.location import NOWHERE, Loc
 
-__all__ = ["Locator", "definition", "frontend_path", "is_bug", "is_internal", "is_of_the_program"]
+__all__ = ["Locator", "definition", "is_bug", "is_internal", "is_of_the_program", "raising_for_the_program"]
 
+Function = TypeVar("Function", bound=Any)
 _JITFLOW = str(Path(__file__).parents[2]) + os.sep
 _NUMPY = os.path.dirname(os.path.abspath(np.__file__)) + os.sep
 _LIBRARY = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
 _LONGEST_DECORATORS = 20
 _USERS_INSIDE = _JITFLOW + "benchmarks" + os.sep
 """Programs that are packed with jitflow, but written as a user writes them."""
-
-
-def frontend_path(name: str) -> str:
-    """What the file names of a module or package of the frontend start with."""
-    return _jitflow_path(f"frontend{os.sep}{name}")
 
 
 def _jitflow_path(name: str) -> str:
@@ -52,12 +49,15 @@ def _is_hidden(file: str) -> bool:
 
 
 _ON_BEHALF = (
-    *(frontend_path(name) for name in ("arrays", "control", "numpy", "outside", "python", "texts", "tracers")),
+    *(
+        _jitflow_path(f"frontend{os.sep}{name}")
+        for name in ("arrays", "control", "numpy", "outside", "python", "texts", "tracers")
+    ),
     _jitflow_path("random"),
 )
 """Where jitflow calls Python's and NumPy's functions with what the program gave it."""
-_RAISING = ("bound", "free", "raise_")
-"""The hooks that raise what the program raises."""
+_RAISING: set[CodeType] = set()
+"""The code of functions that raise what the program raises."""
 _OF_THE_MACHINE = (RecursionError, MemoryError, KeyboardInterrupt)
 """What may come at any time, and at another than in the running program, unless the program itself raises it."""
 
@@ -67,14 +67,12 @@ def is_bug(error: Exception) -> bool:
 
     Where that code calls Python or NumPy on the program's behalf, its exceptions are the program's.
     """
-    innermost, function = _innermost(error)
-    if not innermost or isinstance(error, RecursionError):
+    innermost = _innermost(error)
+    if innermost is None or innermost in _RAISING or isinstance(error, RecursionError):
         return False
-    if _is_hook(innermost, function):
-        return False
-    if innermost.startswith(_ON_BEHALF):
+    if innermost.co_filename.startswith(_ON_BEHALF):
         return not isinstance(error, TypeError | ValueError | IndexError | ArithmeticError)
-    return is_internal(innermost)
+    return is_internal(innermost.co_filename)
 
 
 def innermost_place(error: BaseException) -> Loc | None:
@@ -96,21 +94,22 @@ def is_of_the_program(error: BaseException) -> bool:
     if isinstance(error, UserError):
         return not error.is_refusal
     if isinstance(error, _OF_THE_MACHINE):
-        return _is_hook(*_innermost(error))
+        return _innermost(error) in _RAISING
     return not isinstance(error, CompilerBug) and not (isinstance(error, Exception) and is_bug(error))
 
 
-def _innermost(error: BaseException) -> tuple[str, str]:
-    """The file and function that raised an exception."""
-    file, function, traceback = "", "", error.__traceback__
+def _innermost(error: BaseException) -> CodeType | None:
+    """The code that raised an exception."""
+    code, traceback = None, error.__traceback__
     while traceback is not None:
         code, traceback = traceback.tb_frame.f_code, traceback.tb_next
-        file, function = code.co_filename, code.co_name
-    return file, function
+    return code
 
 
-def _is_hook(file: str, function: str) -> bool:
-    return function in _RAISING and file.startswith(frontend_path("control"))
+def raising_for_the_program(function: Function) -> Function:
+    """Mark a function of jitflow's: what it raises, the program raises."""
+    _RAISING.add(function.__code__)
+    return function
 
 
 def definition(code: CodeType) -> Loc:

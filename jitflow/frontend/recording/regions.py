@@ -157,6 +157,8 @@ class Regions:
         end in case that the program has caught it."""
         self._locator = Locator()
         self._bottom = bottom
+        self.caller: FrameType | None = None
+        """The frame that calls the function which is compiled: whoever returns to it leaves the program."""
 
     def add(
         self,
