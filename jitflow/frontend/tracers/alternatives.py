@@ -17,7 +17,7 @@ from functools import partial, wraps
 from typing import Any, NoReturn
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import Tracer, located
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY, define_operators
 from jitflow.frontend.tracers.surface import surface
@@ -36,6 +36,8 @@ class Kinds:
         self.options: list[Any] = []
         """The kinds, by number; see `control.alternatives`."""
         self.numbers: dict[Hashable, int] = {}
+        self.are_used = False
+        """Whether there is a value of several kinds."""
         self.implied: dict[Value, tuple[Value, frozenset[int], frozenset[int]]] = {}
         """What conditions say of the number of a kind: that number, what it may be if they hold, and if not."""
 
@@ -52,6 +54,7 @@ class Alternatives(Tracer):
 
     def __init__(self, chosen: Any, options: Mapping[int, Any], name: str, words: Mapping[int, str]) -> None:
         self._trace = current_trace()
+        self._trace.state(Kinds).are_used = True
         self.chosen, self.options, self.name, self.words = chosen, dict(sorted(options.items())), name, words
 
     def each(self, use: Callable[[Any], Any], *reached: Any) -> Any:
@@ -149,6 +152,8 @@ def _is_method(thing: Any, name: str) -> bool:
 
 def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """``function(*args, **keywords)``, done once for each combination of the kinds that its arguments may be."""
+    if not _are_there():
+        return function(*args, **keywords)
     things = {id(thing): thing.of_few_kinds() for argument in (*args, *keywords.values()) for thing in _all(argument)}
     if not things:
         return function(*args, **keywords)
@@ -175,7 +180,13 @@ def kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def holds_alternatives(thing: Any) -> bool:
     """Whether something is of several kinds, or a list or tuple with such a thing in it."""
-    return next(map(id, _all(thing)), None) is not None
+    return _are_there() and next(map(id, _all(thing)), None) is not None
+
+
+def _are_there() -> bool:
+    """Whether the trace has anything that is of several kinds: most have not, and need not look for it."""
+    trace = active_trace()
+    return trace is not None and trace.state(Kinds).are_used
 
 
 def _all(thing: Any) -> Iterator[Alternatives]:
