@@ -23,10 +23,10 @@ from jitflow.frontend.tracers import Alternatives, Tracer
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.types import Scalar
 
-__all__ = ["Leaves", "Option", "Parts", "are_carried_together", "flatten", "option_of", "parts_of"]
+__all__ = ["Leaves", "Option", "Unpacked", "are_carried_together", "flatten", "option_of", "parts_of"]
 
 
-class Parts(NamedTuple):
+class Unpacked(NamedTuple):
     """What a structure holds, one level down: the parts, what else tells it from others, and how to make it anew."""
 
     items: list[Any]
@@ -43,36 +43,36 @@ class Leaves:
     rebuild: Callable[[Sequence[Any]], Any]
 
 
-def parts_of(thing: Any) -> Parts | None:
+def parts_of(thing: Any) -> Unpacked | None:
     """A structure taken apart, one level down; None for everything else."""
     kind = type(thing)
     if kind is list:
-        return Parts([*thing], (kind, len(thing)), partial(list_like, thing))
+        return Unpacked([*thing], (kind, len(thing)), partial(list_like, thing))
     if kind is tuple or (isinstance(thing, tuple) and hasattr(kind, "_fields")):
         make = (lambda items: kind(*items)) if hasattr(kind, "_fields") else kind
-        return Parts([*thing], (kind, len(thing)), make)
+        return Unpacked([*thing], (kind, len(thing)), make)
     if kind is dict:
         keys = tuple(thing)
-        return Parts([*thing.values()], (dict, keys), lambda items: dict(zip(keys, items, strict=True)))
+        return Unpacked([*thing.values()], (dict, keys), lambda items: dict(zip(keys, items, strict=True)))
     if kind is TracedText:
         template = thing.template
         shape = (kind, template, tuple(str(kind_of(operand)) for operand in thing.operands))
-        return Parts([*thing.operands], shape, lambda items: TracedText(template, tuple(items)))
+        return Unpacked([*thing.operands], shape, lambda items: TracedText(template, tuple(items)))
     if kind is Alternatives:
-        return Parts([thing.chosen, *_carried(thing)], (kind, *thing.options), partial(_with_carried, thing))
+        return Unpacked([thing.chosen, *_carried(thing)], (kind, *thing.options), partial(_with_carried, thing))
     if array_fields(kind):
         names = array_fields(kind)
-        return Parts([getattr(thing, name) for name in names], (kind, names),
+        return Unpacked([getattr(thing, name) for name in names], (kind, names),
                      lambda items: kind(**dict(zip(names, items, strict=True))))  # fmt: skip
     if kind is RecordProxy:
         _, fields = thing._jitflow_fields
         names = tuple(fields)
-        return Parts([*fields.values()], (kind, thing.__class__, names),
+        return Unpacked([*fields.values()], (kind, thing.__class__, names),
                      lambda items: thing._jitflow_with(dict(zip(names, items, strict=True))))  # fmt: skip
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type | Tracer) and kind is thing.__class__:
         names = tuple(field.name for field in dataclasses.fields(thing) if field.init)
         parts = [getattr(thing, name) for name in names]
-        return Parts(parts, (kind, names), lambda items: kind(**dict(zip(names, items, strict=True))))
+        return Unpacked(parts, (kind, names), lambda items: kind(**dict(zip(names, items, strict=True))))
     return None
 
 

@@ -18,14 +18,14 @@ from jitflow.frontend.tracers.base import TRACED
 
 __all__ = ["known_text", "structure"]
 
-Parts = list[Any]
+Pieces = list[Any]
 """Strings, and tuples of one item each, whose `repr` stands there."""
 
 _CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii}
 _NAMELESS = (ObjectProxy, Impure, FunctionType, MethodType, BuiltinFunctionType, partial)
 
 
-def structure(thing: Any) -> Parts | None:
+def structure(thing: Any) -> Pieces | None:
     """What `repr` makes of a container; None for what is no container."""
     kind: Any = thing.__class__ if isinstance(thing, ObjectProxy) else type(thing)
     if isinstance(thing, Recorded):
@@ -49,14 +49,14 @@ def structure(thing: Any) -> Parts | None:
     return None
 
 
-def _separated(items: Iterable[Parts]) -> Parts:
-    found: Parts = []
+def _separated(items: Iterable[Pieces]) -> Pieces:
+    found: Pieces = []
     for item in items:
         found += [", ", *item] if found else item
     return found
 
 
-def _named(names: Iterable[str], items: Iterable[Any]) -> Parts:
+def _named(names: Iterable[str], items: Iterable[Any]) -> Pieces:
     return _separated([f"{name}=", (item,)] for name, item in zip(names, items, strict=True))
 
 
