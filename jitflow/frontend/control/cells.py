@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from types import CellType
-from typing import Any
+from typing import Any, Protocol
 
-__all__ = ["UNBOUND", "Cells"]
+__all__ = ["UNBOUND", "Cells", "Item"]
 
 
 class _Unbound:
@@ -18,11 +18,23 @@ UNBOUND: Any = _Unbound()
 """Stands for the contents of an empty cell."""
 
 
+class Item(Protocol):
+    """What an object holds under a key, as a cell."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def cell_contents(self) -> Any: ...
+    @cell_contents.setter
+    def cell_contents(self, thing: Any) -> None: ...
+
+
 class Cells:
     """The cells of the functions that a construct was made of."""
 
     def __init__(self, *functions: Callable[..., Any] | None) -> None:
         self._cells: dict[str, CellType] = {}
+        self._items: dict[str, Item] = {}
         for function in functions:
             if function is not None:
                 names = function.__code__.co_freevars
@@ -31,17 +43,29 @@ class Cells:
     def get(self, name: str) -> Any:
         """What a local is, `UNBOUND` if it is not bound."""
         try:
-            return self._cells[name].cell_contents
+            return self._cell(name).cell_contents
         except ValueError:
             return UNBOUND
 
     def set(self, name: str, thing: Any) -> None:
         """Bind a local, or unbind it."""
-        cell = self._cells[name]
+        cell = self._cell(name)
         if thing is not UNBOUND:
             cell.cell_contents = thing
         elif self.get(name) is not UNBOUND:
-            del cell.cell_contents
+            del self._cells[name].cell_contents
+
+    def _cell(self, name: str) -> CellType | Item:
+        return self._items[name] if name in self._items else self._cells[name]
+
+    def add(self, item: Item) -> None:
+        """Let an item of an object be read and written like a local."""
+        self._items[item.name] = item
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """The names of the items of objects."""
+        return tuple(self._items)
 
     def read(self, names: Sequence[str]) -> dict[str, Any]:
         """Several locals by name."""
@@ -53,7 +77,7 @@ class Cells:
             self.set(name, thing)
 
     def names(self) -> Iterator[str]:
-        """The names of all of them."""
+        """The names of all locals."""
         return iter(self._cells)
 
     def contents(self) -> Iterator[Any]:

@@ -1,24 +1,46 @@
-"""Objects that the paths of a branch change: what they hold behind it is merged as locals are.
+"""Objects that branches and loops change: what they hold is merged, and carried, as locals are.
 
     if c:
         counts["n"] += 1          what is behind "n" is one number or the other
 
 An object of the program's own that holds as many things as before, under the same names, goes on with what the path
-that was taken has left in it. A list that becomes longer or shorter is one of the running program (`growing`).
+that was taken has left in it. In a loop each thing in it that a turn changes is carried like a local (`Item`), and the
+object holds it in the turn and behind the loop, so that all who know the object see it. A list that becomes longer or
+shorter is one of the running program (`growing`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.merge import resolved
-from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.mutables import Held, Mutables
+from jitflow.frontend.control.sources import Source
 from jitflow.frontend.tracers.base import located
 
-__all__ = ["Changes"]
+__all__ = ["Changes", "ChangesInLoop", "Place", "changed_items", "item_at"]
+
+
+class Place(NamedTuple):
+    """Where a loop changes what an object holds: its number among those within reach, and the position in it."""
+
+    number: int
+    position: int
+
+
+class ChangesInLoop(Exception):
+    """A turn changes an object so that the loop cannot carry what it holds."""
+
+    def __init__(self, held: Held) -> None:
+        super().__init__(f"{held.word} changes in the loop")
+        self.changed = held.thing if type(held.thing) is list else None
 
 
 class HasLocals(Protocol):
@@ -47,7 +69,7 @@ class Changes:
         for key in dict.fromkeys(key for path in paths for key in self._left[path]):
             held = self.before.behind(key)
             contents = [self._left[path].get(key, held.content) for path in paths]
-            if not all(_are_of_one_form(held.content, content) for content in contents):
+            if not all(map(held.is_of_form, contents)):
                 if type(held.thing) is list:
                     begin_anew_with(held.thing)
                 raise located(
@@ -68,7 +90,66 @@ class Changes:
             self.before.behind(self._names[name]).write(resolved(content))
 
 
-def _are_of_one_form(one: Any, other: Any) -> bool:
-    if isinstance(one, list):
-        return len(one) == len(other)
-    return isinstance(one, dict) and list(one) == list(other)
+@dataclass(eq=False)
+class Item:
+    """What an object holds under a key, in an attribute or at an index, as a cell: a loop carries it like a local."""
+
+    place: Place
+    held: Held
+    key: Any
+
+    @property
+    def name(self) -> str:
+        """What messages call it; another one for each place."""
+        shown = self.key if isinstance(self.key, str) else self.place.position
+        return f"{shown} of {self.held.word} {self.place.number + 1}"
+
+    @property
+    def cell_contents(self) -> Any:
+        """What is there, unless the object has lost it."""
+        try:
+            return self.held.item(self.key)
+        except (LookupError, AttributeError):
+            return UNBOUND
+
+    @cell_contents.setter
+    def cell_contents(self, thing: Any) -> None:
+        self.held.set_item(self.key, thing)
+
+
+def item_at(place: Place, before: Mutables) -> Item | None:
+    """What there is at a place, if that can be carried."""
+    objects = before.all()
+    held = objects[place.number] if place.number < len(objects) else None
+    if held is None or place.position >= len(held.content) or isinstance(held.content, set | np.ndarray):
+        return None
+    key = held.keys[place.position]
+    return None if _holds_objects(held.item(key)) else Item(place, held, key)
+
+
+def changed_items(before: Mutables, apart: Mutables) -> Iterator[tuple[Item, Any]]:
+    """What a turn has changed in objects that it keeps in their form, and what it has left there; that is given back.
+
+    The objects that are held ``apart`` are none of them: the turn may have seen them by copies, or goes through them.
+    """
+    before.changed()  # raises for iterators
+    objects = before.all()
+    numbers = {id(held.thing): number for number, held in enumerate(objects)}
+    for identity, content in before.taken_back().items():
+        held, number = before.behind(identity), numbers[identity]
+        changes_alike = held.is_of_form(content) and not isinstance(held.thing, Source) and not apart.holds(held.thing)
+        for index, key in enumerate(held.keys if changes_alike else ()):
+            if content[key] is held.content[key]:
+                continue
+            item = item_at(Place(number, index), before)
+            if item is None or _holds_objects(content[key]):
+                changes_alike = False
+                break
+            yield item, content[key]
+        if not changes_alike:
+            raise ChangesInLoop(held)
+
+
+def _holds_objects(thing: Any) -> bool:
+    """Whether something is, or holds, an object that can change."""
+    return any(not isinstance(held.thing, np.ndarray) for held in Mutables([thing]).all())

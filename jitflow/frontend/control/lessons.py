@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jitflow.frontend.control.carried import Local
+from jitflow.frontend.control.contents import Place
 
 __all__ = ["Lessons", "Nest", "Round"]
 
@@ -36,6 +37,8 @@ class Lessons:
     """What its locals were found to be."""
     written: set[tuple[str, int]] = field(default_factory=set)
     """The arrays from outside that it writes to: the names they are reached by, and their number in what is there."""
+    items: set[Place] = field(default_factory=set)
+    """What the loop changes in objects."""
     changes: Mapping[str, Any] | None = None
     """The locals whose kinds change, if that splits the loop."""
     stays: bool | None = None

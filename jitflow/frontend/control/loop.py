@@ -1,7 +1,8 @@
 """Loops: rolled into a region where that can be (`rolling`), and unrolled where the body needs to know its turn.
 
-Python's lists may not change in a rolled body, and its positions are no numbers there. A loop whose number of turns the
-arguments decide is unrolled then, and compiled for this number; so is one of few turns.
+Objects keep their form in a rolled body, so Python's lists their length, and its positions are no numbers there. A loop
+whose number of turns the arguments decide is unrolled where that does not do, and compiled for this number; so is one
+of few turns.
 """
 
 from __future__ import annotations

@@ -52,6 +52,28 @@ class Held:
     def restore(self) -> None:
         self.write(self.content)
 
+    @property
+    def keys(self) -> list[Any]:
+        """Where the object holds something: indices, keys of a dict, or the names of attributes."""
+        return [*range(len(self.content))] if isinstance(self.content, list) else [*self.content]
+
+    def item(self, key: Any) -> Any:
+        """What the object holds somewhere now."""
+        return self.thing[key] if isinstance(self.thing, dict | list | deque) else getattr(self.thing, key)
+
+    def set_item(self, key: Any, item: Any) -> None:
+        """Let the object hold something else there."""
+        if isinstance(self.thing, dict | list | deque):
+            self.thing[key] = item
+        else:
+            setattr(self.thing, key, item)
+
+    def is_of_form(self, content: Any) -> bool:
+        """Whether it can hold ``content`` instead: as many things under the same names."""
+        if isinstance(self.content, list):
+            return len(self.content) == len(content)
+        return isinstance(self.content, dict) and list(self.content) == list(content)
+
     def write(self, content: Any) -> None:
         """Let the object hold something of the form of what it held."""
         thing = self.thing
@@ -117,6 +139,10 @@ class Mutables:
     def behind(self, key: int) -> Held:
         """An object by its identity."""
         return self._held[key]
+
+    def all(self) -> list[Held]:
+        """All objects, in the order in which they were reached."""
+        return [*self._held.values()]
 
     def changed(self) -> str:
         """What has changed by now, in words; empty if nothing has. Raises for iterators that have moved on."""

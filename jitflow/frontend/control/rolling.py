@@ -2,7 +2,8 @@
 
 The body is traced until it is stable. What a turn hands to the next is carried: numbers that the body assigns from the
 start, arrays and others once the body has left another object in a local than it found. A local that stays the same
-array is not carried, however often it is written to. A turn that makes variables of memory from outside is traced
+array is not carried, however often it is written to. What a turn changes in a dict, a list or another object is carried
+like a local (`contents`). A turn that makes variables of memory from outside is traced
 again, because its first reads came too early (`jitflow.frontend.recording.memory`). What a loop inside learns, it
 leaves to the next turn that is traced of the loop around it (`lessons`).
 """
@@ -18,6 +19,7 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.alternatives import number_of
 from jitflow.frontend.control.carried import Local
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.contents import ChangesInLoop, changed_items, item_at
 from jitflow.frontend.control.leaves import are_carried_together, flatten
 from jitflow.frontend.control.lessons import Lessons, Nest, Round
 from jitflow.frontend.control.loop_op import LoopOp
@@ -25,9 +27,11 @@ from jitflow.frontend.control.merge import (
     resolved,
 )
 from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.returning import RETURNED
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.control.turns import NeedsUnrolling, Test, left_by
+from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.memory import BeforeTurn
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
@@ -91,19 +95,22 @@ class Rolling(LoopOp):
         nest = trace.state(Nest)
         around = nest.rounds[-1] if nest.rounds else None
         lessons = piece or (Lessons() if around is None else around.meet(self.key))
-        names = (*self.state, *self.temporaries)
-        entry, mutables, take_back = self.cells.read(names), Mutables(self.cells.contents()), trace.trial()
+        mutables, take_back = Mutables(self.cells.contents()), trace.trial()
         self._before = mutables
+        for item in (item_at(place, mutables) for place in lessons.items):
+            if item is not None:
+                self.cells.add(item)
+        entry = self.cells.read((*self.names, *self.temporaries))
 
         def undo() -> None:
-            self.cells.write(entry)
             mutables.restore()
+            self.cells.write(entry)
             take_back()
 
         if splits and lessons.changes is not None and self._are_as_before(lessons.changes, entry):
             raise KindsChange(lessons.changes, lessons)
         self._make_variables(lessons)
-        locals_ = [self._local(name, entry[name], lessons.locals.get(name)) for name in self.state]
+        locals_ = [self._local(name, entry[name], lessons.locals.get(name)) for name in self.names]
         problem: UserError | None = None
         why = ""
         changed_list: Any = None
@@ -114,12 +121,11 @@ class Rolling(LoopOp):
             try:
                 with trace.storage.turn() as before, nest.round(Round(lessons)) as here:
                     turn = self._turn(run, test, source, locals_)
-                changed = mutables.changed()
-                if changed:
-                    raise NeedsUnrolling(f"{changed} changes in the loop", mutables.changed_list())
-                stable = self._learn(locals_, turn.path)
+                met = self._meet_items(turn.path, locals_, source, lessons)
+                entry |= {local.name: local.entry for local in met}
+                stable = self._learn(locals_, turn.path) and not met
                 changes = self._changes(locals_, entry) if splits else {}
-            except NeedsUnrolling as reason:
+            except (NeedsUnrolling, ChangesInLoop) as reason:
                 why, changed_list = str(reason), reason.changed
                 problem = located(
                     UserNotImplementedError(
@@ -145,7 +151,7 @@ class Rolling(LoopOp):
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
                 if not trace.storage.goes_again(before):
                     if any(local.learnt_too_much(left_by(turn.path, local)) for local in locals_):
-                        locals_ = [self._local(name, entry[name]) for name in self.state]
+                        locals_ = [self._local(name, entry[name]) for name in self.names]
                         continue
                     self._finish(turn, locals_, source, test is not None, *sent)
                     carried = [(local, slot) for local in locals_ for slot in local.slots if slot is not None]
@@ -169,25 +175,46 @@ class Rolling(LoopOp):
     ) -> bool:
         """Whether a turn leaves the kinds of values that it finds: one is traced, and everything undone."""
         trace = current_trace()
-        entry, mutables = self.cells.read((*self.state, *self.temporaries)), Mutables(self.cells.contents())
+        entry, mutables = self.cells.read((*self.names, *self.temporaries)), Mutables(self.cells.contents())
         take_back = trace.trial()
         self._before = mutables
         here = Round(lessons, again=True)
         try:
             while here.again:
-                self.cells.write(entry)
                 mutables.restore()
+                self.cells.write(entry)
                 take_back()
-                locals_ = [self._local(name, entry[name]) for name in self.state]
+                locals_ = [self._local(name, entry[name]) for name in self.names]
                 with trace.region(), trace.storage.turn(), trace.state(Nest).round(Round(lessons)) as here:
                     self._learn(locals_, self._turn(run, test, source, locals_).path)
             return not self._changes(locals_, entry)
-        except (NeedsUnrolling, UserError):
+        except (NeedsUnrolling, ChangesInLoop, UserError):
             return False
         finally:
-            self.cells.write(entry)
             mutables.restore()
+            self.cells.write(entry)
             take_back()
+
+    def _meet_items(
+        self, path: Path, locals_: list[Local], source: Source | None, lessons: Lessons
+    ) -> list[Local]:  # fmt: skip
+        """Let what a turn has changed in objects be among the locals; returns those that are new.
+
+        A turn knows what is carried of a local by copies, so an object in one is not changed itself.
+        """
+        copied = [thing for local in locals_ if local.name not in self.cells.items
+                  for thing in (resolved(local.before), left_by(path, local))]  # fmt: skip
+        met = []
+        for item, left in changed_items(self._before, Mutables([source, *copied])):
+            if path.ended or not current_trace().choices.wishes(Site(Choice.CARRIED_CONTENTS, *self.key)):
+                raise ChangesInLoop(item.held)
+            if item.name not in self.cells.items:
+                self.cells.add(item)
+                lessons.items.add(item.place)
+                met.append(self._local(item.name, item.cell_contents))
+                path.locals[item.name] = left
+        locals_ += met
+        return met
 
     def _are_as_before(self, changes: Mapping[str, Change], entry: Mapping[str, Any]) -> bool:
         """Whether locals are of the one kind that they had been of before the loop when their kinds changed."""

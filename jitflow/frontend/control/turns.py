@@ -57,6 +57,11 @@ class OneTurn:
     def __init__(self, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int]) -> None:
         self.cells, self.state, self.temporaries, self.key = cells, tuple(state), tuple(temporaries), key
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The locals that may go round, and the items of objects that do."""
+        return (*self.state, *self.cells.items)
+
     _before: Mutables
     """The objects that were within reach before the loop."""
     _next_turn: tuple[Value, Dim]
@@ -102,13 +107,16 @@ class OneTurn:
         if test is not None:
             with trace.region() as condition:
                 condition_parameters, position = self._enter(locals_, source, counted=source is not None)
+                found = Mutables(self.cells.contents() if self.cells.items else ())
                 proceed = self._proceed(test, position, source)
+                if changed := found.changed():
+                    raise NeedsUnrolling(f"{changed} changes in the loop", found.changed_list())
         self.cells.write({local.name: local.entry for local in locals_})
         with trace.region() as scope:
             parameters, position = self._enter(locals_, source, counted=source is not None)
             if source is not None:
                 _know_position(position, source)
-        path = trace_path(lambda: run(position), lambda: self.cells.read(self.state), scope)
+        path = trace_path(lambda: run(position), lambda: self.cells.read(self.names), scope)
         return Turn(path, parameters, condition, condition_parameters, proceed)
 
     def _enter(self, locals_: list[Local], source: Source | None, *, counted: bool) -> tuple[list[Value], Any]:

@@ -83,6 +83,7 @@ def trace(
     if active_trace() is not None:
         raise CompilerBug("a trace was started inside a trace", pass_name="trace")
     choices = Choices()
+    mistake: UserError | None = None
     while True:
         state = Trace(function.__name__, sys._getframe(), choices)
         state.state(Wanted).part = None if fetch is None else Part(tuple(fetch))
@@ -90,9 +91,13 @@ def trace(
             return _recorded(state, function, tuple(names), arguments, frozenset(static))
         except Restart as restart:
             choices.learn(restart, state.restarts)
-        except UserError:
-            if not choices.give_up_wishes():
+        except UserError as error:
+            if choices.give_up_wishes():
+                mistake = mistake or (error if error.is_mistake else None)
+            elif mistake is None:
                 raise
+            else:  # which is what Python says, however its loops are recorded
+                raise mistake from None
 
 
 def _recorded(

@@ -27,6 +27,7 @@ class Choice(Enum):
     ROLLED = "a loop of few turns is a native loop"
     SHARED_CALLS = "helpers that are called on both paths of branches are called once"
     PASSED_AS_MEMORY = "the calls of one branch are not shared, because their arguments are written to"
+    CARRIED_CONTENTS = "a native loop carries what its turns change in objects; so the first trace does it already"
     OVERLAPPING = "arguments overlap; the answer is the parameters that the program writes to"
 
 
@@ -96,9 +97,18 @@ class Choices:
             if restart.is_wish:
                 self._wishes.update(restart.sites)
 
+    def wishes(self, site: Site) -> bool:
+        """Do at a site at once what need not be done: whether that has not been refused."""
+        if site in self._refused:
+            return False
+        self._wishes.add(site)
+        return True
+
     def give_up_wishes(self) -> bool:
         """Refuse all wishes, because with them the program cannot be compiled. False if there were none."""
         there_were = bool(self._wishes)
+        if any(site.choice is Choice.CARRIED_CONTENTS for site in self._wishes):
+            self._answers.clear()  # which were found in other loops than there are now
         self._refused |= self._wishes
         self._wishes.clear()
         return there_were

@@ -92,6 +92,18 @@ def sets_a_field_while(u):
     return point.x
 
 
+def sets_a_field_in_its_test(u):
+    point = Point(0.0)
+
+    def moves():
+        point.x += u[0]
+        return point.x < 9.0
+
+    while moves():
+        point.y += 1.0
+    return point.x, point.y
+
+
 def keeps_the_last_three(u):
     last = deque([0.0], maxlen=3)
     for item in u:
@@ -179,9 +191,10 @@ REFUSED = [
     asks_a_generator_on_a_path,
     asks_a_zip_in_some_turns,
     adds_to_a_set_on_a_path,
-    sets_a_field_while,
+    sets_a_field_in_its_test,
 ]
 COMPILED = [
+    sets_a_field_while,
     sets_an_item_on_a_path,
     sets_a_field_on_a_path,
     chooses_what_a_list_gives,
@@ -198,7 +211,7 @@ COMPILED = [
 
 
 @pytest.mark.parametrize("program", COMPILED, ids=lambda program: program.__name__)
-def test_turns_are_written_out(program: Callable[..., Any]) -> None:
+def test_objects_change_as_in_python(program: Callable[..., Any]) -> None:
     for turns in (2, 9):
         u = np.arange(1.0, turns)
         assert_same(jitflow.function(program)(u), program(u))
@@ -220,3 +233,121 @@ def test_iterators_inside_of_a_turn() -> None:
 
     u = np.arange(9.0)
     assert_same(jitflow.function(program)(u), program(u))
+
+
+def changes_an_object_by_two_names(u, turns):
+    point = Point(0.0)
+    pair, other = (point, {"z": 1.0}), point
+    for index in range(turns):
+        point.x = point.x + u[index % 3]
+        pair[1]["z"] *= 1.5
+        other.y += pair[0].x
+    return point.x, pair[0].y, other is point, pair[1]["z"]
+
+
+def changes_objects_in_branches(u, turns):
+    best, row = {"value": -1, "where": None, "name": "none"}, [0.0, 1, "a"]
+    for index in range(turns):
+        row[0] += u[index % 3]
+        if u[index % 3] > best["value"]:
+            best["value"], best["where"] = u[index % 3], index
+            best["name"] = "found"
+        elif index > 2000:
+            row[1] = 7
+            break
+    return best["value"], best["where"], best["name"], row
+
+
+def changes_objects_in_a_nest(u, turns):
+    sums, point = {"inner": 0, "outer": 0}, Point(1.0)
+    for _ in range(turns // 8):
+        made = [0.0, u]
+        for index in range(turns):
+            made[0] += u[index % 3]
+            made[1] = made[1] * 0.5
+            sums["inner"] += 1
+        point.x, point.y = point.y, point.x + made[0]
+        sums["outer"] += made[1][0]
+    return sums, point.x, point.y
+
+
+def swaps_arrays_in_a_list(u, turns):
+    rows = first, second = [np.zeros(3), np.ones(3)]
+    for index in range(turns):
+        rows[0][index % 3] += u[0]
+        rows[0], rows[1] = rows[1], rows[0]
+    return rows[0], rows[1], first, second
+
+
+def goes_through_the_list_that_it_changes(u, turns):
+    items, total = [0.0] * 6, 0.0
+    for item, other in zip(items, u, strict=False):
+        items[2] += other
+        total += item * turns
+    return items, total
+
+
+def changes_the_form_later(u, turns):
+    items, rest = [0], Point(turns)
+    for index in range(9):
+        if type(items[0]) is int:
+            items[0] = u[0]
+        elif index < 2:
+            items.append(u[1])
+        rest.x += u[0]
+    return items, rest.x
+
+
+def counts_until_it_is_done(u, turns):
+    state = SimpleNamespace(turn=0, sum=0.0, keys=("a", "b"))
+    while True:
+        if state.turn >= turns:
+            break
+        state.turn += 1
+        state.sum += len(state.keys) * u[state.turn % 3]
+    return state.turn, state.sum
+
+
+CARRYING = [
+    changes_an_object_by_two_names,
+    changes_objects_in_branches,
+    changes_objects_in_a_nest,
+    swaps_arrays_in_a_list,
+    goes_through_the_list_that_it_changes,
+    changes_the_form_later,
+    counts_until_it_is_done,
+]
+
+
+@pytest.mark.parametrize("program", CARRYING, ids=lambda program: program.__name__)
+def test_native_loops_carry_what_objects_hold(program: Callable[..., Any]) -> None:
+    u, compiled = np.array([0.5, 2.0, 1.0]), jitflow.function(program)
+    for turns in (0, 1, 60) if program is changes_objects_in_a_nest else (0, 1, 3500):
+        assert_same(compiled(u.copy(), turns), program(u.copy(), turns))
+
+
+def test_gradients_of_what_objects_hold() -> None:
+    def carried(u, turns):
+        point, held, row = Point(0.0), {"scale": 1.0, "row": u * 0.5}, [0.0]
+        for index in range(turns):
+            point.x = point.x + u[index] * held["scale"]
+            if u[index] > 2:
+                held["scale"] = held["scale"] * u[index]
+            held["row"] = held["row"] * u
+            row[0] += held["row"][index]
+        return point.x + row[0]
+
+    u, step = np.array([1.0, 2.5, 0.3, 4.0]), 1e-6 * np.eye(4)
+    expected = [(carried(u + one, 4) - carried(u - one, 4)) / 2e-6 for one in step]
+    np.testing.assert_allclose(jitflow.grad(carried)(u, 4), expected, rtol=1e-7)
+
+
+def test_what_python_says_is_told_where_a_loop_carries_objects() -> None:
+    def program(u):
+        point = Point(0.0)
+        for _ in range(3500):
+            point.x += u[0]
+        return point.x + point.z
+
+    with pytest.raises(AttributeError, match="z"):
+        jitflow.function(program)(np.ones(3))
