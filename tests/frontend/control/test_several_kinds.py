@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jitflow
+from jitflow.frontend.control import switching
 from tests.compare import assert_same
 
 U8 = np.array([3, 200, 7, 255, 9], np.uint8)
@@ -69,6 +70,22 @@ def until(a: Any, end: float) -> Any:
         last = time * left
         time += a.max()
     return time, last, left
+
+
+def test_operations_are_tried_once_for_operands_of_the_same_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(a: Any, c: Any) -> Any:
+        m = a[0] if c else 1.5
+        return m * 2.0, m * a[1], m * 2.0, m * a[2], m / 2.0, m / 4.0, m / 0.0, m < a
+
+    tried = []
+    original = switching._tried
+    monkeypatch.setattr(switching, "_tried", lambda *args: (tried.append(args), original(*args))[1])
+    a, compiled = np.array([1.0, -2.0, 3.0]), jitflow.function(program)
+    with np.errstate(divide="ignore"):
+        assert_same(compiled(a, True), program(a, True))
+    assert len(tried) == 2 * 6  # m * 2.0, m * a[1], m / 2.0, m / 4.0, m / 0.0 and m < a, for both kinds
+    with pytest.raises(ZeroDivisionError):
+        compiled(a, False)
 
 
 def test_what_is_the_same_for_both_numbers_is_done_once() -> None:
