@@ -97,6 +97,24 @@ def test_what_is_the_same_for_both_numbers_is_done_once() -> None:
     assert [text.count(f" {name} %") for name in ("subtract", "multiply", "less", "greater")] == [2, 1, 2, 2]
 
 
+def stored(a: Any, c: bool) -> Any:
+    m = a[0] if c else 300
+    a[1] = m
+    a[2:] = m
+    return a
+
+
+def test_a_number_of_the_dtype_of_an_array_is_stored_once_whose_ever_it_is() -> None:
+    compiled, a = jitflow.function(stored), np.array([7, 2, 3])
+    for c in (True, False):
+        assert_same(compiled(a.copy(), c), stored(a.copy(), c))
+    assert compiled.ir(a, True).count(" if ") == 1  # the one that chooses m
+    small = a.astype(np.uint8)
+    assert_same(compiled(small.copy(), True), stored(small.copy(), True))
+    with pytest.raises(OverflowError):
+        compiled(small, False)
+
+
 def half(a: Any, c: bool) -> Any:
     if c:
         a = a * 0.5
