@@ -12,6 +12,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 
@@ -23,7 +24,8 @@ def truth(thing: Any) -> bool | Value:
     if not isinstance(thing, tracers.Tracer):
         return thing.truth() if isinstance(thing, Recorded) else bool(thing)
     if type(thing) is tracers.Alternatives:
-        return truth(thing.each(as_bool))
+        number = surface.strong(thing)  # whose number it is makes no difference
+        return truth(thing.each(as_bool) if number is None else number)
     if isinstance(thing, tracers.SizeTracer):
         answer: Any = operator.ne(thing, 0)
         return tracers.lift(answer) if isinstance(answer, tracers.Tracer) else bool(answer)

@@ -8,7 +8,9 @@ own tests say of it (``x is None``), is known inside: there, the value has one k
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+import operator
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -25,7 +27,7 @@ from jitflow.frontend.control.logic import truth
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import in_pythons_words, is_bug
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, ScalarTracer, Tracer, lift, wrap
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, NumberTracer, ScalarTracer, Tracer, lift, wrap
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.python_numbers import as_weak
@@ -61,10 +63,13 @@ def possible_numbers(thing: Alternatives) -> list[int]:
     return sorted(found)
 
 
-def switch(things: Sequence[Alternatives], use: Use, reached: Sequence[Any]) -> Any:
-    """What ``use`` gives of the values, whatever kinds they are of. Tracers find it on the surface."""
+def switch(things: Sequence[Alternatives], use: Use, reached: Sequence[Any], operation: Use | None = None) -> Any:
+    """What ``use`` gives of the values, whatever kinds they are of. Tracers find it on the surface.
+
+    ``operation``, if it is told, is all that ``use`` does, to those ``reached``.
+    """
     numbers = [possible_numbers(thing) or [*thing.options][:1] for thing in things]  # none: a path that is never taken
-    found = _done_at_once(things, numbers, use)
+    found = _done_at_once(things, numbers, use, _question(things, numbers, reached, operation))
     return _done_apart(things, numbers[0], use, reached) if found is None else found[0]
 
 
@@ -189,7 +194,60 @@ def _promoted(thing: Alternatives) -> Any:
 # -- kinds that share a dtype --------------------------------------------------------------------------------
 
 
-def _done_at_once(things: Sequence[Alternatives], numbers: Sequence[Sequence[int]], use: Use) -> tuple[Any] | None:
+@dataclass(frozen=True)
+class _Answer:
+    """What an operation was found to give, which is the same ops for all kinds of its operands."""
+
+    kinds: Mapping[tuple[int, ...], int]
+    """The number of the result's kind for each combination of theirs; none where there is but one."""
+    words: Mapping[int, str]
+
+
+class _Answers:
+    """What was found out about operations in a trace: each is tried once for operands of the same types."""
+
+    def __init__(self) -> None:
+        self.known: dict[Hashable, _Answer | None] = {}
+
+
+_BY_TYPES = frozenset(
+    getattr(operator, name)
+    for name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "add", "sub", "mul", "truediv", "pow")
+)
+_IN_PLACE = frozenset({operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ipow})
+"""Operations of which the types of the operands, and the numbers that are known, tell what ops they are.
+
+Those in place do so where the target is a number: into an array, they depend on who else shows it.
+"""
+
+
+def _question(
+    things: Sequence[Alternatives], numbers: Sequence[Sequence[int]], reached: Sequence[Any], operation: Use | None
+) -> Hashable | None:
+    """On what it depends whether an operation is the same ops for all kinds; None if that is not known."""
+    if operation not in _BY_TYPES and (operation not in _IN_PLACE or type(reached[0]) is ArrayTracer):
+        return None
+    found: list[Hashable] = [operation]
+    for argument in reached:
+        place = next((place for place, thing in enumerate(things) if thing is argument), None)
+        options = [argument] if place is None else [argument.options[number] for number in numbers[place]]
+        told = [_told(option) for option in options]
+        if None in told:
+            return None
+        found.append((place, *told) if place is None else (place, *numbers[place], *told))
+    return tuple(found)
+
+
+def _told(thing: Any) -> Hashable | None:
+    """The type of an operand, or the number itself if it is known; None for what may be more than that."""
+    if type(thing) in (ScalarTracer, ArrayTracer) or (type(thing) is NumberTracer and not thing.is_more):
+        return kind_of(thing)
+    return (type(thing), repr(thing)) if type(thing) in (bool, int, float, complex) else None
+
+
+def _done_at_once(
+    things: Sequence[Alternatives], numbers: Sequence[Sequence[int]], use: Use, question: Hashable | None
+) -> tuple[Any] | None:
     """What ``use`` gives if it is the same ops for all kinds, in a tuple; None if it is not."""
     wanted = [each[0] if len(each) == 1 else _strong_kind(each) for each in numbers]
     combinations = [*itertools.product(*numbers)]
@@ -198,6 +256,18 @@ def _done_at_once(things: Sequence[Alternatives], numbers: Sequence[Sequence[int
     strong = [option(thing, number) for thing, number in zip(things, wanted, strict=True) if number is not None]
     if len(strong) < len(things):
         return None
+    known = current_trace().state(_Answers).known
+    answer = known[question] if question in known else _answer(things, combinations, use)
+    if question is not None:
+        known[question] = answer
+    if answer is None:
+        return None
+    made = use(*strong)
+    return (_tagged(things, made, answer) if answer.kinds and not isinstance(made, ArrayTracer) else made,)
+
+
+def _answer(things: Sequence[Alternatives], combinations: Sequence[tuple[int, ...]], use: Use) -> _Answer | None:
+    """What ``use`` gives if it is the same ops for all combinations of kinds; None if it is not."""
     results: dict[tuple[int, ...], Any] = {}
     first: tuple[Sequence[Op], Any] | None = None
     for combination in combinations:
@@ -206,24 +276,23 @@ def _done_at_once(things: Sequence[Alternatives], numbers: Sequence[Sequence[int
         if one is None or first is None or not _are_alike(*first, *one):
             return None
         results[combination] = one[1]
-    made = use(*strong)
-    if isinstance(made, ArrayTracer) or len({kind_of(result) for result in results.values()}) == 1:
-        return (made,)
-    return (_tagged(things, made, results),)
-
-
-def _tagged(things: Sequence[Alternatives], made: Any, results: Mapping[tuple[int, ...], Any]) -> Alternatives:
-    """A result that is Python's number where the operands were, and NumPy's where they were that."""
+    if len({kind_of(result) for result in results.values()}) == 1:
+        return _Answer({}, {})
     kinds = {numbers: kind for numbers, result in results.items() if (kind := number_of(result)) is not None}
+    return _Answer(kinds, {kind: described(results[numbers]) for numbers, kind in kinds.items()})
+
+
+def _tagged(things: Sequence[Alternatives], made: Any, answer: _Answer) -> Alternatives:
+    """A result that is Python's number where the operands were, and NumPy's where they were that."""
+    kinds = answer.kinds
     options = dict.fromkeys(kinds.values(), made)
-    words = {kind: described(results[numbers]) for numbers, kind in kinds.items()}
     telling = [place for place in range(len(things)) if _tells(place, kinds)]
     only = telling[0] if len(telling) == 1 else None
     if only is not None and all(numbers[only] == kind for numbers, kind in kinds.items()):
         chosen = things[only].chosen
     else:
         chosen = wrap(_tag_of(things, kinds))
-    return Alternatives(chosen, options, things[0].name, words)
+    return Alternatives(chosen, options, things[0].name, answer.words)
 
 
 def _tells(place: int, kinds: Mapping[tuple[int, ...], int]) -> bool:

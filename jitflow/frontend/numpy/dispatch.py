@@ -55,7 +55,14 @@ from jitflow.frontend.numpy import (
 )
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.absent import NotGiven
-from jitflow.frontend.tracers.alternatives import distributed, holds_alternatives, without_python_numbers
+from jitflow.frontend.tracers.alternatives import (
+    Alternatives,
+    distributed,
+    holds_alternatives,
+    without_python_numbers,
+)
+from jitflow.frontend.tracers.array import ArrayTracer
+from jitflow.frontend.tracers.scalar import ScalarTracer
 from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["ATTRIBUTES", "FUNCTIONS", "METHODS", "OBJECTS", "REPLACEMENTS", "apply_function", "apply_ufunc", "get_item",
@@ -211,7 +218,18 @@ OBJECTS: Mapping[Any, Any] = MappingProxyType(
 get_item = _located(indexing.get_item)
 """``array[index]``."""
 
-set_item = _located(assignment.set_item, writes=lambda *_: True)
+_set_item = _located(assignment.set_item, writes=lambda *_: True)
+
+
+def set_item(array: Any, index: Any, value: Any) -> None:
+    """``array[index] = value``. Whose number it is makes no difference if it has the dtype of the array."""
+    if type(value) is Alternatives and type(array) is ArrayTracer:
+        number = surface.strong(value)
+        if isinstance(number, ScalarTracer) and number.type.dtype == array.type.dtype:
+            value = number
+    _set_item(array, index, value)
+
+
 """``array[index] = value``."""
 
 set_attribute = _located(assignment.set_attribute, writes=lambda *_: True)

@@ -165,7 +165,7 @@ def distributed(function: Callable[..., Any], args: Sequence[Any], keywords: Map
             **{name: _replaced(argument, known) for name, argument in keywords.items()},
         )
 
-    return surface.switch(tuple(things.values()), use, (*args, *keywords.values()))
+    return surface.switch(tuple(things.values()), use, (*args, *keywords.values()), function)
 
 
 def kind_by_kind(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -103,6 +103,11 @@ class NumberTracer(ScalarTracer):
         self._pin: Callable[[], None] | None = None
         self._size: Callable[[], Dim | None] | None = None
 
+    @property
+    def is_more(self) -> bool:
+        """Whether it may be pinned, or is a size that an argument determines."""
+        return self._pin is not None or self._size is not None
+
     def allow_pinning(self, number: Any, pin: Callable[[], None]) -> None:
         """``number`` is the value now; ``pin`` guards that it stays."""
         self._number, self._pin = number, pin

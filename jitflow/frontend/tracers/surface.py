@@ -7,7 +7,7 @@ by these names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -48,7 +48,7 @@ class Surface:
         self.number_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of a Python number, by name."""
 
-        self.switch: Callable[[Sequence[Any], Callable[..., Any], Sequence[Any]], Any] = _missing
+        self.switch: Callable[..., Any] = _missing
         """Does something once for each combination of kinds that values may be of (`control.switching`)."""
         self.strong: Callable[[Any], Any] = _missing
         """NumPy's number in the place of one that may be Python's, of the same dtype; None for all else."""

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import jitflow
+from jitflow.frontend.control import switching
 from tests.compare import assert_same
 
 U8 = np.array([3, 200, 7, 255, 9], np.uint8)
@@ -71,6 +72,22 @@ def until(a: Any, end: float) -> Any:
     return time, last, left
 
 
+def test_operations_are_tried_once_for_operands_of_the_same_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    def program(a: Any, c: Any) -> Any:
+        m = a[0] if c else 1.5
+        return m * 2.0, m * a[1], m * 2.0, m * a[2], m / 2.0, m / 4.0, m / 0.0, m < a
+
+    tried = []
+    original = switching._tried
+    monkeypatch.setattr(switching, "_tried", lambda *args: (tried.append(args), original(*args))[1])
+    a, compiled = np.array([1.0, -2.0, 3.0]), jitflow.function(program)
+    with np.errstate(divide="ignore"):
+        assert_same(compiled(a, True), program(a, True))
+    assert len(tried) == 2 * 6  # m * 2.0, m * a[1], m / 2.0, m / 4.0, m / 0.0 and m < a, for both kinds
+    with pytest.raises(ZeroDivisionError):
+        compiled(a, False)
+
+
 def test_what_is_the_same_for_both_numbers_is_done_once() -> None:
     """Python asks NumPy's number for `2 < x` whether `x > 2`, and gives its own bool for its own numbers."""
     compiled, a = jitflow.function(until), np.array([0.5, 0.75])
@@ -78,6 +95,24 @@ def test_what_is_the_same_for_both_numbers_is_done_once() -> None:
         assert_same(compiled(a, end), until(a, end))
     text = compiled.ir(a, 3.0, stage="optimized")
     assert [text.count(f" {name} %") for name in ("subtract", "multiply", "less", "greater")] == [2, 1, 2, 2]
+
+
+def stored(a: Any, c: bool) -> Any:
+    m = a[0] if c else 300
+    a[1] = m
+    a[2:] = m
+    return a
+
+
+def test_a_number_of_the_dtype_of_an_array_is_stored_once_whose_ever_it_is() -> None:
+    compiled, a = jitflow.function(stored), np.array([7, 2, 3])
+    for c in (True, False):
+        assert_same(compiled(a.copy(), c), stored(a.copy(), c))
+    assert compiled.ir(a, True).count(" if ") == 1  # the one that chooses m
+    small = a.astype(np.uint8)
+    assert_same(compiled(small.copy(), True), stored(small.copy(), True))
+    with pytest.raises(OverflowError):
+        compiled(small, False)
 
 
 def half(a: Any, c: bool) -> Any:
