@@ -99,9 +99,9 @@ class LoopOp(OneTurn):
 
     def _remember(self, local: Local, path: Path) -> None:
         """A turn may leave an object that others know, and what goes round is made anew."""
-        left, site = left_by(path, local), self._identity_site(local.name)
-        if not is_chosen_by_identity(site) and is_known(left, self._before):
-            remember_choice(site, [local.entry, left], local.made, self._before)
+        things, site = [resolved(local.before), left_by(path, local)], self._identity_site(local.name)
+        if not is_chosen_by_identity(site) and any(is_known(thing, self._before) for thing in things):
+            remember_choice(site, things, local.made, self._before)
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
         """The locals of which turns hand on whether they are bound.
