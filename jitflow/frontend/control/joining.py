@@ -83,11 +83,19 @@ def join(
         holds = condition if flags[0] else values.emit("logical_not", condition)
         return lambda results: MaybeUnbound(results[position], holds)
 
+    left: dict[tuple[Path, int], Any] = {}
+
+    def leaving(path: Path, thing: Any) -> Any:
+        """What leaves a path: one object by all its names."""
+        if (path, id(thing)) not in left:
+            left[path, id(thing)] = _released(path, thing, before)
+        return left[path, id(thing)]
+
     partly: list[str] = []
     known_objects: dict[Any, Callable[[Sequence[Any]], Any]] = {}
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
-        known = [_released(path, resolved(thing), before) for path, thing in zip(paths, things, strict=True)]
+        known = [leaving(path, resolved(thing)) for path, thing in zip(paths, things, strict=True)]
         site = Site(Choice.CHOSEN_BY_IDENTITY, *key, name)
         finish[name] = _by_leaves(site, known, paths, merge, before or Mutables(()), known_objects)
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
@@ -156,7 +164,7 @@ def _by_leaves(
     ) -> Callable[[Sequence[Any]], Any]:
         if before.holds(kinds[0]) and all(kind is kinds[0] for kind in kinds):
             return lambda results: kinds[0]
-        if not any(map(can_change, kinds)):
+        if not any(can_change(kind) or type(kind) is Alternatives for kind in kinds):
             return made_of_parts(name, things, kinds, lacking)
         key = (*map(id, kinds), lacking, by_identity)
         if key not in known_objects:

@@ -90,6 +90,18 @@ def a_list_that_has_two_names_on_each_path(a: Any, b: Any, s: Any, c: Any, n: An
     return x, y, t
 
 
+def a_list_that_has_two_names_behind_each_turn(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = y = p = [1.0, 2.0]
+    q = [p, p]
+    for v in a:
+        x = y = [v, 3.0]
+        if v > n:
+            r = [v, 1.0]
+            q = [r, r]
+    y[0] = q[0][1] = 9.0
+    return x, y, p, q
+
+
 def a_list_in_one_that_may_be_none(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     p = [1.0, a[1]]
     q = [p, p] if c else None
@@ -144,7 +156,8 @@ def _objects(thing: Any) -> list[Any]:
     [one_list_by_two_names, one_of_two_lists, a_list_that_a_turn_chooses, a_list_that_a_branch_makes,
      a_list_in_a_tuple, a_dict_behind_a_return, one_of_two_arrays, a_view_or_an_array, an_array_or_a_number,
      one_of_two_arrays_of_one_size, a_list_that_turns_may_leave, a_list_that_stands_twice_in_another,
-     a_list_that_has_two_names_on_each_path, a_list_in_one_that_may_be_none,
+     a_list_that_has_two_names_on_each_path, a_list_that_has_two_names_behind_each_turn,
+     a_list_in_one_that_may_be_none,
      an_array_of_its_own,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip
