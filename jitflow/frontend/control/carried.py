@@ -45,6 +45,8 @@ class Local:
     """What a turn has left of a local that is not bound before, for its kinds."""
     inside: dict[int, Any] = field(default_factory=dict)
     """What the parts are in a turn that are carried."""
+    twin: Local | None = None
+    """The local that is the same object, before the loop and behind each turn."""
     has_learnt: bool = False
     """Whether this began with what earlier turns had taught."""
 
@@ -94,6 +96,13 @@ class Local:
             if any(sizes[axis][2] in sizes[axis][:2] for axis in self.open_axes[number]):
                 return True
         return False
+
+    def make(self, items: Sequence[Any]) -> Any:
+        """What it is, made anew of what is carried."""
+        twin = self.twin
+        is_made = twin is not None and bool(twin.made) and repr(twin.leaves.shape) == repr(self.leaves.shape)
+        self.made.append(twin.made[-1] if twin is not None and is_made else self.leaves.rebuild(items))
+        return self.made[-1]
 
     def new_size(self, number: int, axis: int) -> Dim:
         """A name for a size that may change."""

@@ -23,7 +23,7 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers import Alternatives
 
-__all__ = ["is_chosen_by_identity", "is_known", "remember_choice", "require_apart", "require_unchanged"]
+__all__ = ["is_chosen_by_identity", "remember_choice", "require_apart", "require_unchanged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ def is_chosen_by_identity(site: Site) -> bool:
     return bool(current_trace().choices.answer(site))
 
 
-def is_known(thing: Any, before: Mutables) -> bool:
+def _is_known(thing: Any, before: Mutables) -> bool:
     """Whether others may know an object: it was within reach before, or may be one that was."""
     options = [option for option in _apart([thing]) if held(option) is not None]
     behind = (known for option in options for choice in _behind(current_trace(), id(option)) for known in choice.known)
@@ -74,11 +74,16 @@ def _apart(things: Sequence[Any]) -> list[Any]:
     return found
 
 
-def remember_choice(site: Site, things: Sequence[Any], made: Sequence[Any], before: Mutables) -> None:
-    """Objects of several paths were made anew. Those that only their path knows may change as they like."""
-    if any(type(thing) is Alternatives for thing in made):  # which are merged whole, with all that is in them
+def remember_choice(
+    site: Site, things: Sequence[Any], made: Sequence[Any], before: Mutables, *, whole: bool = False
+) -> None:
+    """Objects of several paths were made anew. Those that only their path knows may change as they like.
+
+    They were made ``whole``, with all that is in them, as those of several kinds always are.
+    """
+    if whole or any(type(thing) is Alternatives for thing in made):
         things, made = _with_contents(things), _with_contents(made)
-    known = [thing for thing in _apart(things) if is_known(thing, before)]
+    known = [thing for thing in _apart(things) if _is_known(thing, before)]
     made = [thing for thing in _apart(made) if not any(thing is one for one in known)]
     found = [content for content in map(held, [*known, *made]) if content is not None]
     if known and found:

@@ -10,7 +10,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
-from jitflow.frontend.control.leaves import flatten, parts_of
+from jitflow.frontend.control.leaves import can_change, flatten, parts_of
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
     Slot,
@@ -83,12 +83,21 @@ def join(
         holds = condition if flags[0] else values.emit("logical_not", condition)
         return lambda results: MaybeUnbound(results[position], holds)
 
+    left: dict[tuple[Path, int], Any] = {}
+
+    def leaving(path: Path, thing: Any) -> Any:
+        """What leaves a path: one object by all its names."""
+        if (path, id(thing)) not in left:
+            left[path, id(thing)] = _released(path, thing, before)
+        return left[path, id(thing)]
+
     partly: list[str] = []
+    known_objects: dict[Any, Callable[[Sequence[Any]], Any]] = {}
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
-        known = [_released(path, resolved(thing), before) for path, thing in zip(paths, things, strict=True)]
+        known = [leaving(path, resolved(thing)) for path, thing in zip(paths, things, strict=True)]
         site = Site(Choice.CHOSEN_BY_IDENTITY, *key, name)
-        finish[name] = _by_leaves(site, known, paths, merge, before or Mutables(()))
+        finish[name] = _by_leaves(site, known, paths, merge, before or Mutables(()), known_objects)
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):
@@ -132,11 +141,16 @@ def _by_leaves(
     paths: Sequence[Path],
     merge: Callable[[str, list[Any], bool], Callable[[Sequence[Any]], Any]],
     before: Mutables,
+    known_objects: dict[Any, Callable[[Sequence[Any]], Any]],
 ) -> Callable[[Sequence[Any]], Any]:
-    """Merge a local, tuples and the like item by item if they have one shape on all paths, or are brought into one."""
+    """Merge a local, tuples and the like item by item if they have one shape on all paths, or are brought into one.
+
+    ``known_objects`` are those that other names have on the paths: what is one object on each of them stays one.
+    """
     name = site.name.removesuffix(" is")
     live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
-    if len(live) == len(paths) and live[0] is not UNBOUND and all(thing is live[0] for thing in live):
+    is_one = bool(live) and live[0] is not UNBOUND and all(thing is live[0] for thing in live)
+    if is_one and (len(live) == len(paths) or before.holds(live[0])):
         return lambda results: live[0]
     by_identity = is_chosen_by_identity(site)
     keeps_objects = current_trace().storage.keeps_objects((site.file, site.line), name)
@@ -146,6 +160,18 @@ def _by_leaves(
     whole = [UNBOUND if path.ended else next(arriving) for path in paths]
 
     def by_parts(
+        name: str, things: Sequence[Any], kinds: Sequence[Any], lacking: bool
+    ) -> Callable[[Sequence[Any]], Any]:
+        if before.holds(kinds[0]) and all(kind is kinds[0] for kind in kinds):
+            return lambda results: kinds[0]
+        if not any(can_change(kind) or type(kind) is Alternatives for kind in kinds):
+            return made_of_parts(name, things, kinds, lacking)
+        key = (*map(id, kinds), lacking, by_identity)
+        if key not in known_objects:
+            known_objects[key] = _once(made_of_parts(name, things, kinds, lacking))
+        return known_objects[key]
+
+    def made_of_parts(
         name: str, things: Sequence[Any], kinds: Sequence[Any], lacking: bool
     ) -> Callable[[Sequence[Any]], Any]:
         taken = [parts_of(thing) for thing in things]
@@ -172,6 +198,18 @@ def _by_leaves(
         return make_all
 
     return by_parts(name, whole, things, lacking=False)
+
+
+def _once(make: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any]:
+    """What makes an object once, however many names it has."""
+    made: list[Any] = []
+
+    def make_once(results: Sequence[Any]) -> Any:
+        if not made:
+            made.append(make(results))
+        return made[0]
+
+    return make_once
 
 
 def _is_visible(thing: Any) -> bool:

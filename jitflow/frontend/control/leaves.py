@@ -23,7 +23,7 @@ from jitflow.frontend.tracers import Alternatives, Tracer
 from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.types import Scalar
 
-__all__ = ["Leaves", "Option", "Unpacked", "are_carried_together", "flatten", "option_of", "parts_of"]
+__all__ = ["Leaves", "Option", "Unpacked", "are_carried_together", "can_change", "flatten", "option_of", "parts_of"]
 
 
 class Unpacked(NamedTuple):
@@ -44,7 +44,26 @@ class Leaves:
 
 
 def parts_of(thing: Any) -> Unpacked | None:
-    """A structure taken apart, one level down; None for everything else."""
+    """A structure taken apart, one level down; None for everything else.
+
+    An object that can change and stands in it twice does so in what is made anew, too.
+    """
+    parts = _parts_of(thing)
+    objects = [] if parts is None else [id(item) for item in parts.items if can_change(item)]
+    if parts is None or len(set(objects)) == len(objects):
+        return parts
+    numbers = [id(item) if can_change(item) else number for number, item in enumerate(parts.items)]
+    first = tuple(map(numbers.index, numbers))
+    return Unpacked(parts.items, (parts.shape, first), lambda items: parts.make([items[number] for number in first]))
+
+
+def can_change(thing: Any) -> bool:
+    """Whether it is a structure that shows by all its names what is stored in it."""
+    kind = type(thing)
+    return kind is list or kind is dict or (dataclasses.is_dataclass(kind) and not issubclass(kind, Tracer))
+
+
+def _parts_of(thing: Any) -> Unpacked | None:
     kind = type(thing)
     if kind is list:
         return Unpacked([*thing], (kind, len(thing)), partial(list_like, thing))

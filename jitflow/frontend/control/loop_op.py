@@ -10,7 +10,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.identity import is_chosen_by_identity, is_known, remember_choice
+from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
 from jitflow.frontend.control.joining import outside_type, whether_bound
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import (
@@ -92,16 +92,15 @@ class LoopOp(OneTurn):
                         outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared)
                     items[number] = result_of(outside, value)
             if any(slot is not None for slot in local.slots):
-                thing = local.leaves.rebuild(items)
-                local.made.append(thing)
+                thing = local.make(items)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
 
     def _remember(self, local: Local, path: Path) -> None:
         """A turn may leave an object that others know, and what goes round is made anew."""
-        left, site = left_by(path, local), self._identity_site(local.name)
-        if not is_chosen_by_identity(site) and is_known(left, self._before):
-            remember_choice(site, [local.entry, left], local.made, self._before)
+        things, site = [resolved(local.before), left_by(path, local)], self._identity_site(local.name)
+        if not is_chosen_by_identity(site):
+            remember_choice(site, things, local.made, self._before, whole=True)
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
         """The locals of which turns hand on whether they are bound.

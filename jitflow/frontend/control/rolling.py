@@ -110,7 +110,7 @@ class Rolling(LoopOp):
         if splits and lessons.changes is not None and self._are_as_before(lessons.changes, entry):
             raise KindsChange(lessons.changes, lessons)
         self._make_variables(lessons)
-        locals_ = [self._local(name, entry[name], lessons.locals.get(name)) for name in self.names]
+        locals_ = self._locals(entry, lessons.locals)
         problem: UserError | None = None
         why = ""
         changed_list: Any = None
@@ -151,7 +151,7 @@ class Rolling(LoopOp):
                 sent = self._sent(list(self._flows(turn, locals_, source is not None)), turn.path, began)
                 if not trace.storage.goes_again(before):
                     if any(local.learnt_too_much(left_by(turn.path, local)) for local in locals_):
-                        locals_ = [self._local(name, entry[name]) for name in self.names]
+                        locals_ = self._locals(entry)
                         continue
                     self._finish(turn, locals_, source, test is not None, *sent)
                     carried = [(local, slot) for local in locals_ for slot in local.slots if slot is not None]
@@ -184,7 +184,7 @@ class Rolling(LoopOp):
                 mutables.restore()
                 self.cells.write(entry)
                 take_back()
-                locals_ = [self._local(name, entry[name]) for name in self.names]
+                locals_ = self._locals(entry)
                 with trace.region(), trace.storage.turn(), trace.state(Nest).round(Round(lessons)) as here:
                     self._learn(locals_, self._turn(run, test, source, locals_).path)
             return not self._changes(locals_, entry)

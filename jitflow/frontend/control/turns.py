@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -11,7 +12,7 @@ from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.carried import Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.identity import is_chosen_by_identity
-from jitflow.frontend.control.leaves import Leaves, flatten
+from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.merge import (
@@ -66,6 +67,14 @@ class OneTurn:
     """The objects that were within reach before the loop."""
     _next_turn: tuple[Value, Dim]
     """Behind a loop over a source that has a test: the turn that is next, and how many there are."""
+
+    def _locals(self, entry: Mapping[str, Any], known: Mapping[str, Local] = MappingProxyType({})) -> list[Local]:
+        """The locals of a turn as they are before the loop, or as they are ``known`` to become."""
+        found = [self._local(name, entry[name], known.get(name)) for name in self.names]
+        for number, local in enumerate(found):
+            if can_change(local.before) and not isinstance(local.before, MaybeUnbound):
+                local.twin = next((other for other in found[:number] if other.before is local.before), None)
+        return found
 
     def _local(self, name: str, thing: Any, known: Local | None = None) -> Local:
         """A local as it is before the loop, or as it is ``known`` to become."""
@@ -137,8 +146,7 @@ class OneTurn:
                     parameters.append(parameter)
                     items[number] = local.inside[number] = result_of(inside, parameter)
             if any(slot is not None for slot in local.slots):
-                thing = local.leaves.rebuild(items)
-                local.made.append(thing)
+                thing = local.make(items)
                 if local.may_be_unbound:
                     local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))
                     thing = MaybeUnbound(thing, local.bits[-1])
@@ -166,7 +174,11 @@ class OneTurn:
         """Compare what a turn left with what it found; whether nothing new was learnt."""
         if path.ended:
             return True
-        stable = True
+        left_by_turn = {local: resolved(path.locals[local.name]) for local in locals_}
+        apart = [local for local in locals_ if local.twin and left_by_turn[local] is not left_by_turn[local.twin]]
+        for local in apart:
+            local.twin = None
+        stable = not apart
         for local in locals_:
             thing = path.locals[local.name]
             with current_trace().region(path.scope):

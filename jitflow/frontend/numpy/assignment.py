@@ -77,9 +77,11 @@ def _fitting(given: Value, view: Value) -> Value:
     source = values.dims(value)
     if not source:
         return value
-    while len(source) > len(target) and source[0] == 1:  # NumPy drops leading axes of size 1
-        value, source = values.reshape(value, source[1:]), source[1:]
     message, shapes = broadcasting.DOES_NOT_FIT, (source, target)
+    while len(source) > len(target) and (source[0] == 1 or not isinstance(source[0], int)):
+        if source[0] != 1:  # NumPy drops leading axes of size 1, which the running program may find
+            broadcasting.require_equal_sizes(source[0], 1, *broadcasting.message_shapes(message, shapes))
+        value, source = values.reshape(value, source[1:], assumed=True), source[1:]
     if len(source) > len(target):
         raise UserValueError(broadcasting.with_shapes(message, shapes))
     broadcasting.require_fit(source, target, message)

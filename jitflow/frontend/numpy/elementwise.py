@@ -345,6 +345,9 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
     wanted, given = dtype_argument(dst.dtype), operand(src)
     require_cast(given, wanted, casting)
     result = convert(given, wanted)
+    if where is True and isinstance(dst, tracers.ArrayTracer):
+        dst[...] = tracers.wrap(result, owned=False)
+        return
     if where is not True:
         aligned, _ = broadcasting.align([values.as_scalar(item) for item in (as_value(where), result, dst.value)])
         result = emit("select", *aligned)

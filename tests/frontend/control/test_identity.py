@@ -57,6 +57,62 @@ def a_list_in_a_tuple(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     return p, q, y
 
 
+def a_list_that_turns_may_leave(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p, r = [1.0, 2.0], {"n": 1.0}
+    x, t = [p], r
+    for v in a:
+        if v > n:
+            p = [v, 3.0]
+    while n < 1:
+        r = {"n": a[n]}
+        n += 1
+    p[0] = r["n"] = 7.0
+    return x, p, t, r
+
+
+def a_list_that_stands_twice_in_another(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p = [1.0, a[1]]
+    q = [p, p] if n else [p, [2.0, 3.0]]
+    q[1][0] = 9.0
+    return ((p, p) if c else None), q
+
+
+def a_list_that_has_two_names_on_each_path(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = y = [1.0, 2.0]
+    if c:
+        x = y = [a[1], 3.0]
+        t = {"n": [0.5, a[2]]}
+        t["k"] = (t["n"], a)
+    else:
+        p = [2.0, b[1]]
+        t = {"n": p, "k": (p, a)}
+    t["n"][1] = y[0] = 9.0
+    return x, y, t
+
+
+def a_list_that_has_two_names_behind_each_turn(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = y = p = [1.0, 2.0]
+    q = [p, p]
+    for v in a:
+        x = y = [v, 3.0]
+        if v > n:
+            r = [v, 1.0]
+            q = [r, r]
+    y[0] = q[0][1] = 9.0
+    return x, y, p, q
+
+
+def a_list_in_one_that_may_be_none(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p = [1.0, a[1]]
+    q = [p, p] if c else None
+    t = {"n": [b[1], 2.0]} if n else 3
+    if q is not None:
+        q[0][0] = 5.0
+    if n:
+        t["n"][1] = 5.0
+    return p, q, t
+
+
 def one_of_two_arrays(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     w = a if c else b
     return n, w
@@ -99,7 +155,9 @@ def _objects(thing: Any) -> list[Any]:
     "program",
     [one_list_by_two_names, one_of_two_lists, a_list_that_a_turn_chooses, a_list_that_a_branch_makes,
      a_list_in_a_tuple, a_dict_behind_a_return, one_of_two_arrays, a_view_or_an_array, an_array_or_a_number,
-     one_of_two_arrays_of_one_size,
+     one_of_two_arrays_of_one_size, a_list_that_turns_may_leave, a_list_that_stands_twice_in_another,
+     a_list_that_has_two_names_on_each_path, a_list_that_has_two_names_behind_each_turn,
+     a_list_in_one_that_may_be_none,
      an_array_of_its_own,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip

@@ -200,3 +200,20 @@ def test_what_is_put_is_repeated(given: list[float]):
 
     arguments = np.array([[0, 3], [1, 0]]), np.array(given)
     assert_same(interpreted(program)(np.zeros((3, 2)), *arguments), program(np.zeros((3, 2)), *arguments))
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_leading_axis_of_size_one_that_the_program_finds_is_dropped(condition: bool) -> None:
+    def program(a: Any, c: Any) -> Any:
+        w, v = np.zeros(2), np.zeros(2)
+        np.copyto(w, a[c])
+        v[:] = a[c]
+        return w, v
+
+    found = []
+    for function in (jitflow.function(program), program):
+        try:
+            found.append(repr(function(np.array([3.0]), condition)))
+        except ValueError as error:
+            found.append(str(error).splitlines()[0])
+    assert found[0] == found[1]
