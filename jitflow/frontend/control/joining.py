@@ -75,8 +75,7 @@ def join(
         for number, (path, thing) in enumerate(zip(paths, things, strict=True)):
             yielded[number].append(slot.incoming(UNBOUND if path.ended else thing, path.scope, ways[number]))
         slots.append(slot)
-        came = [thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)]
-        arriving.append([value for value in came if value not in slot.copied])
+        arriving.append([thing._value for thing in live if isinstance(thing, tracers.ArrayTracer)])
         position = len(slots) - 1
         if lacking or all(flags):
             return lambda results: results[position]

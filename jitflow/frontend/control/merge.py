@@ -173,8 +173,6 @@ class Slot:
     """Whether something flows in that other names may show."""
     is_branch: bool = False
     """Whether it comes out of a branch."""
-    copied: set[Value] = field(default_factory=set)
-    """What flows in that is put into other memory."""
     views: set[Value] = field(default_factory=set)
     """The roots of which a view flows in, and not the array itself."""
 
@@ -229,7 +227,7 @@ class Slot:
         with trace.region(way.home if way.reused and visible else scope):
             memory = storage.memory(kind)
         if value is not None:
-            self.copied.add(thing._value if isinstance(thing, tracers.ArrayTracer) else value)
+            storage.put_elsewhere.add(thing._value if isinstance(thing, tracers.ArrayTracer) else value)
             trace.add("store", memory, value)
         return memory
 

@@ -64,6 +64,8 @@ class Storage(Views):
         self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()
         self._viewed: dict[Value, set[Value]] = {}
+        self.put_elsewhere: set[Value] = set()
+        """Arrays whose elements were put into the memory of a merged one, which is another object."""
         self._outliving: set[Value] = set()
         self._callers = Value(Tensor(I64, ()))
         """Stands for the memory of all arguments that overlap."""
@@ -119,7 +121,7 @@ class Storage(Views):
 
     def require_shown(self, returned: Iterable[Value]) -> None:
         """Start the trace anew where a returned array was merged as a value, though others outside may show it."""
-        behind = {value: self.behind(value) for value in returned}
+        behind = {value: self.behind(value) - self.put_elsewhere for value in returned}
         for value, roots in behind.items():
             others = set().union(*(found for other, found in behind.items() if other is not value))
             sites = [self.merged[root].site for root in roots if root in self.merged and self.merged[root].is_branch]
@@ -135,7 +137,7 @@ class Storage(Views):
         root = self._trace.root
         return not any(
             shown in kept or shown in self.parts.of or self.homes.get(shown, root) is not root
-            for shown in self.behind(value) - self._adopted
+            for shown in self.behind(value) - self._adopted - self.put_elsewhere
         )
 
     def protect(self, value: Value, noticed: Callable[[], None] = lambda: None) -> None:
