@@ -19,8 +19,11 @@ from jitflow.runtime.pool import memory_stats
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends signals as POSIX has them")
 
 PROGRAMS = """
+import signal
 import numpy as np
 import jitflow
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which whoever runs in the background has ignored
 
 ENDLESS = 10**13
 
