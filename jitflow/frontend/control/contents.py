@@ -6,7 +6,7 @@
 An object of the program's own that holds as many things as before, under the same names, goes on with what the path
 that was taken has left in it. In a loop each thing in it that a turn changes is carried like a local (`Item`), and the
 object holds it in the turn and behind the loop, so that all who know the object see it. A list that becomes longer or
-shorter is one of the running program (`growing`).
+shorter is one of the running program (`growing_lists`).
 """
 
 from __future__ import annotations

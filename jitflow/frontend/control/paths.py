@@ -16,9 +16,7 @@ from jitflow.errors import (
     UserZeroDivisionError,
 )
 from jitflow.frontend.control.leaves import flatten
-from jitflow.frontend.control.merge import (
-    resolved,
-)
+from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.returning import RETURNED, leaves_the_function
 from jitflow.frontend.control.trying import Statements

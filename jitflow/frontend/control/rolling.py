@@ -3,15 +3,16 @@
 The body is traced until it is stable. What a turn hands to the next is carried: numbers that the body assigns from the
 start, arrays and others once the body has left another object in a local than it found. A local that stays the same
 array is not carried, however often it is written to. What a turn changes in a dict, a list or another object is carried
-like a local (`contents`). A turn that makes variables of memory from outside is traced
-again, because its first reads came too early (`jitflow.frontend.recording.memory`). What a loop inside learns, it
-leaves to the next turn that is traced of the loop around it (`lessons`).
+like a local (`contents`). A turn that makes variables of memory from outside is traced again, because its first reads
+came too early (`jitflow.frontend.recording.memory`). What a loop inside learns, it leaves to the next turn that is
+traced of the loop around it (`lessons`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
@@ -23,9 +24,7 @@ from jitflow.frontend.control.contents import ChangesInLoop, changed_items, item
 from jitflow.frontend.control.leaves import are_carried_together, flatten
 from jitflow.frontend.control.lessons import Lessons, Nest, Round
 from jitflow.frontend.control.loop_op import LoopOp
-from jitflow.frontend.control.merge import (
-    resolved,
-)
+from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.returning import RETURNED
@@ -102,11 +101,7 @@ class Rolling(LoopOp):
                 self.cells.add(item)
         entry = self.cells.read((*self.names, *self.temporaries))
 
-        def undo() -> None:
-            mutables.restore()
-            self.cells.write(entry)
-            take_back()
-
+        undo = partial(self._undo, entry, mutables, take_back)
         if splits and lessons.changes is not None and self._are_as_before(lessons.changes, entry):
             raise KindsChange(lessons.changes, lessons)
         self._make_variables(lessons)
@@ -176,14 +171,12 @@ class Rolling(LoopOp):
         """Whether a turn leaves the kinds of values that it finds: one is traced, and everything undone."""
         trace = current_trace()
         entry, mutables = self.cells.read((*self.names, *self.temporaries)), Mutables(self.cells.contents())
-        take_back = trace.trial()
+        undo = partial(self._undo, entry, mutables, trace.trial())
         self._before = mutables
         here = Round(lessons, again=True)
         try:
             while here.again:
-                mutables.restore()
-                self.cells.write(entry)
-                take_back()
+                undo()
                 locals_ = self._locals(entry)
                 with trace.region(), trace.storage.turn(), trace.state(Nest).round(Round(lessons)) as here:
                     self._learn(locals_, self._turn(run, test, source, locals_).path)
@@ -191,9 +184,13 @@ class Rolling(LoopOp):
         except (NeedsUnrolling, ChangesInLoop, UserError):
             return False
         finally:
-            mutables.restore()
-            self.cells.write(entry)
-            take_back()
+            undo()
+
+    def _undo(self, entry: dict[str, Any], mutables: Mutables, take_back: Callable[[], None]) -> None:
+        """Give back what there was before the turns were traced."""
+        mutables.restore()
+        self.cells.write(entry)
+        take_back()
 
     def _meet_items(
         self, path: Path, locals_: list[Local], source: Source | None, lessons: Lessons

@@ -141,25 +141,22 @@ def sum_(items: Any, start: Any = 0) -> Any:
 
 def any_(items: Any) -> Any:
     """`any`."""
-    items = items.settled().array if isinstance(items, Recorded) else items
-    if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
-        return bool_(np.any(items))
-    answer: Any = False
-    for thing in items:
-        answer = or_(answer, partial(bool_, thing))
-        if answer is True:
-            return True
-    return answer
+    return _decided(items, np.any, or_, True)
 
 
 def all_(items: Any) -> Any:
     """`all`."""
+    return _decided(items, np.all, and_, False)
+
+
+def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[..., Any], decisive: bool) -> Any:
+    """What the truths of items come to, in order, up to the first that is known and decides for all."""
     items = items.settled().array if isinstance(items, Recorded) else items
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
-        return bool_(np.all(items))
-    answer: Any = True
+        return bool_(of_array(items))
+    answer: Any = not decisive
     for thing in items:
-        answer = and_(answer, partial(bool_, thing))
-        if answer is False:
-            return False
+        answer = combined(answer, partial(bool_, thing))
+        if answer is decisive:
+            return decisive
     return answer

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
     from jitflow.runtime.plan import Guard
     from jitflow.runtime.variable import Variable
 
-__all__ = ["MOST_TURNS", "Decision", "Trace", "Undoable", "active_trace", "current_trace", "recording"]
+__all__ = ["MOST_TURNS", "Decision", "Trace", "active_trace", "current_trace", "recording"]
 
 
 State = TypeVar("State")
 
 
+@runtime_checkable
 class Undoable(Protocol):
     """What a feature knows of a trace, and can forget again."""
 
@@ -77,11 +78,12 @@ class Trace(Sizes):
     def trial(self) -> Callable[[], None]:
         """What takes back everything that the trace learns from now on, but for ops, which go with their region."""
         refusals = len(self.refusals)
-        marks = {kind: state.mark() for kind, state in self._features.items() if hasattr(kind, "mark")}
+        marks = {kind: state.mark() for kind, state in self._features.items() if isinstance(state, Undoable)}
 
         def undo() -> None:
             del self.refusals[refusals:]
-            for kind in [kind for kind in self._features if hasattr(kind, "mark") and kind not in marks]:
+            made_since = {kind for kind, state in self._features.items() if isinstance(state, Undoable)} - marks.keys()
+            for kind in made_since:
                 del self._features[kind]
             for take_back in marks.values():
                 take_back()
