@@ -7,17 +7,18 @@ own tests say of it (``x is None``), is known inside: there, the value has one k
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
+from jitflow.frontend.control.alike import are_alike
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
@@ -34,6 +35,7 @@ from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, DType, dtype_of
+from jitflow.ir.effects import is_pure
 from jitflow.ir.types import Scalar, dims_of
 
 __all__ = [
@@ -201,6 +203,8 @@ class _Answer:
     kinds: Mapping[tuple[int, ...], int]
     """The number of the result's kind for each combination of theirs; none where there is but one."""
     words: Mapping[int, str]
+    checked: Sequence[tuple[int, ...]]
+    """The combinations of which the same ops are checked: Python's numbers raise where NumPy's wrap or are infinite."""
 
 
 class _Answers:
@@ -253,33 +257,53 @@ def _done_at_once(
     combinations = [*itertools.product(*numbers)]
     if not 1 < len(combinations) <= _MOST_COMBINATIONS:
         return None
-    strong = [option(thing, number) for thing, number in zip(things, wanted, strict=True) if number is not None]
-    if len(strong) < len(things):
+    chosen = tuple(number for number in wanted if number is not None)
+    if len(chosen) < len(things):
         return None
     known = current_trace().state(_Answers).known
-    answer = known[question] if question in known else _answer(things, combinations, use)
+    answer = known[question] if question in known else _answer(things, combinations, chosen, use)
     if question is not None:
         known[question] = answer
     if answer is None:
         return None
-    made = use(*strong)
+    made = use(*map(option, things, chosen))
+    for combination in answer.checked:
+        _check(things, combination, use)
     return (_tagged(things, made, answer) if answer.kinds and not isinstance(made, ArrayTracer) else made,)
 
 
-def _answer(things: Sequence[Alternatives], combinations: Sequence[tuple[int, ...]], use: Use) -> _Answer | None:
-    """What ``use`` gives if it is the same ops for all combinations of kinds; None if it is not."""
+def _check(things: Sequence[Alternatives], combination: Sequence[int], use: Use) -> None:
+    """Have an operation raise what it raises of one combination of kinds."""
+    of_them = [
+        is_of_kind(thing, number)
+        for thing, number in zip(things, combination, strict=True)
+        if possible_numbers(thing) != [number]
+    ]
+    others = values.emit("logical_not", functools.reduce(partial(values.emit, "logical_and"), of_them))
+    values.unless(others, lambda: use(*map(option, things, combination)))
+
+
+def _answer(
+    things: Sequence[Alternatives], combinations: Sequence[tuple[int, ...]], wanted: tuple[int, ...], use: Use
+) -> _Answer | None:
+    """What ``use`` gives if it is the same ops for all combinations of kinds, one of them wanted; None if it is not."""
     results: dict[tuple[int, ...], Any] = {}
+    ops: dict[tuple[int, ...], Sequence[Op]] = {}
     first: tuple[Sequence[Op], Any] | None = None
     for combination in combinations:
         one = _tried(lambda: [option(*pair) for pair in zip(things, combination, strict=True)], use)  # noqa: B023
         first = first or one
-        if one is None or first is None or not _are_alike(*first, *one):
+        if one is None or first is None or not are_alike(*first, *one):
             return None
-        results[combination] = one[1]
-    if len({kind_of(result) for result in results.values()}) == 1:
-        return _Answer({}, {})
-    kinds = {numbers: kind for numbers, result in results.items() if (kind := number_of(result)) is not None}
-    return _Answer(kinds, {kind: described(results[numbers]) for numbers, kind in kinds.items()})
+        ops[combination], results[combination] = one
+    checks = {each: [op.name for op in made if op.attributes.get("checked")] for each, made in ops.items()}
+    checked = [each for each in combinations if checks[each] != checks[wanted]]
+    if checked and (checks[wanted] or not all(map(is_pure, ops[wanted]))):
+        return None
+    kinds = {}
+    if len({kind_of(result) for result in results.values()}) > 1:
+        kinds = {numbers: kind for numbers, result in results.items() if (kind := number_of(result)) is not None}
+    return _Answer(kinds, {kind: described(results[numbers]) for numbers, kind in kinds.items()}, checked)
 
 
 def _tagged(things: Sequence[Alternatives], made: Any, answer: _Answer) -> Alternatives:
@@ -332,59 +356,6 @@ def _tried(make: Callable[[], Sequence[Any]], use: Use) -> tuple[Sequence[Op], A
             return None
     known = result is None or type(result) in (bool, int, float, complex, str)
     return (scope.builder.ops, result) if known or isinstance(result, ScalarTracer | ArrayTracer) else None
-
-
-def _are_alike(ops: Sequence[Op], result: Any, other_ops: Sequence[Op], other_result: Any) -> bool:
-    """Whether two lists of ops do the same, but for which numbers are Python's."""
-    same: dict[Value, Value] = {}
-
-    def known(value: Value) -> Value:
-        return same.get(value, value)
-
-    def telling(ops: Sequence[Op]) -> list[Op]:
-        found = []
-        for op in ops:
-            if op.name == "cast" and _dtype(op.operands[0]) == _dtype(op.result) is not None:
-                same[op.result] = known(op.operands[0])
-            else:
-                found.append(op)
-        return found
-
-    first, second = telling(ops), telling(other_ops)
-    if len(first) != len(second):
-        return False
-    for one, other in zip(first, second, strict=True):
-        if one.regions or other.regions or _attributes(one) != _attributes(other):
-            return False
-        if _in_order(one.name, map(known, one.operands)) != _in_order(other.name, map(known, other.operands)):
-            return False
-        if [*map(_dtype, one.results)] != [*map(_dtype, other.results)]:
-            return False
-        same.update(zip(other.results, one.results, strict=True))
-    if any(isinstance(result, kind) and isinstance(other_result, kind) for kind in (ScalarTracer, ArrayTracer)):
-        return known(result._value) is known(other_result._value)
-    return type(result) is type(other_result) and bool(result == other_result)
-
-
-_MIRRORED: Mapping[str, str] = MappingProxyType({"greater": "less", "greater_equal": "less_equal"})
-_SYMMETRIC = frozenset({"equal", "not_equal"})
-
-
-def _in_order(name: str, operands: Iterable[Value]) -> tuple[str, Sequence[Value] | Set[Value]]:
-    """What an op computes of what. Python asks NumPy's number for `2 < x` whether `x > 2`."""
-    operands = [*operands]
-    if name in _MIRRORED:
-        return _MIRRORED[name], operands[::-1]
-    return name, {*operands} if name in _SYMMETRIC else operands
-
-
-def _dtype(value: Value) -> Any:
-    """The dtype of a number; of all else the type."""
-    return value.type.dtype if isinstance(value.type, Scalar) else value.type
-
-
-def _attributes(op: Op) -> dict[str, Any]:
-    return {name: thing for name, thing in op.attributes.items() if name not in ("weak", "type")}
 
 
 surface.install(switch=switch, strong=strong)
