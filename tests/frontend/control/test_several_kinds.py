@@ -292,3 +292,35 @@ def test_what_some_kinds_cannot_do_is_raised_where_the_program_comes_to_it(progr
             assert str(found.value) == str(error)
             continue
         assert repr(compiled(*copy.deepcopy(given))) == repr(expected)
+
+
+def promotes_by_whose_number_it_is(a: Any, c: Any, n: Any) -> Any:
+    s = n if c else np.int64(n)
+    ones = a > 1
+    return (
+        np.maximum(a, s), np.where(ones, a, s), np.clip(a, s, 9), np.add(a, s, where=ones, out=a.copy()),
+        np.select([ones], [s], a), np.choose(np.arange(2), [a[:2], s]), np.concatenate([a, s], axis=None),
+        np.concatenate([a, 2], axis=None), np.stack([a[0], s]), np.array([a[0], s]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [2, 7])
+def test_functions_promote_by_whose_number_it_is(n: int) -> None:
+    compiled, a = jitflow.function(promotes_by_whose_number_it_is), np.array([0, 5, 2], np.int16)
+    for c in (True, False):
+        assert_same(compiled(a, c, n), promotes_by_whose_number_it_is(a, c, n))
+
+
+def array_of_none(a: Any) -> Any:
+    s = None
+    for v in a:
+        s = v
+    return np.array(s)
+
+
+def test_an_array_of_none_is_refused_where_the_program_comes_to_it() -> None:
+    compiled, a = jitflow.function(array_of_none), U8
+    assert_same(compiled(a), array_of_none(a))
+    with pytest.raises(TypeError, match="an operand is None here") as caught:
+        compiled(a[:0])
+    assert caught.value.mend  # type: ignore[attr-defined]
