@@ -40,6 +40,7 @@ _ROWS = (
      "write x = x + y, which makes a new array, or make x an array of floats before"),
     (r"The truth value of an array with more than one element is ambiguous",
      "x.any() or x.all() for one decision, np.where(condition, a, b) for one at each element"),
+    (r"The truth value of an empty array is ambiguous", "x.size > 0, x.any() or x.all()"),
     (r"ndarray' object has no attribute 'append'$",
      "np.append(x, value) makes a longer array; better make it long enough before"),
     # numbers
