@@ -142,15 +142,13 @@ def _item(item: Any) -> Any:
     try:
         return Position(operator.index(item))
     except TypeError:
-        raise _not_an_index(type(item).__name__) from None
+        raise UserIndexError(_NO_INDEX) from None
 
 
-def _not_an_index(found: str) -> UserIndexError:
-    return UserIndexError(
-        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
-        "indices",
-        found=found,
-    )
+_NO_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+    "indices"
+)
 
 
 def _positions(item: Any) -> Value:
@@ -160,9 +158,9 @@ def _positions(item: Any) -> Value:
     assert isinstance(given, Value)
     dtype = values.dtype_of_value(given)
     if not dtype.is_integer and isinstance(item, tracers.ScalarTracer):
-        raise _not_an_index(dtype.numpy.name)
+        raise UserIndexError(_NO_INDEX)
     if not dtype.is_integer:
-        raise UserIndexError("arrays used as indices must be of integer (or boolean) type", found=dtype.numpy.name)
+        raise UserIndexError("arrays used as indices must be of integer (or boolean) type")
     return values.as_scalar(values.as_strong(given))
 
 
