@@ -147,8 +147,19 @@ class _Attempts:
             case ast.FunctionDef():
                 result.append(cloned(statement))
                 return []
-            case ast.Assign(targets=targets, value=value) if all(map(_is_plain, targets)):
+            case ast.Assign(targets=targets, value=value) if all(isinstance(target, ast.Name) for target in targets):
                 return [placed(ast.Assign(cloned(targets), self.value(value, result)), statement)]
+            case ast.Assign(targets=[pattern], value=value) if _is_plain(pattern):
+                names = [part for part in ast.walk(pattern) if isinstance(part, ast.Name)]
+                mine = {part.id: self.fresh.name("value") for part in names}
+                unpacked = cloned(pattern)
+                for part in ast.walk(unpacked):
+                    if isinstance(part, ast.Name):
+                        part.id = mine[part.id]
+                items = ast.Tuple([load(name) for name in mine.values()], ast.Load())
+                found = self.run([ast.Assign([unpacked], cloned(value)), returned(items)], statement, result)
+                target = ast.Tuple([ast.Name(name, ast.Store()) for name in mine], ast.Store())
+                return [placed(ast.Assign([target], found), statement)]
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 mine = self.fresh.name("value")
                 steps: list[ast.stmt] = [
@@ -172,14 +183,14 @@ class _Attempts:
                 return [placed(ast.For(cloned(target), found, turn, [], None), statement)]
             case ast.While(test=test, body=body, orelse=[]):
                 turn = []
-                found = self.value(test, turn)
-                goes_on = placed(ast.If(negated(found), [ast.Break()], self.block(body)), statement)
+                ends = self.value(placed(negated(test), test), turn)  # whose truth may fail
+                goes_on = placed(ast.If(ends, [ast.Break()], self.block(body)), statement)
                 turn += [self._leave(statement), goes_on, self._leave(statement)]
                 result.append(placed(ast.While(constant(True), turn, []), statement))
                 return []
             case ast.If(test=test, body=body, orelse=orelse):
-                found = self.value(test, result)
-                return [placed(ast.If(found, self.block(body) or [ast.Pass()], self.block(orelse)), statement)]
+                fails = self.value(placed(negated(test), test), result)
+                return [placed(ast.If(fails, self.block(orelse) or [ast.Pass()], self.block(body)), statement)]
         raise _NoForm
 
     def _leave(self, like: ast.stmt) -> ast.stmt:

@@ -373,7 +373,7 @@ def stores_before_what_is_no_index(a: Any, n: Any) -> Any:
 
 
 def goes_on_with_a_position(a: Any, n: Any) -> Any:
-    for v in range(n):
+    for v in range(n):  # noqa: B007
         pass
     for item in a:
         v = max(v, item)
