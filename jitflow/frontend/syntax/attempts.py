@@ -150,16 +150,7 @@ class _Attempts:
             case ast.Assign(targets=targets, value=value) if all(isinstance(target, ast.Name) for target in targets):
                 return [placed(ast.Assign(cloned(targets), self.value(value, result)), statement)]
             case ast.Assign(targets=[pattern], value=value) if _is_plain(pattern):
-                names = [part for part in ast.walk(pattern) if isinstance(part, ast.Name)]
-                mine = {part.id: self.fresh.name("value") for part in names}
-                unpacked = cloned(pattern)
-                for part in ast.walk(unpacked):
-                    if isinstance(part, ast.Name):
-                        part.id = mine[part.id]
-                items = ast.Tuple([load(name) for name in mine.values()], ast.Load())
-                found = self.run([ast.Assign([unpacked], cloned(value)), returned(items)], statement, result)
-                target = ast.Tuple([ast.Name(name, ast.Store()) for name in mine], ast.Store())
-                return [placed(ast.Assign([target], found), statement)]
+                return [self._unpacked(pattern, value, statement, result)]
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 mine = self.fresh.name("value")
                 steps: list[ast.stmt] = [
@@ -192,6 +183,20 @@ class _Attempts:
                 fails = self.value(placed(negated(test), test), result)
                 return [placed(ast.If(fails, self.block(orelse) or [ast.Pass()], self.block(body)), statement)]
         raise _NoForm
+
+    def _unpacked(
+        self, pattern: ast.expr, value: ast.expr, like: ast.stmt, result: list[ast.stmt]
+    ) -> ast.stmt:  # fmt: skip
+        """The assignment of several names at once: that there are as many items is attempted, too."""
+        made = {part.id: self.fresh.name("value") for part in ast.walk(pattern) if isinstance(part, ast.Name)}
+        inside = cloned(pattern)
+        for part in ast.walk(inside):
+            if isinstance(part, ast.Name):
+                part.id = made[part.id]
+        items = ast.Tuple([load(name) for name in made.values()], ast.Load())
+        found = self.run([ast.Assign([inside], cloned(value)), returned(items)], like, result)
+        target = ast.Tuple([ast.Name(name, ast.Store()) for name in made], ast.Store())
+        return placed(ast.Assign([target], found), like)
 
     def _leave(self, like: ast.stmt) -> ast.stmt:
         """What leaves a loop that has failed."""
