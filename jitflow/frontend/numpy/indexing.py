@@ -142,13 +142,15 @@ def _item(item: Any) -> Any:
     try:
         return Position(operator.index(item))
     except TypeError:
-        raise UserIndexError(_NO_INDEX) from None
+        raise _not_an_index(type(item).__name__) from None
 
 
-_NO_INDEX = (
-    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
-    "indices"
-)
+def _not_an_index(found: str) -> UserIndexError:
+    return UserIndexError(
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+        "indices",
+        found=found,
+    )
 
 
 def _positions(item: Any) -> Value:
@@ -158,9 +160,9 @@ def _positions(item: Any) -> Value:
     assert isinstance(given, Value)
     dtype = values.dtype_of_value(given)
     if not dtype.is_integer and isinstance(item, tracers.ScalarTracer):
-        raise UserIndexError(_NO_INDEX)
+        raise _not_an_index(dtype.numpy.name)
     if not dtype.is_integer:
-        raise UserIndexError("arrays used as indices must be of integer (or boolean) type")
+        raise UserIndexError("arrays used as indices must be of integer (or boolean) type", found=dtype.numpy.name)
     return values.as_scalar(values.as_strong(given))
 
 
