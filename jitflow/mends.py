@@ -16,6 +16,7 @@ _ROWS = (
     (r"index -?\d+ is out of bounds for axis \d+ with size (\d+)$",
      "stay from 0 to size - 1, or from -{1} on to count from the end; a loop may take one turn too many"),
     (r"only integers, slices .* are valid indices$", "divide by // where a whole number is meant, or write int(...)"),
+    (r"arrays used as indices must be of integer", "divide by //, or convert them: x.astype(int)"),
     (r"too many indices for array", "give one index for each axis; x[:, None] adds an axis"),
     (r"slice step cannot be zero$|range\(\) arg 3 must not be zero$", "give a step that is not 0"),
     (r"boolean index did not match", "make the mask from the array that it selects from: x[x > 0]"),

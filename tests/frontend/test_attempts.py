@@ -431,6 +431,35 @@ def test_what_would_be_left_out_behind_what_fails_is_refused(program):
     assert caught.value.mend
 
 
+def decides_on_arrays(u, k):
+    try:
+        s = 5 % k
+        if u[:k]:
+            s = 9
+        while u[1:k] and s < 12:
+            s += 1
+    except (ValueError, ZeroDivisionError):
+        return -1
+    return s
+
+
+def unpacks(u, k):
+    s = x = y = 0
+    try:
+        s = 5 % k
+        [x, y] = u[:k]
+    except ValueError:
+        s = -2
+    return s, x, y
+
+
+@pytest.mark.parametrize("program", [decides_on_arrays, unpacks])
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_what_decisions_and_assignments_raise_is_caught(program, k):
+    u = np.array([0.0, 2.0, 1.0])
+    assert jitflow.function(program)(u, k) == program(u, k)
+
+
 def catches_a_type_error(u, k):
     try:
         if k > 3:

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserValueError
+from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -37,7 +38,7 @@ def truth(thing: Any) -> bool | Value:
         return bool(thing)
     value = thing.value
     if values.rank(value):
-        others = [dim for dim in values.dims(value) if dim != 1]
+        others = [dim for dim in values.dims(value) if not broadcasting.is_one(dim)]
         trace = current_trace()
         if others and not any(map(trace.is_open, others)):
             is_empty = any(trace.decide(dim, "==", 0, "the truth value of an array") for dim in others)
@@ -46,7 +47,7 @@ def truth(thing: Any) -> bool | Value:
             count = values.size(product(others))
             values.check(values.emit("greater_equal", count, values.size(1)), ValueError, _EMPTY)
             values.check(values.emit("less_equal", count, values.size(1)), ValueError, _SEVERAL)
-        value = values.reshape(value, (), assumed=bool(others))
+        value = values.reshape(value, (), assumed=True)
     value = values.as_scalar(value)
     dtype = values.dtype_of_value(value)
     return value if dtype == BOOL else values.emit("not_equal", value, _zero_like(value))

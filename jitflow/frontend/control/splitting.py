@@ -21,6 +21,7 @@ from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.branch import choose, decide
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.rolling import Change, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
 from jitflow.frontend.control.switching import is_of_kind
@@ -107,7 +108,7 @@ class Pieces:
         def have_changed() -> Any:
             answer: Value | None = None
             for name, number in last.items():
-                thing = loop.cells.get(name)
+                thing = resolved(loop.cells.get(name))
                 if type(thing) is not Alternatives:
                     return False
                 holds = is_of_kind(thing, number)
@@ -121,7 +122,7 @@ class Pieces:
 
         def others() -> None:
             for name, number in last.items():
-                loop.cells.set(name, option(loop.cells.get(name), number))
+                loop.cells.set(name, option(resolved(loop.cells.get(name)), number))
             rest = self.source if self.source is None else Rest(self.source, loop.next_turn())
             again(rest, splits, self.lessons.of("rest"))
 

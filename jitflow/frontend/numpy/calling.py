@@ -56,7 +56,12 @@ def call_ufunc(
         raise UserTypeError(f"{takes} but {len(inputs)} were given")
     outputs = _outputs(ufunc, out)
     loop = _signature(ufunc, dtype, signature if signature is not None else sig)
-    results = compute(ufunc, tuple(operand(item) for item in inputs), signature=loop, casting=casting)
+    operands = tuple(operand(item) for item in inputs)
+    if out is not None:  # before the shapes are looked at, as NumPy does
+        for dtype, output in zip(ufunc_dtypes(ufunc, operands, loop, casting)[ufunc.nin :], outputs, strict=True):
+            if isinstance(output, tracers.ArrayTracer):
+                _check_output_cast(dtype, dtype_argument(output.dtype), casting, ufunc.__name__)
+    results = compute(ufunc, operands, signature=loop, casting=casting)
     mask = None if where is True else where_mask(where)
     finished = tuple(
         _finish(ufunc, result, output, mask, casting) for result, output in zip(results, outputs, strict=True)

@@ -77,7 +77,7 @@ def begun_in(value: Value, source: Value, axes: tuple[int, ...], into: DType | N
     time that a buffer is full.
     """
     own, loop = values.dtype_of_value(source), values.dtype_of_value(value)
-    if into is None or not into.is_integer or np.can_cast(own.numpy, into.numpy):
+    if into is None or into.kind not in "biu" or np.can_cast(own.numpy, into.numpy):
         return value
     held = values.cast(values.cast(source, into), loop)
     begins = [emit("equal", place, values.constant_like(0, place))

@@ -22,9 +22,11 @@ from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.python_numbers import apply, as_weak
 from jitflow.ir.core import Value
+from jitflow.ir.dims import product
 from jitflow.ir.dtypes import BOOL, C128, F64, I64
 
 __all__ = ["all_", "any_", "bool_", "complex_", "float_", "fold", "int_", "item", "sum_"]
@@ -100,9 +102,13 @@ def _number(thing: Any, what: str) -> Value:
     """The number, or the only element of an array."""
     value: Value = tracers.lift(thing)
     if values.rank(value):
-        if not all(map(broadcasting.is_one, values.dims(value))):
-            if what == "item":
-                raise located(UserValueError("can only convert an array of size 1 to a Python scalar"))
+        others = [dim for dim in values.dims(value) if not broadcasting.is_one(dim)]
+        if others and what == "item":
+            message = "can only convert an array of size 1 to a Python scalar"
+            if not any(map(current_trace().is_open, others)):
+                raise located(UserValueError(message))
+            values.check(values.emit("equal", values.size(product(others)), values.size(1)), ValueError, message)
+        elif others:
             raise located(UserTypeError("only 0-dimensional arrays can be converted to Python scalars"))
         if what != "item":
             numpy_says(_as_python, values.rank(value))

@@ -147,8 +147,10 @@ class _Attempts:
             case ast.FunctionDef():
                 result.append(cloned(statement))
                 return []
-            case ast.Assign(targets=targets, value=value) if all(map(_is_plain, targets)):
+            case ast.Assign(targets=targets, value=value) if all(isinstance(target, ast.Name) for target in targets):
                 return [placed(ast.Assign(cloned(targets), self.value(value, result)), statement)]
+            case ast.Assign(targets=[pattern], value=value) if _is_plain(pattern):
+                return [self._unpacked(pattern, value, statement, result)]
             case ast.AugAssign(target=ast.Name(id=name), op=op, value=value):
                 mine = self.fresh.name("value")
                 steps: list[ast.stmt] = [
@@ -172,15 +174,29 @@ class _Attempts:
                 return [placed(ast.For(cloned(target), found, turn, [], None), statement)]
             case ast.While(test=test, body=body, orelse=[]):
                 turn = []
-                found = self.value(test, turn)
-                goes_on = placed(ast.If(negated(found), [ast.Break()], self.block(body)), statement)
+                ends = self.value(placed(negated(test), test), turn)  # whose truth may fail
+                goes_on = placed(ast.If(ends, [ast.Break()], self.block(body)), statement)
                 turn += [self._leave(statement), goes_on, self._leave(statement)]
                 result.append(placed(ast.While(constant(True), turn, []), statement))
                 return []
             case ast.If(test=test, body=body, orelse=orelse):
-                found = self.value(test, result)
-                return [placed(ast.If(found, self.block(body) or [ast.Pass()], self.block(orelse)), statement)]
+                fails = self.value(placed(negated(test), test), result)
+                return [placed(ast.If(fails, self.block(orelse) or [ast.Pass()], self.block(body)), statement)]
         raise _NoForm
+
+    def _unpacked(
+        self, pattern: ast.expr, value: ast.expr, like: ast.stmt, result: list[ast.stmt]
+    ) -> ast.stmt:  # fmt: skip
+        """The assignment of several names at once: that there are as many items is attempted, too."""
+        made = {part.id: self.fresh.name("value") for part in ast.walk(pattern) if isinstance(part, ast.Name)}
+        inside = cloned(pattern)
+        for part in ast.walk(inside):
+            if isinstance(part, ast.Name):
+                part.id = made[part.id]
+        items = ast.Tuple([load(name) for name in made.values()], ast.Load())
+        found = self.run([ast.Assign([inside], cloned(value)), returned(items)], like, result)
+        target = ast.Tuple([ast.Name(name, ast.Store()) for name in made], ast.Store())
+        return placed(ast.Assign([target], found), like)
 
     def _leave(self, like: ast.stmt) -> ast.stmt:
         """What leaves a loop that has failed."""

@@ -82,6 +82,8 @@ class ScalarTracer(Tracer):
 
     def __round__(self, digits: int | None = None) -> Any:
         methods = surface.methods
+        if self.dtype == np.bool_:
+            raise located(UserTypeError("type numpy.bool doesn't define __round__ method"))
         if digits is None:  # to a Python int
             return surface.arithmetic("round", methods["item"](self), None)
         return methods["round"](self, digits)

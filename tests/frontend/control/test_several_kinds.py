@@ -378,6 +378,28 @@ def truth_of_an_array_or_number(a: Any, n: Any) -> Any:
     return 7 if s else s
 
 
+def rounds_a_truth(a: Any, n: Any) -> Any:
+    return round(a.max() > n, n) if n > 1 else round(np.bool_(n))
+
+
+def takes_the_largest_of_no_list(a: Any, n: Any) -> Any:
+    a[:1] = 5
+    return max([]) if n > 1 else a  # type: ignore[type-var]
+
+
+def stores_before_what_is_no_index(a: Any, n: Any) -> Any:
+    a[:1] = n
+    return a[1.5]
+
+
+def goes_on_with_a_position(a: Any, n: Any) -> Any:
+    for v in range(n):  # noqa: B007
+        pass
+    for item in a:
+        v = max(v, item)
+    return v
+
+
 def truth_of_a_selection(a: Any, n: Any) -> Any:
     count = 0
     while a[a > count]:
@@ -388,17 +410,20 @@ def truth_of_a_selection(a: Any, n: Any) -> Any:
 @pytest.mark.parametrize(
     "program",
     [is_none_or_unbound, is_none_in_a_tuple_or_unbound, sums_nothing_that_a_mask_asked_for,
-     sized_like_itself_beside_another_kind, truth_of_an_array_or_number, truth_of_a_selection],
+     sized_like_itself_beside_another_kind, truth_of_an_array_or_number, truth_of_a_selection, rounds_a_truth,
+     takes_the_largest_of_no_list, stores_before_what_is_no_index, goes_on_with_a_position],
 )  # fmt: skip
 @pytest.mark.parametrize("a", [U8[:0], U8[:1], U8], ids=len)
 def test_values_and_errors_are_pythons(program: Any, a: Any) -> None:
     compiled = jitflow.function(program)
     for n in (0, 1, 2, 3):
+        given, other = a.copy(), a.copy()
         try:
-            expected: Any = program(a, n)
+            expected: Any = program(given, n)
         except Exception as error:
             with pytest.raises(type(error)) as found:
-                compiled(a, n)
+                compiled(other, n)
             assert str(found.value) == str(error)
-            continue
-        assert repr(compiled(a, n)) == repr(expected)
+        else:
+            assert repr(compiled(other, n)) == repr(expected)
+        assert_same(other, given)

@@ -166,7 +166,7 @@ def test_out():
     check(lambda x: np.max(x, axis=1, out=np.zeros_like(x[0, :2])), sample("f4", 3, 4), message=False)
 
 
-@pytest.mark.parametrize("into", ["u1", "i2", "u8", "f4"])
+@pytest.mark.parametrize("into", ["?", "u1", "i2", "u8", "f4"])
 @pytest.mark.parametrize(
     "array", [np.array([[-2, 5], [3, 300], [-1, 7]], "i4"), np.array([[-2.5, 0]]), np.array([[2**64 - 1, 7]], "u8")]
 )

@@ -225,3 +225,13 @@ def test_which_of_two_zeros_is_taken(dtype: Any):
         np.testing.assert_array_equal(found, expected)
         number = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(found)[number], np.signbit(expected)[number])
+
+
+def test_an_output_of_another_dtype_is_a_mistake_before_one_of_another_size():
+    def sums(x: Any) -> Any:
+        found = np.zeros(2, "u8")
+        found += x
+        return found
+
+    with pytest.raises(TypeError, match="Cannot cast ufunc 'add'"):
+        jitflow.function(sums)(np.ones(3))
