@@ -11,6 +11,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import MaybeUnbound, Slot
+from jitflow.frontend.control.mutables import Held
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
@@ -39,6 +40,8 @@ class Local:
     """The parameters of the turn, and of its condition, that say whether it is bound; see `Rolling._bits`."""
     made: list[Any] = field(default_factory=list)
     """What it is in a turn, and in its condition, made anew of what is carried."""
+    found: list[Held] = field(default_factory=list)
+    """What the objects in it hold when a turn begins."""
     left: Any = None
     """What the last turn that was traced has left."""
     sample: Any = None

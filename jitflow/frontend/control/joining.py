@@ -193,8 +193,7 @@ def _by_leaves(
             made = [make(results) for make in makers]
             partial = [] if several else [thing for thing in made if isinstance(thing, MaybeUnbound)]
             thing = first.make([resolved(part) for part in made])
-            if not by_identity:
-                remember_choice(site, kinds, [thing], before)
+            remember_choice(site, kinds, [thing], before)
             return MaybeUnbound(thing, partial[0].condition) if partial else thing
 
         return make_all

@@ -21,9 +21,9 @@ from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.branch import choose, decide
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.frontend.control.possible_kinds import is_of_kind
 from jitflow.frontend.control.rolling import Change, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
-from jitflow.frontend.control.switching import is_of_kind
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives

@@ -145,9 +145,50 @@ def an_array_of_a_size_of_its_own(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any
     return n, x
 
 
+def an_array_that_turns_may_hide(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    for v in a:
+        if v > n:
+            s = v
+    return s
+
+
+def a_dict_that_a_turn_changes_before_it_leaves_it(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    d = e = {"n": 0.0}
+    for v in a:
+        d["n"] += v
+        d = {"n": d["n"]}
+    return d["n"], e["n"]
+
+
+def a_dict_of_other_kinds_that_turns_choose(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p, q = {"n": 1e10, "k": c}, {"n": 1.0, "k": n}
+    while n < 1:
+        n += 1
+        q = p
+    return p, q
+
+
+def a_dict_or_another_one(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    p, q = {"n": 1.0}, None
+    if n:
+        q = p
+    r = q or {"n": 5.0}
+    r["n"] = 7.0
+    return p, r
+
+
+def numbers_of_two_kinds_in_two_dicts(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = y = {"n": 0.0}
+    for v in a:
+        if v > n:
+            x = {"n": v}
+        x["n"] += 1.0
+    return x, y
+
+
 def _objects(thing: Any) -> list[Any]:
     parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
-    own = [thing] if isinstance(thing, list | dict | np.ndarray) else []
+    own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
     return own + [item for part in parts for item in _objects(part)]
 
 
@@ -158,6 +199,8 @@ def _objects(thing: Any) -> list[Any]:
      one_of_two_arrays_of_one_size, a_list_that_turns_may_leave, a_list_that_stands_twice_in_another,
      a_list_that_has_two_names_on_each_path, a_list_that_has_two_names_behind_each_turn,
      a_list_in_one_that_may_be_none,
+     an_array_that_turns_may_hide, a_dict_that_a_turn_changes_before_it_leaves_it,
+     a_dict_of_other_kinds_that_turns_choose, a_dict_or_another_one, numbers_of_two_kinds_in_two_dicts,
      an_array_of_its_own,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip
@@ -172,7 +215,7 @@ def test_objects_are_those_of_python(program: Any) -> None:
         assert repr(found) == repr(wanted)
         pairs = zip(combinations(found, 2), combinations(wanted, 2), strict=True)
         for (one, other), (first, second) in pairs:
-            assert (one is other) == (first is second)
+            assert isinstance(one, str) or (one is other) == (first is second)
             if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
                 assert np.shares_memory(one, other) == np.shares_memory(first, second)
 
