@@ -54,10 +54,16 @@ class Local:
     """Whether this began with what earlier turns had taught."""
 
     @property
+    def is_made(self) -> bool:
+        """Whether it is made anew in each turn: of what is carried, or of what only turns bind."""
+        bound = self.entry is UNBOUND and any(item is not UNBOUND for item in self.leaves.items)
+        return bound or any(slot is not None for slot in self.slots)
+
+    @property
     def may_be_unbound(self) -> bool:
         """Whether it is carried, and turns may begin without it."""
         unbound = self.before is UNBOUND or isinstance(self.before, MaybeUnbound)
-        return unbound and any(slot is not None for slot in self.slots)
+        return unbound and self.is_made
 
     def begin_with(self, known: Local, slot: Callable[[int, Any], Slot]) -> None:
         """Carry at once what an earlier trace of the loop has found to be carried."""

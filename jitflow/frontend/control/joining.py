@@ -17,6 +17,7 @@ from jitflow.frontend.control.merge import (
     Way,
     agreeing,
     common_kind,
+    is_there_before,
     names_of,
     resolved,
     result_of,
@@ -67,7 +68,7 @@ def join(
         if len(live) < len(paths) and _is_visible(live[0]):
             return lambda results: live[0]
         bound = [thing for thing in live if thing is not UNBOUND]
-        if lacking and all(thing is bound[0] for thing in bound) and _is_from_before(bound[0]):
+        if lacking and all(thing is bound[0] for thing in bound) and is_there_before(bound[0]):
             return lambda results: bound[0]
         flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
@@ -218,12 +219,6 @@ def _is_visible(thing: Any) -> bool:
     passed = current_trace().is_passed
     made = any(isinstance(leaf, tracers.Tracer) and not passed(leaf) for leaf in flatten(thing).items)
     return not made and thing is not UNBOUND
-
-
-def _is_from_before(thing: Any) -> bool:
-    """Whether it is an array that was there before the branch."""
-    storage, around = current_trace().storage, set(current_trace().scope.around())
-    return isinstance(thing, tracers.ArrayTracer) and storage.homes.get(thing._value) in around
 
 
 def outside_type(kind: Type) -> Type:

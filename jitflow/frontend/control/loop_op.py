@@ -91,7 +91,7 @@ class LoopOp(OneTurn):
                         kind = Tensor(value.type.dtype, value.type.dims)
                         outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared)
                     items[number] = result_of(outside, value)
-            if any(slot is not None for slot in local.slots):
+            if local.is_made:
                 thing = local.make(items)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))

@@ -39,6 +39,7 @@ __all__ = [
     "Way",
     "agreeing",
     "common_kind",
+    "is_there_before",
     "names_of",
     "resolved",
     "result_of",
@@ -81,6 +82,12 @@ def agreeing(things: Sequence[Any]) -> bool:
         except Exception:
             return False
     return True
+
+
+def is_there_before(thing: Any) -> bool:
+    """Whether it is an array that was there before the branch or loop."""
+    trace = current_trace()
+    return isinstance(thing, tracers.ArrayTracer) and trace.storage.homes.get(thing._value) in set(trace.scope.around())
 
 
 def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> Kind:

@@ -20,6 +20,7 @@ from jitflow.frontend.control.merge import (
     Slot,
     agreeing,
     common_kind,
+    is_there_before,
     resolved,
     result_of,
     shown_name,
@@ -145,7 +146,7 @@ class OneTurn:
                     parameter = Value(inside.type, word(slot.name))
                     parameters.append(parameter)
                     items[number] = local.inside[number] = result_of(inside, parameter)
-            if any(slot is not None for slot in local.slots):
+            if local.is_made:
                 thing = local.make(items)
                 local.found += Mutables([thing]).all()
                 if local.may_be_unbound:
@@ -235,6 +236,9 @@ class OneTurn:
         if left is UNBOUND:
             return True
         trace, opened = current_trace(), local.open_axes[number]
+        if slot is None and entry is UNBOUND and is_there_before(left):
+            local.leaves = local.leaves.having(number, left)
+            return False
         before = entry if slot is None else slot.kind
         fresh: list[Dim] = []
 
