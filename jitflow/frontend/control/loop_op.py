@@ -89,7 +89,7 @@ class LoopOp(OneTurn):
                     value, outside = next(results), slot
                     if isinstance(value.type, Tensor | Place):
                         kind = Tensor(value.type.dtype, value.type.dims)
-                        outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared)
+                        outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared, views=slot.views)
                     items[number] = result_of(outside, value)
             if local.is_made:
                 thing = local.make(items)

@@ -147,7 +147,7 @@ def an_array_of_a_size_of_its_own(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any
 
 def an_array_that_turns_may_hide(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     for v in a:
-        if v > n:
+        if v > n + 1:
             s = v
     return s
 
@@ -186,6 +186,45 @@ def numbers_of_two_kinds_in_two_dicts(a: Any, b: Any, s: Any, c: Any, n: Any) ->
     return x, y
 
 
+def an_array_that_only_turns_bind(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    k = None
+    for v in a:
+        if v > n:
+            k = b
+        w = a
+    return w, k
+
+
+def one_of_two_arrays_behind_turns(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = w = a
+    z = None
+    for v in a:
+        if v > n:
+            w = b
+            z = b[:]
+        x = s if c else b
+    return w, x, z
+
+
+def a_view_by_two_names(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    w, x = a[:], (b + 1)[1:]
+    y = (b[1:] if n else a[1:]) if c else None
+    return w, w, x, {"x": x}, y, y
+
+
+def an_array_or_a_view_of_all_of_it(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    return a[:] if c else a
+
+
+def a_view_that_one_path_binds(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    w = None
+    if c:
+        w = None
+        if n:
+            w = b[::1]
+    return w
+
+
 def _objects(thing: Any) -> list[Any]:
     parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
     own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
@@ -199,7 +238,9 @@ def _objects(thing: Any) -> list[Any]:
      one_of_two_arrays_of_one_size, a_list_that_turns_may_leave, a_list_that_stands_twice_in_another,
      a_list_that_has_two_names_on_each_path, a_list_that_has_two_names_behind_each_turn,
      a_list_in_one_that_may_be_none,
-     an_array_that_turns_may_hide, a_dict_that_a_turn_changes_before_it_leaves_it,
+     an_array_that_only_turns_bind, one_of_two_arrays_behind_turns, a_view_by_two_names,
+     an_array_or_a_view_of_all_of_it, a_view_that_one_path_binds, an_array_that_turns_may_hide,
+     a_dict_that_a_turn_changes_before_it_leaves_it,
      a_dict_of_other_kinds_that_turns_choose, a_dict_or_another_one, numbers_of_two_kinds_in_two_dicts,
      an_array_of_its_own,
      an_array_of_a_size_of_its_own],
