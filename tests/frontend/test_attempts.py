@@ -396,8 +396,36 @@ def stores_behind_what_one_path_raises(u, k):
         u[0] = 5
 
 
-@pytest.mark.parametrize("program", [stores_behind_what_fails, stores_behind_what_one_path_raises])
-def test_a_store_that_would_be_left_out_is_refused(program):
+def raises_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        w = np.zeros(2, np.uint8)
+        w += -1
+
+
+def may_raise_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        w = np.zeros(2, np.uint8)
+        w += -k
+
+
+def returns_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        return 3  # noqa: B012
+
+
+@pytest.mark.filterwarnings("ignore:'return' in a 'finally' block")
+@pytest.mark.parametrize(
+    "program",
+    [stores_behind_what_fails, stores_behind_what_one_path_raises, raises_behind_what_fails,
+     may_raise_behind_what_fails, returns_behind_what_fails],
+)  # fmt: skip
+def test_what_would_be_left_out_behind_what_fails_is_refused(program):
     with pytest.raises(UserNotImplementedError, match=r"finally behind something that may raise \w+Error") as caught:
         jitflow.function(program)(U, 2)
     assert caught.value.mend

@@ -39,7 +39,7 @@ from collections.abc import Iterable
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import ITEM, assign, block, constant, load, negated, placed, returned, spelled
 from jitflow.frontend.syntax.expressions import Expressions
-from jitflow.frontend.syntax.jumps import without_jumps
+from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
 from jitflow.frontend.syntax.prepare import assigns, prepared
@@ -211,11 +211,12 @@ class _Rewriting:
         if statement.handlers:
             statement.finalbody = []
             inner = [statement]
-        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final))
+        jumps = constant(bool(leaves(final, False)))
+        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final, jumps))
         return [placed(outer, statement)]
 
-    def _watched(self, name: str, body: list[ast.stmt]) -> list[ast.stmt]:
-        watching = ast.withitem(self._expressions.hook(name, body[0]))
+    def _watched(self, name: str, body: list[ast.stmt], *told: ast.expr) -> list[ast.stmt]:
+        watching = ast.withitem(self._expressions.hook(name, body[0], *told))
         return [placed(ast.With([watching], self._block(body)), body[0])]
 
     # -- branches and loops -----------------------------------------------------------------------
