@@ -149,7 +149,8 @@ def _item(place: int, things: Any) -> Any:
 def _is_method(thing: Any, name: str) -> bool:
     """Whether something has a method of that name, rather than an attribute."""
     if not isinstance(thing, Tracer):
-        return callable(getattr(thing, name, None))
+        found = getattr(thing, name, None)
+        return callable(found) and not isinstance(found, Tracer)
     return name in surface.methods or name in ("conjugate", "is_integer", "bit_length", "hex")
 
 
