@@ -127,8 +127,11 @@ class Pieces:
 
         with current_trace().state(Nest).splitting(0):
             loop.roll(self.run, go_on, self.source, piece=self.lessons.of("until"))
-        answer = _as_value(truth(have_changed()))
-        decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
+        answer = truth(have_changed())
+        if answer is True:
+            others()
+        elif answer is not False:
+            decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
 
 
 def _of_kind(thing: Any, number: int) -> Any:
