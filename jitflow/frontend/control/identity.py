@@ -13,18 +13,19 @@ has changed, or two are returned, the trace starts anew, and the name stands for
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jitflow.frontend.control.leaves import parts_of
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.control.leaves import can_change, parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, held
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers import Alternatives
 
-__all__ = ["is_chosen_by_identity", "remember_choice", "require_apart", "require_unchanged"]
+__all__ = ["is_chosen_by_identity", "remember_choice", "remember_torn", "require_apart", "require_unchanged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,10 @@ class Merged:
 
 class _MergedObjects(list[Merged]):
     """All that were merged."""
+
+
+class _TornObjects(list[tuple[Held, UserNotImplementedError]]):
+    """Objects that are one where they come from and several here, as they were, and the error if they change."""
 
 
 def is_chosen_by_identity(site: Site) -> bool:
@@ -100,6 +105,26 @@ def remember_choice(
         current_trace().state(_MergedObjects).append(merged)
 
 
+def remember_torn(found: Iterable[tuple[Sequence[Any], Any]], before: Mutables) -> None:
+    """An object that a path made is in several of those that were made of the paths' objects: none of them may change.
+
+    ``found`` are the objects of the paths, and what was made of them.
+    """
+    made_of: dict[int, list[Any]] = {}
+    for things, made in found:
+        for thing in things:
+            if can_change(thing) and not before.holds(thing):
+                made_of.setdefault(id(thing), []).append(made)
+    for several in (several for several in made_of.values() if len(several) > 1):
+        parts = [thing for thing in _apart([*map(resolved, several)]) if not before.holds(thing)]
+        error = UserNotImplementedError(
+            "an object that has two names on one path and changes later, where the names are of two objects on another",
+            mend="change it on the path itself, or give one of the names a copy",
+            location=current_trace().here(),
+        )
+        current_trace().state(_TornObjects).extend((now, error) for now in map(held, parts) if now is not None)
+
+
 def _within_reach() -> Mutables:
     """The objects that the program has names for."""
     return Mutables(resolved(thing) for frame in current_trace().user_frames() for thing in frame.f_locals.values())
@@ -115,6 +140,9 @@ def require_unchanged(trace: Trace) -> None:
         was_written = merged.is_written and any(one.is_kept for one in (merged, *around))
         if was_written or any(content.changed() for content in merged.held):
             _choose_by_identity(trace, merged, *around)
+    for content, error in trace.state(_TornObjects):
+        if content.changed():
+            raise error
 
 
 def require_apart(trace: Trace, returned: Collection[int]) -> None:

@@ -282,3 +282,19 @@ def test_lists_that_stand_in_each_other_many_times_are_made_once() -> None:
         assert found[0] is found[1]
         found = found[0]
     np.testing.assert_array_equal(found[0], 2 * np.ones(2))
+
+
+def one_list_or_two(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    if c:
+        x = y = [a[0]]
+    else:
+        x, y = [1.0], [2.0]
+    if n:
+        x[0] = 5.0
+    return x[0] + y[0]
+
+
+def test_a_change_of_what_is_one_object_on_one_path_alone_is_refused_at_the_branch() -> None:
+    with pytest.raises(NotImplementedError, match="two names on one path and changes later") as caught:
+        jitflow.function(one_list_or_two)(np.arange(3.0), np.arange(4.0), np.array(0.5), True, 1)
+    assert caught.value.location.line == one_list_or_two.__code__.co_firstlineno + 1
