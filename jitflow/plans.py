@@ -110,6 +110,14 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         return part(found)
 
     def result(leaf: Computed | Chosen) -> Result:
+        if leaf in shared:
+            return shared[leaf]
+        found = result_of(leaf)
+        if leaf in several and isinstance(found, ViewOfArgument | ViewOfResult | PartOf | OneOf):
+            found = shared[leaf] = Shared(len(shared), found)
+        return found
+
+    def result_of(leaf: Computed | Chosen) -> Result:
         if isinstance(leaf, Chosen):
             options = tuple((number, option(tree)) for number, tree in leaf.options)
             if isinstance(leaf.number, Computed):

@@ -334,9 +334,9 @@ class _Builder:
                 return _protected(node, self._view_of_result(node, leaf))
             case p.PartOf(whole, name):
                 return _protected(node, getattr(self._make_leaf(whole, index), name))
-            case p.Shared(number, container):
+            case p.Shared(number, result):
                 if number not in self._shared:
-                    self._shared[number] = self._make_option(container, index)
+                    self._shared[number] = self._make_option(result, index)
                 return self._shared[number]
             case p.OneOf(slot, alternatives):
                 number = self._slots[slot]

@@ -151,7 +151,7 @@ class ResultWriter:
         return reference, place
 
     def _make_shared(self, node: p.Shared) -> str:
-        """The container, which is made if no place before this one has made it; a place holds it until the end."""
+        """The object, which is made if no place before this one has made it; a place holds it until the end."""
         function, number = self._function, node.number
         if number not in self._made:
             if number not in self._shared:
@@ -163,7 +163,7 @@ class ResultWriter:
             function.branch(self._function.is_null(found), missing, done)
             function.begin(missing)
             with self._aside():
-                made = self._make_container(node.container, self._make_option)
+                made = self._make_option(node.result)
             self._hold(place, made)
             last = function.block
             function.jump(done)

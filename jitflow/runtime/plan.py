@@ -324,13 +324,13 @@ class StructOf:
 
 @dataclass(frozen=True, eq=False)
 class Shared:
-    """A container that stands in several places, and is one object: it is made where a call first comes to it.
+    """What stands in several places, and is one object: it is made where a call first comes to it.
 
     It has no new array inside, for another alternative may be the one that is made.
     """
 
     number: int
-    container: Container
+    result: Container | ViewOfArgument | ViewOfResult | PartOf | OneOf
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,7 +426,7 @@ def container_count(result: Result, made: Collection[int] = ()) -> int:
         if isinstance(node, OneOf):
             return sum(container_count(alternative, known) for _, alternative in node.alternatives)
         if isinstance(node, Shared):
-            inside = 0 if node.number in known else 1 + container_count(node.container, known)
+            inside = 0 if node.number in known else 1 + container_count(node.result, known)
             known.add(node.number)
             return inside
         return 1 + sum(map(count, node.children)) if isinstance(node, Container) else 0

@@ -106,7 +106,10 @@ def option(thing: Alternatives, number: int) -> Any:
 
 
 def released(thing: Any, holds: Callable[[Any], bool]) -> Any:
-    """What leaves a region: an object of one of several, which the region made, is a new one that holds the same."""
+    """What leaves a region: an object of one of several, which the region made, is a new one that holds the same.
+
+    What the program has stored in one of several may have made it one of another kind.
+    """
     known = current_trace().state(Kinds).options
     if type(thing) is not Alternatives:
         parts = None if holds(thing) else parts_of(thing)
@@ -120,7 +123,13 @@ def released(thing: Any, holds: Callable[[Any], bool]) -> Any:
         parts = parts_of(held)
         return parts.make(parts.items) if parts is not None and is_made_inside(held) else held
 
-    return thing.each(renewed) if any(map(is_made_inside, thing.options.values())) else thing
+    def is_of_its_kind(number: int) -> bool:
+        held, kind = thing.options[number], known[number]
+        are_objects = lambda part: any(part is one for one in kind.objects)  # noqa: E731 - as above
+        return held is UNBOUND or kind.number is not None or number_of(held, are_objects) == number
+
+    kept = all(map(is_of_its_kind, thing.options)) and not any(map(is_made_inside, thing.options.values()))
+    return thing if kept else thing.each(renewed)
 
 
 def described(thing: Any) -> str:

@@ -73,14 +73,14 @@ def decide(
         raise EndOfPath
 
 
-def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *calls: Callable[[], Any]) -> Any:
-    """``then() if test else orelse()``, which call ``calls``."""
+def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], *reached: Any) -> Any:
+    """``then() if test else orelse()``, which lead to what is ``reached``."""
     answer = truth(test)
     if isinstance(answer, bool):
         return then() if answer else orelse()
-    functions = [run for run in (then, orelse, *calls) if isinstance(run, FunctionType)]
+    functions = [run for run in (then, orelse, *reached) if isinstance(run, FunctionType)]
     written = [run for run in functions if not is_internal(run.__code__.co_filename)]
-    return choose_path(answer, then, orelse, Cells(*written).contents())
+    return choose_path(answer, then, orelse, [*Cells(*written).contents(), *reached])
 
 
 def choose_path(
@@ -126,7 +126,7 @@ def and_(left: Any, right: Callable[[], Any]) -> Any:
     if not isinstance(left, tracers.Tracer):
         return choose(left, right, lambda: left)
     other = _Other(right)
-    return other.of(choose(left, other, lambda: left, right))
+    return other.of(choose(left, other, lambda: left, left, right))
 
 
 def or_(left: Any, right: Callable[[], Any]) -> Any:
@@ -136,7 +136,7 @@ def or_(left: Any, right: Callable[[], Any]) -> Any:
     if not isinstance(left, tracers.Tracer):
         return choose(left, lambda: left, right)
     other = _Other(right)
-    return other.of(choose(left, lambda: left, other, right))
+    return other.of(choose(left, lambda: left, other, left, right))
 
 
 class _Other:

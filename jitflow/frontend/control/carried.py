@@ -11,6 +11,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import Leaves, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import MaybeUnbound, Slot
+from jitflow.frontend.control.mutables import Held
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
@@ -39,6 +40,8 @@ class Local:
     """The parameters of the turn, and of its condition, that say whether it is bound; see `Rolling._bits`."""
     made: list[Any] = field(default_factory=list)
     """What it is in a turn, and in its condition, made anew of what is carried."""
+    found: list[Held] = field(default_factory=list)
+    """What the objects in it hold when a turn begins."""
     left: Any = None
     """What the last turn that was traced has left."""
     sample: Any = None
@@ -51,10 +54,16 @@ class Local:
     """Whether this began with what earlier turns had taught."""
 
     @property
+    def is_made(self) -> bool:
+        """Whether it is made anew in each turn: of what is carried, or of what only turns bind."""
+        bound = self.entry is UNBOUND and any(item is not UNBOUND for item in self.leaves.items)
+        return bound or any(slot is not None for slot in self.slots)
+
+    @property
     def may_be_unbound(self) -> bool:
         """Whether it is carried, and turns may begin without it."""
         unbound = self.before is UNBOUND or isinstance(self.before, MaybeUnbound)
-        return unbound and any(slot is not None for slot in self.slots)
+        return unbound and self.is_made
 
     def begin_with(self, known: Local, slot: Callable[[int, Any], Slot]) -> None:
         """Carry at once what an earlier trace of the loop has found to be carried."""

@@ -13,17 +13,19 @@ has changed, or two are returned, the trace starts anew, and the name stands for
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jitflow.frontend.control.leaves import parts_of
+from jitflow.errors import UserNotImplementedError
+from jitflow.frontend.control.leaves import can_change, parts_of
+from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, held
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers import Alternatives
 
-__all__ = ["is_chosen_by_identity", "remember_choice", "require_apart", "require_unchanged"]
+__all__ = ["is_chosen_by_identity", "remember_choice", "remember_torn", "require_apart", "require_unchanged"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,10 +36,18 @@ class Merged:
     known: tuple[Any, ...]
     made: tuple[Any, ...]
     held: tuple[Held, ...]
+    is_written: bool
+    """Whether a turn has changed what it found, which may be what others know."""
+    is_kept: bool
+    """Whether the program still has one of those known by another name."""
 
 
 class _MergedObjects(list[Merged]):
     """All that were merged."""
+
+
+class _TornObjects(list[tuple[Held, UserNotImplementedError]]):
+    """Objects that are one where they come from and several here, as they were, and the error if they change."""
 
 
 def is_chosen_by_identity(site: Site) -> bool:
@@ -75,19 +85,49 @@ def _apart(things: Sequence[Any]) -> list[Any]:
 
 
 def remember_choice(
-    site: Site, things: Sequence[Any], made: Sequence[Any], before: Mutables, *, whole: bool = False
-) -> None:
+    site: Site, things: Sequence[Any], made: Sequence[Any], before: Mutables, *,
+    whole: bool = False, found: Sequence[Held] = (),
+) -> None:  # fmt: skip
     """Objects of several paths were made anew. Those that only their path knows may change as they like.
 
-    They were made ``whole``, with all that is in them, as those of several kinds always are.
+    They were made ``whole``, with all that is in them, as those of several kinds always are. A turn of a loop began
+    with what it has ``found`` in those made for it.
     """
     if whole or any(type(thing) is Alternatives for thing in made):
         things, made = _with_contents(things), _with_contents(made)
     known = [thing for thing in _apart(things) if _is_known(thing, before)]
     made = [thing for thing in _apart(made) if not any(thing is one for one in known)]
-    found = [content for content in map(held, [*known, *made]) if content is not None]
-    if known and found:
-        current_trace().state(_MergedObjects).append(Merged(site, tuple(known), tuple(made), tuple(found)))
+    now = [content for content in map(held, [*known, *made]) if content is not None]
+    if known and now:
+        is_written = any(content.changed() for content in found)
+        is_kept = bool(found) and any(map(_within_reach().holds, known))
+        merged = Merged(site, tuple(known), tuple(made), tuple(now), is_written, is_kept)
+        current_trace().state(_MergedObjects).append(merged)
+
+
+def remember_torn(found: Iterable[tuple[Sequence[Any], Any]], before: Mutables) -> None:
+    """An object that a path made is in several of those that were made of the paths' objects: none of them may change.
+
+    ``found`` are the objects of the paths, and what was made of them.
+    """
+    made_of: dict[int, list[Any]] = {}
+    for things, made in found:
+        for thing in things:
+            if can_change(thing) and not before.holds(thing):
+                made_of.setdefault(id(thing), []).append(made)
+    for several in (several for several in made_of.values() if len(several) > 1):
+        parts = [thing for thing in _apart([*map(resolved, several)]) if not before.holds(thing)]
+        error = UserNotImplementedError(
+            "an object that has two names on one path and changes later, where the names are of two objects on another",
+            mend="change it on the path itself, or give one of the names a copy",
+            location=current_trace().here(),
+        )
+        current_trace().state(_TornObjects).extend((now, error) for now in map(held, parts) if now is not None)
+
+
+def _within_reach() -> Mutables:
+    """The objects that the program has names for."""
+    return Mutables(resolved(thing) for frame in current_trace().user_frames() for thing in frame.f_locals.values())
 
 
 def require_unchanged(trace: Trace) -> None:
@@ -96,8 +136,13 @@ def require_unchanged(trace: Trace) -> None:
     Around a loop or branch first: what it carries is not made anew then.
     """
     for merged in reversed(trace.state(_MergedObjects)):
-        if any(content.changed() for content in merged.held):
-            raise _by_identity(trace, merged)
+        around = [one for thing in merged.known for one in _behind(trace, id(thing))]
+        was_written = merged.is_written and any(one.is_kept for one in (merged, *around))
+        if was_written or any(content.changed() for content in merged.held):
+            _choose_by_identity(trace, merged, *around)
+    for content, error in trace.state(_TornObjects):
+        if content.changed():
+            raise error
 
 
 def require_apart(trace: Trace, returned: Collection[int]) -> None:
@@ -113,13 +158,14 @@ def require_apart(trace: Trace, returned: Collection[int]) -> None:
         for shown in (shown for shown in returned if not made.isdisjoint(behind[shown])):
             others = set().union(*(found for other, found in behind.items() if other != shown and other not in made))
             if any(id(thing) in others for thing in merged.known):
-                raise _by_identity(trace, merged)
+                _choose_by_identity(trace, merged, *_behind(trace, shown))
 
 
-def _by_identity(trace: Trace, merged: Merged) -> Restart:
-    """What starts the trace anew with the objects of a merged, and of those that it chooses from, as they are."""
-    inner = (one.site for thing in merged.known for one in _behind(trace, id(thing)))
-    return Restart(merged.site, others=inner)
+def _choose_by_identity(trace: Trace, *found: Merged) -> None:
+    """Start the trace anew with the objects of some merged as they are, unless they are so already."""
+    sites = [merged.site for merged in found if not trace.choices.is_settled(merged.site)]
+    if sites:
+        raise Restart(*sites[:1], others=sites[1:])
 
 
 def _behind(trace: Trace, shown: int) -> list[Merged]:

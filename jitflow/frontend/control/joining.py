@@ -9,7 +9,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
+from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice, remember_torn
 from jitflow.frontend.control.leaves import can_change, flatten, parts_of
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
@@ -17,6 +17,7 @@ from jitflow.frontend.control.merge import (
     Way,
     agreeing,
     common_kind,
+    is_there_before,
     names_of,
     resolved,
     result_of,
@@ -66,6 +67,9 @@ def join(
             return lambda results: live[0]
         if len(live) < len(paths) and _is_visible(live[0]):
             return lambda results: live[0]
+        bound = [thing for thing in live if thing is not UNBOUND]
+        if lacking and all(thing is bound[0] for thing in bound) and is_there_before(bound[0]):
+            return lambda results: bound[0]
         flags = [path.ended or thing is not UNBOUND for path, thing in zip(paths, things, strict=True)]
         kind = common_kind(name, [UNBOUND if path.ended else thing for path, thing in zip(paths, things, strict=True)],
                            lambda: trace.size("size"))  # fmt: skip
@@ -91,7 +95,7 @@ def join(
         return left[path, id(thing)]
 
     partly: list[str] = []
-    known_objects: dict[Any, Callable[[Sequence[Any]], Any]] = {}
+    known_objects: dict[Any, tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]] = {}
     for name in names:
         things = [path.locals.get(name, UNBOUND) for path in paths]
         known = [leaving(path, resolved(thing)) for path, thing in zip(paths, things, strict=True)]
@@ -115,6 +119,7 @@ def join(
             slot.kind = Tensor(value.type.dtype, value.type.dims)
         results.append(result_of(slot, value))
     made = {name: make(results) for name, make in finish.items()}
+    remember_torn(((kinds, make(results)) for kinds, make in known_objects.values()), before or Mutables(()))
     bits = zip(partly, found[len(slots) :], strict=True)
     return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
 
@@ -140,7 +145,7 @@ def _by_leaves(
     paths: Sequence[Path],
     merge: Callable[[str, list[Any], bool], Callable[[Sequence[Any]], Any]],
     before: Mutables,
-    known_objects: dict[Any, Callable[[Sequence[Any]], Any]],
+    known_objects: dict[Any, tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]],
 ) -> Callable[[Sequence[Any]], Any]:
     """Merge a local, tuples and the like item by item if they have one shape on all paths, or are brought into one.
 
@@ -167,8 +172,8 @@ def _by_leaves(
             return made_of_parts(name, things, kinds, lacking)
         key = (*map(id, kinds), lacking, by_identity)
         if key not in known_objects:
-            known_objects[key] = _once(made_of_parts(name, things, kinds, lacking))
-        return known_objects[key]
+            known_objects[key] = kinds, _once(made_of_parts(name, things, kinds, lacking))
+        return known_objects[key][1]
 
     def made_of_parts(
         name: str, things: Sequence[Any], kinds: Sequence[Any], lacking: bool
@@ -191,8 +196,7 @@ def _by_leaves(
             made = [make(results) for make in makers]
             partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
             thing = first.make([resolved(part) for part in made])
-            if not by_identity:
-                remember_choice(site, kinds, [thing], before)
+            remember_choice(site, kinds, [thing], before)
             return MaybeUnbound(thing, partial[0].condition) if partial else thing
 
         return make_all

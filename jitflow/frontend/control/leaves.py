@@ -42,6 +42,10 @@ class Leaves:
     shape: Any
     rebuild: Callable[[Sequence[Any]], Any]
 
+    def having(self, number: int, item: Any) -> Leaves:
+        """The same with another item."""
+        return Leaves((*self.items[:number], item, *self.items[number + 1 :]), self.shape, self.rebuild)
+
 
 def parts_of(thing: Any) -> Unpacked | None:
     """A structure taken apart, one level down; None for everything else.

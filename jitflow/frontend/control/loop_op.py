@@ -10,7 +10,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice
+from jitflow.frontend.control.identity import remember_choice
 from jitflow.frontend.control.joining import outside_type, whether_bound
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import (
@@ -24,7 +24,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.sources import Source
-from jitflow.frontend.control.turns import OneTurn, left_by
+from jitflow.frontend.control.turns import OneTurn
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value, walk_ops
@@ -73,7 +73,7 @@ class LoopOp(OneTurn):
         self._bind(locals_, found, bits, source)
         for local in locals_:
             if local.made:
-                self._remember(local, turn.path)
+                self._remember(local)
 
     def _bind(
         self, locals_: Sequence[Local], found: Sequence[Value], bits: Mapping[str, Value], source: Source | None
@@ -89,18 +89,17 @@ class LoopOp(OneTurn):
                     value, outside = next(results), slot
                     if isinstance(value.type, Tensor | Place):
                         kind = Tensor(value.type.dtype, value.type.dims)
-                        outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared)
+                        outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared, views=slot.views)
                     items[number] = result_of(outside, value)
-            if any(slot is not None for slot in local.slots):
+            if local.is_made:
                 thing = local.make(items)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
 
-    def _remember(self, local: Local, path: Path) -> None:
+    def _remember(self, local: Local) -> None:
         """A turn may leave an object that others know, and what goes round is made anew."""
-        things, site = [resolved(local.before), left_by(path, local)], self._identity_site(local.name)
-        if not is_chosen_by_identity(site):
-            remember_choice(site, things, local.made, self._before, whole=True)
+        things, site = [resolved(local.before), local.left], self._identity_site(local.name)
+        remember_choice(site, things, local.made, self._before, whole=True, found=local.found)
 
     def _bits(self, turn: Turn, locals_: list[Local], tested: bool) -> list[Local]:
         """The locals of which turns hand on whether they are bound.

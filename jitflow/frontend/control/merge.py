@@ -39,6 +39,7 @@ __all__ = [
     "Way",
     "agreeing",
     "common_kind",
+    "is_there_before",
     "names_of",
     "resolved",
     "result_of",
@@ -81,6 +82,12 @@ def agreeing(things: Sequence[Any]) -> bool:
         except Exception:
             return False
     return True
+
+
+def is_there_before(thing: Any) -> bool:
+    """Whether it is an array that was there before the branch or loop."""
+    trace = current_trace()
+    return isinstance(thing, tracers.ArrayTracer) and trace.storage.homes.get(thing._value) in set(trace.scope.around())
 
 
 def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> Kind:
@@ -175,6 +182,8 @@ class Slot:
     """Whether it comes out of a branch."""
     views: set[Value] = field(default_factory=set)
     """The roots of which a view flows in, and not the array itself."""
+    themselves: set[Value] = field(default_factory=set)
+    """The roots that flow in themselves."""
 
     @property
     def type(self) -> Type:
@@ -210,7 +219,12 @@ class Slot:
                 self._give_up(trace)
             if thing.type.dtype == self.kind.dtype and not (alone and way.reused):
                 is_itself = trace.is_passed(thing) or thing.owned or storage.is_adopted(thing._value)
-                self.views |= storage.shown_by_views(thing._value) if is_itself else storage.behind(thing._value)
+                shown = storage.behind(thing._value)
+                views = storage.shown_by_views(thing._value) if is_itself else shown
+                self.views |= views
+                self.themselves |= shown - views
+                if self.is_branch and not self.views.isdisjoint(self.themselves):
+                    self._give_up(trace)  # an array and a view of all of it lie at one place
                 return renamed(storage.place(thing._value), self.kind)
             if not alone:
                 self._give_up(trace)
@@ -223,11 +237,12 @@ class Slot:
                 )
         value = None if thing is UNBOUND else converted(thing, self.kind)
         dims = closed(trace, self.kind) if value is None else values.dims(value)
-        visible = all(map(trace.is_visible_in(way.home), dims))
+        home = trace.root if value is None else way.home  # what is unbound nobody reads
+        is_made_there = (value is None or way.reused) and all(map(trace.is_visible_in(home), dims))
         kind = Tensor(self.kind.dtype, dims)
-        if not (way.reused and visible and way.home is trace.root):
+        if not (is_made_there and home is trace.root):
             self._give_up(trace)
-        with trace.region(way.home if way.reused and visible else scope):
+        with trace.region(home if is_made_there else scope):
             memory = storage.memory(kind)
         if value is not None:
             storage.put_elsewhere.add(thing._value if isinstance(thing, tracers.ArrayTracer) else value)

@@ -22,9 +22,9 @@ from jitflow.frontend.control.branch import choose, decide
 from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.control.merge import resolved
+from jitflow.frontend.control.possible_kinds import is_of_kind
 from jitflow.frontend.control.rolling import Change, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
-from jitflow.frontend.control.switching import is_of_kind
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
@@ -128,8 +128,11 @@ class Pieces:
 
         with current_trace().state(Nest).splitting(0):
             loop.roll(self.run, go_on, self.source, piece=self.lessons.of("until"))
-        answer = _as_value(truth(have_changed()))
-        decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
+        answer = truth(have_changed())
+        if answer is True:
+            others()
+        elif answer is not False:
+            decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
 
 
 def _of_kind(thing: Any, number: int) -> Any:

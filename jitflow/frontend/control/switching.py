@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.possible_kinds import is_of_kind, narrowed, possible_numbers
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import in_pythons_words, is_bug
 from jitflow.frontend.recording.trace import current_trace
@@ -41,10 +42,8 @@ from jitflow.ir.types import Scalar, Tensor, dims_of
 __all__ = [
     "common_dtype",
     "for_each_kind",
-    "is_of_kind",
     "of_one_kind",
     "one_of",
-    "possible_numbers",
     "strong",
     "switch",
 ]
@@ -55,16 +54,6 @@ _MOST_COMBINATIONS = 8
 """Of how many combinations of kinds an operation is looked at, whether it is the same ops for all of them."""
 
 
-def possible_numbers(thing: Alternatives) -> list[int]:
-    """The kinds that the value may be of here."""
-    if not isinstance(thing.chosen, Tracer):
-        return [int(thing.chosen)]
-    tag, found = lift(thing.chosen), set(thing.options)
-    for scope in current_trace().scope.around():
-        found &= scope.assumed.get(tag, found)
-    return sorted(found)
-
-
 def switch(things: Sequence[Alternatives], use: Use, reached: Sequence[Any], operation: Use | None = None) -> Any:
     """What ``use`` gives of the values, whatever kinds they are of. Tracers find it on the surface.
 
@@ -72,7 +61,25 @@ def switch(things: Sequence[Alternatives], use: Use, reached: Sequence[Any], ope
     """
     numbers = [possible_numbers(thing) or [*thing.options][:1] for thing in things]  # none: a path that is never taken
     found = _done_at_once(things, numbers, use, _question(things, numbers, reached, operation))
-    return _done_apart(things, numbers[0], use, reached) if found is None else found[0]
+    if found is not None:
+        return found[0]
+    given: dict[int, Any] = {}
+    made = _done_apart(things, numbers[0], use, reached, given)
+    chosen = [made.chosen] if type(made) is Alternatives and isinstance(made.chosen, Tracer) else []
+    known = [thing.chosen for thing in (*things, *given.values()) if type(thing) is Alternatives]
+    if chosen and not any(tag is chosen[0] for tag in known) and all(map(_number_dtype, given.values())):
+        kinds = {number: _numbers(given[number]) if number in given else [] for number in numbers[0]}
+        current_trace().state(Kinds).follows[lift(chosen[0])] = lift(things[0].chosen), kinds
+    return made
+
+
+def _numbers(thing: Any) -> Collection[int]:
+    """The kinds that a number may be of."""
+    if type(thing) is Alternatives:
+        return possible_numbers(thing)
+    number = number_of(thing)
+    assert number is not None
+    return [number]
 
 
 def one_of(test: Any, one: Any, other: Any) -> Any:
@@ -120,15 +127,6 @@ def _strong_kind(numbers: Sequence[int]) -> int | None:
     return next((number for number, kind in kinds.items() if kind is not None and not kind.weak), None)
 
 
-def is_of_kind(thing: Alternatives, number: int) -> Value:
-    """Whether a value is of one kind, as a bool of the program; branches on it know the kind."""
-    tag = lift(thing.chosen)
-    answer = values.emit("equal", values.cast(tag, I64), values.constant(number, I64))
-    others = frozenset(thing.options) - {number}
-    current_trace().state(Kinds).implied[answer] = tag, frozenset({number}), others
-    return answer
-
-
 def for_each_kind(
     thing: Alternatives, cells: Cells, state: Sequence[str], temporaries: Sequence[str], key: tuple[str, int], use: Use
 ) -> None:
@@ -145,21 +143,27 @@ def for_each_kind(
     run(*numbers)
 
 
-def _done_apart(things: Sequence[Alternatives], numbers: Sequence[int], use: Use, reached: Sequence[Any]) -> Any:
-    """What ``use`` gives of the values, in branches on the kind of the first, which may be one of ``numbers``."""
+def _done_apart(
+    things: Sequence[Alternatives], numbers: Sequence[int], use: Use, reached: Sequence[Any], given: dict[int, Any]
+) -> Any:
+    """What ``use`` gives of the values, in branches on the kind of the first, which may be one of ``numbers``.
+
+    What is ``given`` for each of them is remembered.
+    """
     thing, *others = things
     number, *more = numbers
 
     def of_this_kind() -> Any:
         known = partial(use, option(thing, number))
-        return switch(others, known, reached) if others else _used(known)
+        given[number] = switch(others, known, reached) if others else _used(known)
+        return given[number]
 
     if not more:
         return of_this_kind()
     return choose_path(
         is_of_kind(thing, number),
         of_this_kind,
-        lambda: _done_apart(things, more, use, reached),
+        lambda: _done_apart(things, more, use, reached, given),
         (*thing.options.values(), reached),
         (UserTypeError, UserAttributeError, TypeError, AttributeError),
     )
@@ -381,4 +385,4 @@ def _tried(make: Callable[[], Sequence[Any]], use: Use) -> tuple[Sequence[Op], A
     return (scope.builder.ops, result) if known or isinstance(result, ScalarTracer | ArrayTracer) else None
 
 
-surface.install(switch=switch, strong=strong)
+surface.install(switch=switch, strong=strong, narrowed=narrowed)

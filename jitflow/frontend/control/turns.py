@@ -20,6 +20,7 @@ from jitflow.frontend.control.merge import (
     Slot,
     agreeing,
     common_kind,
+    is_there_before,
     resolved,
     result_of,
     shown_name,
@@ -112,7 +113,7 @@ class OneTurn:
         condition_parameters: list[Value] = []
         proceed: Value | None = None
         for local in locals_:
-            local.bits, local.made = [], []
+            local.bits, local.made, local.found = [], [], []
         if test is not None:
             with trace.region() as condition:
                 condition_parameters, position = self._enter(locals_, source, counted=source is not None)
@@ -145,8 +146,9 @@ class OneTurn:
                     parameter = Value(inside.type, word(slot.name))
                     parameters.append(parameter)
                     items[number] = local.inside[number] = result_of(inside, parameter)
-            if any(slot is not None for slot in local.slots):
+            if local.is_made:
                 thing = local.make(items)
+                local.found += Mutables([thing]).all()
                 if local.may_be_unbound:
                     local.bits.append(Value(Scalar(BOOL), f"{word(local.name)}_is_bound"))
                     thing = MaybeUnbound(thing, local.bits[-1])
@@ -214,13 +216,12 @@ class OneTurn:
         """What a turn leaves, beside what it found, as alternatives if the two differ in kind; whether that is new."""
         if left is UNBOUND:
             return left, False
-        is_itself, name = self._is_itself(local.name), shown_name(local.name)
+        is_itself, name, local.left = self._is_itself(local.name), shown_name(local.name), left
         if local.entry is UNBOUND:
             local.sample, _, left = aligned(
                 [left if local.sample is None else local.sample, UNBOUND, left], name, is_itself
             )
             return left, False
-        local.left = left
         entry, left = aligned([local.entry, left], name, is_itself)
         if entry is local.entry:
             return left, False
@@ -235,6 +236,9 @@ class OneTurn:
         if left is UNBOUND:
             return True
         trace, opened = current_trace(), local.open_axes[number]
+        if slot is None and entry is UNBOUND and is_there_before(left):
+            local.leaves = local.leaves.having(number, left)
+            return False
         before = entry if slot is None else slot.kind
         fresh: list[Dim] = []
 

@@ -77,12 +77,12 @@ def leaves_of(tree: ResultTree, whole: Container[ResultTree] = ()) -> Iterator[R
 
 
 def repeated(tree: ResultTree) -> set[ResultTree]:
-    """The groups that stand in several places: each is one object."""
+    """The groups, and what is computed, that stand in several places: each is one object."""
     seen: set[ResultTree] = set()
     found: set[ResultTree] = set()
 
     def visit(tree: ResultTree) -> None:
-        if isinstance(tree, Group) and tree in seen:
+        if isinstance(tree, Group | Computed) and tree in seen:
             found.add(tree)
             return
         seen.add(tree)

@@ -141,11 +141,11 @@ class Locator:
         """The innermost user frame above ``stop``."""
         return self._user_frame(sys._getframe(1), stop)
 
-    def codes(self, stop: FrameType | None = None) -> Iterator[CodeType]:
-        """The user's code that is running above ``stop``, innermost first."""
+    def frames(self, stop: FrameType | None = None) -> Iterator[FrameType]:
+        """The user's frames above ``stop``, innermost first."""
         frame = self._user_frame(sys._getframe(1), stop)
         while frame is not None:
-            yield frame.f_code
+            yield frame
             frame = self._user_frame(frame.f_back, stop)
 
     def callers(self, stop: FrameType | None = None) -> tuple[Loc, ...]:

@@ -137,10 +137,16 @@ class Storage(Views):
         behind = {value: self.behind(value) - self.put_elsewhere for value in returned}
         for value, roots in behind.items():
             others = set().union(*(found for other, found in behind.items() if other is not value))
-            sites = [self.merged[root].site for root in roots if root in self.merged and self.merged[root].is_branch]
+            sites = [self.merged[root].site for root in roots if root in self.merged and self._can_be_shown(root)]
             asked = [site for site in sites if not self._trace.choices.is_settled(site)]
             if asked and any(root in others or root in self._arguments for root in roots if root not in self._adopted):
                 raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
+
+    def _can_be_shown(self, root: Value) -> bool:
+        """Whether the caller may get the memory of a merged array: turns of loops make none of those that it may be."""
+        outside = self._trace.root
+        made = (one for one in self.behind(root) if one not in self.merged and one not in self._adopted)
+        return self.merged[root].is_branch or all(self.homes.get(one, outside) is outside for one in made)
 
     def is_there(self, value: Value, home: Scope) -> bool:
         """Whether the caller may get the memory behind a value that arrives in a region: no branch or loop made it."""

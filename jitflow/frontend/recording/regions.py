@@ -237,7 +237,7 @@ class Regions:
 
     def too_large(self) -> UserError:
         """The error for a place that is recorded too often: a function that calls itself, a helper, or a loop."""
-        codes = [code for code in self._locator.codes(self._bottom) if not is_block(code)]
+        codes = [code for code in self.running_code() if not is_block(code)]
         calls = Counter(codes)
         recursive = next((code.co_name for code in codes if calls[code] > 1), "")
         return self.locate(spent(recursive, codes[0].co_name if len(codes) > 1 else ""))
@@ -245,6 +245,10 @@ class Regions:
     def user_frame(self) -> FrameType | None:
         """The frame of the user's line that is running."""
         return self._locator.frame(self._bottom)
+
+    def user_frames(self) -> Iterator[FrameType]:
+        """The frames of the user's lines that are running, innermost first."""
+        return self._locator.frames(self._bottom)
 
     def locate(self, error: UserError) -> UserError:
         """``error`` at the user's line that is running, with the calls that led there."""
@@ -256,7 +260,7 @@ class Regions:
 
     def running_code(self) -> tuple[CodeType, ...]:
         """The user's code that is running, innermost first."""
-        return tuple(self._locator.codes(self._bottom))
+        return tuple(frame.f_code for frame in self.user_frames())
 
     def begin_anew(self, restart: Restart) -> Restart:
         """What to raise so that the trace starts anew; at its end it does so anyway."""

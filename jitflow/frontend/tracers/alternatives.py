@@ -12,7 +12,7 @@ done once for each kind that it may be here (`each`), and where all give one kin
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial, wraps
 from typing import Any, NoReturn
 
@@ -40,6 +40,8 @@ class Kinds:
         """Whether there is a value of several kinds."""
         self.implied: dict[Value, tuple[Value, frozenset[int], frozenset[int]]] = {}
         """What conditions say of the number of a kind: that number, what it may be if they hold, and if not."""
+        self.follows: dict[Value, tuple[Value, Mapping[int, Collection[int]]]] = {}
+        """The numbers of kinds that follow from another one: that number, and what they may be for each kind of it."""
 
 
 class Alternatives(Tracer):
@@ -106,7 +108,7 @@ class Alternatives(Tracer):
         if name in ("_trace", *Alternatives.__slots__):
             object.__setattr__(self, name, value)
         else:
-            self.each(lambda thing: setattr(thing, name, value), value)
+            self.each(lambda thing: setattr(thing, name, surface.narrowed(value)), value)
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.each(lambda thing: thing(*args, **keywords), args, keywords)
@@ -115,7 +117,8 @@ class Alternatives(Tracer):
         return distributed(operator.getitem, (self, index), {})
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        distributed(operator.setitem, (self, index, value), {})
+        # What a list or dict holds may be of several kinds itself; an array asks for its one kind.
+        distributed(lambda thing, place: operator.setitem(thing, place, surface.narrowed(value)), (self, index), {})
 
     def __delitem__(self, index: Any) -> None:
         distributed(operator.delitem, (self, index), {})
@@ -146,7 +149,8 @@ def _item(place: int, things: Any) -> Any:
 def _is_method(thing: Any, name: str) -> bool:
     """Whether something has a method of that name, rather than an attribute."""
     if not isinstance(thing, Tracer):
-        return callable(getattr(thing, name, None))
+        found = getattr(thing, name, None)
+        return callable(found) and not isinstance(found, Tracer)
     return name in surface.methods or name in ("conjugate", "is_integer", "bit_length", "hex")
 
 

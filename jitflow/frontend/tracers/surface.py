@@ -52,6 +52,8 @@ class Surface:
         """Does something once for each combination of kinds that values may be of (`control.switching`)."""
         self.strong: Callable[[Any], Any] = _missing
         """NumPy's number in the place of one that may be Python's, of the same dtype; None for all else."""
+        self.narrowed: Callable[[Any], Any] = _missing
+        """What is of several kinds as one of a single kind, where it can be of no other one."""
 
     def install(self, **functions: Any) -> None:
         """Put functions in their places."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -271,3 +272,22 @@ def test_a_returned_argument_is_the_very_object(program: Any, c: float) -> None:
     np.testing.assert_equal(ours, theirs)
     each = [[thing, *(thing if isinstance(thing, tuple) else ())] for thing in (found, expected)]
     assert [thing is ours for thing in each[0]] == [thing is theirs for thing in each[1]]
+
+
+@dataclass
+class Point:
+    x: Any
+
+
+def test_what_one_of_several_objects_holds_may_be_of_several_kinds() -> None:
+    def program(x, c):
+        p = Point(0.0)
+        q = Point(10) if c else p
+        if c > 1:
+            p.x = x[1]
+        q.x += 1
+        return p.x, q.x
+
+    compiled = jitflow.function(program)
+    for c in (0.0, 1.0, 2.0):
+        assert_all_same(compiled(np.arange(3.0), c), program(np.arange(3.0), c))

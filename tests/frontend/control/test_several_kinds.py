@@ -407,11 +407,20 @@ def truth_of_a_selection(a: Any, n: Any) -> Any:
     return count
 
 
+def largest_of_what_another_loop_binds(a, n):
+    for m in range(n):  # noqa: B007 - what it binds is used behind it
+        pass
+    for i in range(len(a)):
+        m = max(m, a[i])
+    return m
+
+
 @pytest.mark.parametrize(
     "program",
     [is_none_or_unbound, is_none_in_a_tuple_or_unbound, sums_nothing_that_a_mask_asked_for,
      sized_like_itself_beside_another_kind, truth_of_an_array_or_number, truth_of_a_selection, rounds_a_truth,
-     takes_the_largest_of_no_list, stores_before_what_is_no_index, goes_on_with_a_position],
+     takes_the_largest_of_no_list, stores_before_what_is_no_index, goes_on_with_a_position,
+     largest_of_what_another_loop_binds],
 )  # fmt: skip
 @pytest.mark.parametrize("a", [U8[:0], U8[:1], U8], ids=len)
 def test_values_and_errors_are_pythons(program: Any, a: Any) -> None:
