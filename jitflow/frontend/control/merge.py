@@ -198,7 +198,7 @@ class Slot:
         trace = current_trace()
         if isinstance(thing, tracers.ArrayTracer):
             merged = (trace.storage.merged.get(root) for root in trace.storage.behind(thing._value))
-            trace.storage.note_sources(self.site, *(slot.site for slot in merged if slot is not None and slot.shared))
+            trace.choices.note_sources(self.site, *(slot.site for slot in merged if slot is not None and slot.shared))
         with trace.region(scope):
             if self.as_place:
                 return self._place(trace, thing, scope, way)
@@ -252,7 +252,8 @@ class Slot:
     def _give_up(self, trace: Trace) -> None:
         """It cannot be a place that the caller gets: if it is one for that alone, start anew with a value."""
         if trace.choices.answer(self.site) == SHOWN:
-            raise trace.begin_anew(Restart(self.site, OBJECTS, is_wish=True))
+            beside = [site for site in trace.choices.connected(self.site) if trace.choices.answer(site) == SHOWN]
+            raise trace.begin_anew(Restart(self.site, OBJECTS, is_wish=True, others=beside))
 
 
 def result_of(slot: Slot, value: Value) -> Any:

@@ -208,7 +208,7 @@ class OneTurn:
             return
         for other in locals_:
             found = [place for place, item in enumerate(other.leaves.items) if item is left]
-            current_trace().storage.note_sources(
+            current_trace().choices.note_sources(
                 slot.site, *(self._slot(other, place, slot.kind).site for place in found)
             )
 

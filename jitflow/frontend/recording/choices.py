@@ -7,7 +7,7 @@ question is asked once: the record only grows, which is why tracing ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -70,6 +70,8 @@ class Choices:
         self._answers: dict[Site, Any] = {}
         self._wishes: set[Site] = set()
         self._refused: set[Site] = set()
+        self._sources: dict[Site, dict[Site, None]] = {}
+        """The sites at which arrays were merged that are merged at a site once more."""
 
     def answer(self, site: Site) -> Any:
         """What is to be done at a site; None for what every trace does first."""
@@ -82,6 +84,28 @@ class Choices:
     def is_settled(self, site: Site) -> bool:
         """Whether the question has been asked, with whatever answer."""
         return site in self._answers
+
+    def note_sources(self, site: Site, *sources: Site) -> None:
+        """What is merged at ``sources`` is merged at ``site`` once more."""
+        self._sources.setdefault(site, {}).update(dict.fromkeys(sources))
+
+    def sources(self, site: Site) -> list[Site]:
+        """Where the arrays that are merged at a site have been merged before."""
+        return _reached(site, self._sources)
+
+    def connected(self, *sites: Site) -> list[Site]:
+        """All sites between which merged arrays flow, those of parts of the same thing included."""
+        neighbours: dict[Any, dict[Any, None]] = {}
+        for site, sources in self._sources.items():
+            for source in sources:
+                neighbours.setdefault(site, {})[source] = None
+                neighbours.setdefault(source, {})[site] = None
+        for site in [*neighbours, *sites]:
+            whole = (site.file, site.line, site.name.partition("[")[0])
+            neighbours.setdefault(site, {})[whole] = None
+            neighbours.setdefault(whole, {})[site] = None
+        found = dict.fromkeys(other for site in sites for other in _reached(site, neighbours))
+        return [site for site in found if isinstance(site, Site) and site not in sites]
 
     def learn(self, reason: Restart, found: Iterable[Restart]) -> None:
         """Record why a trace was given up, and what else it had ``found`` that the next one does differently.
@@ -112,3 +136,13 @@ class Choices:
         self._refused |= self._wishes
         self._wishes.clear()
         return there_were
+
+
+def _reached(start: Any, ways: Mapping[Any, Iterable[Any]]) -> list[Any]:
+    """What can be reached on some ways from a start, which is left out."""
+    found = {start: None}
+    for place in (waiting := [start]):
+        new = [other for other in ways.get(place, ()) if other not in found]
+        found.update(dict.fromkeys(new))
+        waiting += new
+    return [*found][1:]

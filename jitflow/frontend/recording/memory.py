@@ -75,8 +75,6 @@ class Storage(Views):
         """The roots that were written to, in the order of the program."""
         self._copied: dict[Value, Site] = {}
         """Roots of arrays that were merged as values although other names may show them, and where."""
-        self._sources: dict[Site, list[Site]] = {}
-        """The sites at which arrays were merged that are merged at a site once more."""
         self._kept: dict[Value, Callable[[], None]] = {}
         """Arrays of which a list has a copy, and what to call where one is written to."""
         self._returned: dict[Value, tuple[Site, FrameType]] = {}
@@ -92,21 +90,14 @@ class Storage(Views):
         """Whether arrays are merged as places there."""
         return self._trace.choices.answer(site) not in (None, OBJECTS)
 
-    def note_sources(self, site: Site, *sources: Site) -> None:
-        """What is merged at ``sources`` is merged at ``site`` once more."""
-        self._sources.setdefault(site, []).extend(sources)
-
     def _merging_as_places(self, site: Site) -> Restart:
         """Merge arrays as places at a site, and where they come from, which the next trace would find out."""
-        sites = [site]
-        for place in sites:
-            sites += [source for source in dict.fromkeys(self._sources.get(place, ())) if source not in sites]
-        return self._trace.begin_anew(Restart(site, others=sites[1:]))
+        return self._trace.begin_anew(Restart(site, others=self._trace.choices.sources(site)))
 
     def keeps_objects(self, key: tuple[str, int], name: str) -> bool:
-        """Whether what the caller passed stays the very object, in a local of a branch."""
+        """Whether what the caller passed stays the very object, in a local of a branch or in the value of its own."""
         return any(
-            (site.file, site.line) == key and site.name.partition("[")[0] == name
+            (site.file, site.line) == key and name in (site.name.partition("[")[0], "the value")
             for site in self._trace.choices.answered(OBJECTS)
         )
 
@@ -140,7 +131,12 @@ class Storage(Views):
             sites = [self.merged[root].site for root in roots if root in self.merged and self._can_be_shown(root)]
             asked = [site for site in sites if not self._trace.choices.is_settled(site)]
             if asked and any(root in others or root in self._arguments for root in roots if root not in self._adopted):
-                raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
+                choices = self._trace.choices
+                beside = choices.connected(*asked)
+                if not any(choices.answer(site) == OBJECTS for site in beside):
+                    raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
+                asked += [site for site in beside if not choices.is_settled(site)]
+                raise Restart(asked[0], OBJECTS, is_wish=True, others=asked)
 
     def _can_be_shown(self, root: Value) -> bool:
         """Whether the caller may get the memory of a merged array: turns of loops make none of those that it may be."""
