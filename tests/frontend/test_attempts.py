@@ -324,7 +324,66 @@ def catches_everything(u, k):
         return ZERO
 
 
+def fails_on_one_path(u, k):
+    try:
+        found = u[k if k > 2 else 3 * k]
+    except IndexError:
+        found = ZERO
+    return found
+
+
+def part_of(u, k):
+    if k > 2:
+        u[0] = 9
+        return u[k:] * u[k]
+    u[1] = 8
+    return u[:k] * u[2 * k]
+
+
+def fails_on_paths_of_a_helper(u, k):
+    total = ZERO
+    try:
+        found = part_of(u, k)
+        total = part_of(u, k + 1).sum()
+    except IndexError:
+        found = u
+    return found, total
+
+
+def fails_as_one_of_several_kinds(u, k):
+    items = [1.0, u, None]
+    try:
+        found = items[k] + 10 // k
+    except IndexError:
+        return 7
+    except ZeroDivisionError:
+        return 8
+    except TypeError:
+        return 9
+    return found
+
+
+def fails_in_a_branch_that_stores(u, k):
+    turns = 0
+    while turns < k:
+        turns += 1
+        try:
+            try:
+                u[turns] = u[2 * turns] if k > 2 else u[turns + 3 * k]
+            except ZeroDivisionError:
+                u[0] = 99
+        except Exception:
+            u[0] += 1
+        else:
+            u[1] += 2
+    return u
+
+
 PROGRAMS = [
+    fails_on_one_path,
+    fails_on_paths_of_a_helper,
+    fails_as_one_of_several_kinds,
+    fails_in_a_branch_that_stores,
     scales_in_place,
     ends_in_any_case,
     nests_as_deep_as_three,

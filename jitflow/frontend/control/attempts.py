@@ -11,8 +11,9 @@ the check before it holds:
                                             }
 
 What was stored before a check that fails stays stored, as in Python. A library function that may raise is called once
-more before, to see whether it does. What is raised in a branch or loop inside is not caught, nor are indices of arrays
-out of range: a ``try`` around these is refused.
+more before, to see whether it does. The paths of a branch are cut as well, and what follows the branch runs if neither
+has failed. What is raised in a loop inside is not caught, nor are indices of arrays out of range: a ``try`` around
+these is refused.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ from jitflow.frontend.control.trying import (
     refusal,
     site_of,
 )
+from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Builder, Op, Region, Value, walk
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, symbol, symbols
 from jitflow.ir.dtypes import BOOL
-from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, map_dims
+from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of, map_dims
 from jitflow.runtime.routines import SUCCEEDS
 
 __all__ = ["attempt", "attempts"]
@@ -116,12 +118,19 @@ def _constant(scope: Scope, op: Op) -> Any:
 
 
 def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
-    """The ops that may raise what a handler is for. Raises for those of which nobody knows before whether they do."""
+    """The ops that may raise what a handler is for, and the branches with such ops in them.
+
+    Raises for those of which nobody knows before whether they do.
+    """
     found: dict[Op, Caught] = {}
     for op in ops:
         raised = handlers.first_raised(op)
-        inside = [(inner, handlers.first_raised(inner)) for region in op.regions for inner in walk(region)]
-        refused = next(((inner, kind) for inner, kind in inside if kind is not None), None)
+        if op.name == "if":
+            inside = {each: one for region in op.regions for each, one in _numbers(region.ops, handlers).items()}
+            found |= inside and {op: Caught(0, ()), **inside}
+            continue
+        inner = ((each, handlers.first_raised(each)) for region in op.regions for each in walk(region))
+        refused = next(((each, kind) for each, kind in inner if kind is not None), None)
         if refused is None and raised is not None and not _can_be_foreseen(op, handlers):
             refused = op, raised
         if refused is not None and refused[1] is not None:
@@ -156,32 +165,59 @@ class _Pieces(Scope):
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """The region, with what follows each check in a branch of its own."""
         region = super().close(parameters, yielded)
-        return replace(self._nested(region.ops[:-1], tuple(yielded)), parameters=tuple(parameters))
+        return replace(self._nested(region.ops[:-1], tuple(yielded), frozenset()), parameters=tuple(parameters))
 
-    def _nested(self, ops: Sequence[Op], yielded: Sequence[Value], start: int = 0) -> Region:
+    def _nested(self, ops: Sequence[Op], yielded: Sequence[Value], sizes: frozenset[str], start: int = 0) -> Region:
+        """A region of ops, cut into pieces. ``sizes`` are those that the attempt has bound before."""
         trace, builder = current_trace(), Builder()
         place = next((place for place, op in enumerate(ops) if place >= start and op in self.handlers), len(ops))
         builder.ops.extend(ops[:place])
         if place == len(ops):
             return builder.region((), yielded)
-        op = ops[place]
+        op, number = ops[place], yielded[0].type
         builder.loc = op.loc
-        if op.name == "check":
-            holds, inner = op.operands[0], self._nested(ops[place + 1 :], yielded)
+        sizes |= _named(ops[:place])
+        assert self.outer is not None
+        is_outside = trace.is_visible_in(self.outer)
+
+        def visible(dim: Dim) -> bool:
+            return all(name in sizes or is_outside(symbol(name)) for name in symbols(dim))
+
+        if op.name == "if":
+            failed = Value(number, "fail")
+            regions = tuple(self._turned(region, number, sizes) for region in op.regions)
+            builder.ops.append(replace(op, results=(failed, *op.results), regions=regions))
+            holds = builder.make("equal", failed, builder.make("constant", value=0, type=number))
+            inner = self._nested(ops[place + 1 :], yielded, sizes | _named([op]))
+        elif op.name == "check":
+            holds, inner = op.operands[0], self._nested(ops[place + 1 :], yielded, sizes)
         else:
             called = op.name == "host_call"
             holds = _succeeds(builder, op, self.handlers[op].errors) if called else _divides(builder, op)
-            inner = self._nested(ops[place:], yielded, start=1)
-        assert self.outer is not None
-        visible = trace.is_visible_in(self.outer)
+            inner = self._nested(ops[place:], yielded, sizes, start=1)
         types = [
             map_dims(_flowing(value), lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded
         ]
         with trace.region(Scope(Builder(loc=op.loc), outer=self)) as otherwise:
-            missing = [trace.make("constant", value=self.handlers[op].number, type=yielded[0].type),
+            known = op.name == "if"
+            missing = [failed if known else trace.make("constant", value=self.handlers[op].number, type=number),
                        *(_some(_flowing(value), visible) for value in yielded[1:])]  # fmt: skip
         other = otherwise.close((), missing)
         return builder.region((), builder.add("if", holds, types=types, regions=(inner, other)))
+
+    def _turned(self, region: Region, number: Type, sizes: frozenset[str]) -> Region:
+        """A path of a branch, which yields the number of a handler before all else."""
+        builder = Builder()
+        builder.ops.extend(region.ops[:-1])
+        nothing = builder.make("constant", value=0, type=number)
+        return self._nested(builder.ops, (nothing, *region.yielded), sizes)
+
+
+def _named(ops: Sequence[Op]) -> frozenset[str]:
+    """The sizes that are in the types of what ops give."""
+    dims = (dim for op in ops for result in op.results for dim in dims_of(result.type))
+    bound = (op.attributes["binds"] for op in ops if "binds" in op.attributes)
+    return frozenset().union(*map(symbols, dims), bound)
 
 
 def _can_be_foreseen(op: Op, handlers: Handlers) -> bool:
@@ -219,4 +255,5 @@ def _some(kind: Type, visible: Callable[[Dim], bool]) -> Value:
     if isinstance(found, Place):
         return trace.storage.memory(Tensor(found.dtype, found.dims))
     assert isinstance(found, Scalar | Tensor)
-    return placeholder(trace, found)
+    number = placeholder(trace, found if isinstance(found, Scalar) else Scalar(found.dtype))
+    return number if isinstance(found, Scalar) else values.fill(number, found.dims)

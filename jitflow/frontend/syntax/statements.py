@@ -137,8 +137,8 @@ class _Rewriting:
                 return self._finally(statement)
             case ast.Try() | ast.TryStar():
                 return self._try(statement)
-            case ast.Assign():
-                return [self._listed(made) for made in self._others(statement)]
+            case ast.Assign() as assignment:
+                return self._others(self._listed(assignment))
             case ast.AugAssign(target=ast.Name() as target) if self._expressions.needs_proof(target):
                 return [self._proved(target), *self._others(statement)]
             case ast.Delete(targets=targets):
@@ -178,9 +178,8 @@ class _Rewriting:
     def _expression(self, node: ast.expr) -> ast.expr:
         return self._expressions.rewrite(node)
 
-    def _listed(self, statement: ast.stmt) -> ast.stmt:
+    def _listed(self, statement: ast.Assign) -> ast.stmt:
         """``x = jit__.made_list([], 'x')`` for ``x = []``: the list may become one of the running program."""
-        assert isinstance(statement, ast.Assign)
         (target, *_), value = statement.targets, statement.value
         if isinstance(value, ast.List):
             statement.value = self._made_list(value, target)

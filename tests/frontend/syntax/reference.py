@@ -12,8 +12,8 @@ from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
-           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
-           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
+           "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "made_list", "not_", "or_",
+           "percent", "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -53,6 +53,11 @@ def for_(
         except StopIteration:
             return
         body(item)
+
+
+def indexed(thing: Any) -> Any:
+    """``thing`` in ``thing[index]``."""
+    return thing
 
 
 def made_list(items: list[Any], name: str) -> list[Any]:

@@ -24,6 +24,7 @@ from tests.frontend.syntax.reference import (
     finishing,
     free,
     gathered,
+    indexed,
     is_,
     made_list,
     not_,
@@ -38,8 +39,8 @@ from tests.frontend.syntax.reference import (
 )
 
 __all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
-           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
-           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
+           "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "made_list", "not_", "or_",
+           "percent", "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int) -> bool:
