@@ -379,7 +379,50 @@ def fails_in_a_branch_that_stores(u, k):
     return u
 
 
+def looks_up_indices(u, k):
+    try:
+        return u[u[:k].astype(int)].sum()
+    except IndexError:
+        return ZERO
+
+
+def matches_what_fails(u, k):
+    try:
+        match k:
+            case 0:
+                found = u[5 * k]
+            case 1 | 2:
+                found = 10 // (k - 1)
+            case _:
+                found = u[k]
+        found += 1
+    except (IndexError, ZeroDivisionError):
+        found = -1
+    return found
+
+
+def stores_at_indices(u, k):
+    places = np.array([0, k, 1])
+    try:
+        u[places] = u[places + 1]
+        return u[places].sum(), k**2
+    except (IndexError, OverflowError):
+        return ZERO, -1
+
+
+def meets_sizes_that_masks_leave(u, k):
+    try:
+        both = u[u > k] + u[u > 1]
+        return both * np.ones(2)
+    except ValueError:
+        return u
+
+
 PROGRAMS = [
+    looks_up_indices,
+    matches_what_fails,
+    stores_at_indices,
+    meets_sizes_that_masks_leave,
     fails_on_one_path,
     fails_on_paths_of_a_helper,
     fails_as_one_of_several_kinds,
@@ -410,14 +453,20 @@ def asks_for_the_exception(u, k):
         return len(str(error))
 
 
-def looks_up_indices(u, k):
+def finds_in_a_loop_of_a_helper(u, k):
+    def found():
+        for place in range(k):
+            if u[place] > 3:
+                return u[place + 3]
+        return ZERO
+
     try:
-        return u[u[:k].astype(int)].sum()
+        return found()
     except IndexError:
         return ZERO
 
 
-@pytest.mark.parametrize("program", [asks_for_the_exception, looks_up_indices])
+@pytest.mark.parametrize("program", [asks_for_the_exception, finds_in_a_loop_of_a_helper])
 def test_what_nothing_catches_is_refused(program):
     with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
         jitflow.function(program)(U, 2)

@@ -12,8 +12,7 @@ the check before it holds:
 
 What was stored before a check that fails stays stored, as in Python. A library function that may raise is called once
 more before, to see whether it does. The paths of a branch are cut as well, and what follows the branch runs if neither
-has failed. What is raised in a loop inside is not caught, nor are indices of arrays out of range: a ``try`` around
-these is refused.
+has failed. What is raised in a loop inside is not caught: a ``try`` around it is refused.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import JitflowError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.foreseen import can_be_foreseen, raises_nothing
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
@@ -50,7 +50,6 @@ from jitflow.ir.core import Builder, Op, Region, Value, walk
 from jitflow.ir.dims import Dim, symbol, symbols
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of, map_dims
-from jitflow.runtime.routines import SUCCEEDS
 
 __all__ = ["attempt", "attempts"]
 
@@ -80,7 +79,8 @@ def attempt(
         path = trace_path(lambda: _caught(run, handlers), dict, scope)
     finally:
         trace.state(Statements).handled.pop()
-    scope.handlers = _numbers(scope.builder.ops, handlers)
+    with trace.region(scope):
+        scope.handlers = _numbers(scope.builder.ops, handlers)
     if not scope.handlers:
         mutables.restore()
         return run(), 0
@@ -126,12 +126,16 @@ def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
     for op in ops:
         raised = handlers.first_raised(op)
         if op.name == "if":
-            inside = {each: one for region in op.regions for each, one in _numbers(region.ops, handlers).items()}
+            inside: dict[Op, Caught] = {}
+            for region in op.regions:
+                with current_trace().region() as path:
+                    path.builder.ops.extend(region.ops)
+                    inside |= _numbers(region.ops, handlers)
             found |= inside and {op: Caught(0, ()), **inside}
             continue
         inner = ((each, handlers.first_raised(each)) for region in op.regions for each in walk(region))
         refused = next(((each, kind) for each, kind in inner if kind is not None), None)
-        if refused is None and raised is not None and not _can_be_foreseen(op, handlers):
+        if refused is None and raised is not None and not can_be_foreseen(op, handlers):
             refused = op, raised
         if refused is not None and refused[1] is not None:
             raise current_trace().locate(refusal(refused[1], refused[0]))
@@ -189,12 +193,13 @@ class _Pieces(Scope):
             builder.ops.append(replace(op, results=(failed, *op.results), regions=regions))
             holds = builder.make("equal", failed, builder.make("constant", value=0, type=number))
             inner = self._nested(ops[place + 1 :], yielded, sizes | _named([op]))
-        elif op.name == "check":
-            holds, inner = op.operands[0], self._nested(ops[place + 1 :], yielded, sizes)
         else:
-            called = op.name == "host_call"
-            holds = _succeeds(builder, op, self.handlers[op].errors) if called else _divides(builder, op)
-            inner = self._nested(ops[place:], yielded, sizes, start=1)
+            with trace.region(Scope(builder, outer=self)):
+                holds = raises_nothing(op, self.handlers[op].errors)
+            if op.name != "host_call":  # which may raise what another statement catches
+                trace.state(Statements).foreseen.add(op)
+            after, start = (place + 1, 0) if op.name == "check" else (place, 1)
+            inner = self._nested(ops[after:], yielded, sizes, start)
         types = [
             map_dims(_flowing(value), lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded
         ]
@@ -218,29 +223,6 @@ def _named(ops: Sequence[Op]) -> frozenset[str]:
     dims = (dim for op in ops for result in op.results for dim in dims_of(result.type))
     bound = (op.attributes["binds"] for op in ops if "binds" in op.attributes)
     return frozenset().union(*map(symbols, dims), bound)
-
-
-def _can_be_foreseen(op: Op, handlers: Handlers) -> bool:
-    """Whether there is a way to know what an op would raise, and so which handler is for it."""
-    if op.name == "host_call":
-        numbers = {handlers.number_for(kind) for kind in raised_by(op)} - {0}
-        return len(numbers) == 1 and op.attributes["effect"] == "check" and type(op.attributes["routine"]) is str
-    return op.name in ("check", "floor_divide", "remainder", "divide")
-
-
-def _succeeds(builder: Builder, op: Op, errors: tuple[str, ...]) -> Value:
-    """Whether a library function raises none of some errors."""
-    inner = {key: op.attributes[key] for key in ("routine", "keywords", "options")} | {"errors": errors}
-    return builder.make("host_call", *op.operands, types=[Scalar(BOOL)], routine=SUCCEEDS, keywords=(),
-                        options=tuple(inner.items()), effect="none")  # fmt: skip
-
-
-def _divides(builder: Builder, op: Op) -> Value:
-    """Whether the divisor is not 0."""
-    number = op.operands[-1]
-    assert isinstance(number.type, Scalar)
-    zero = builder.make("constant", value=0.0 if number.type.dtype.is_float else 0, type=number.type)
-    return builder.make("not_equal", number, zero)
 
 
 def _flowing(value: Value) -> Type:

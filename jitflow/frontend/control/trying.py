@@ -21,8 +21,10 @@ from jitflow.frontend.recording.locate import is_of_the_program
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.dtypes import I64
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.routines import Routine
+from jitflow.ir.types import Scalar
 from jitflow.runtime.texts import PRINT, RAISE
 
 __all__ = [
@@ -55,15 +57,22 @@ _RAISED_BY_NUMBERS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxy
 """What Python's numbers raise. Its integers do not overflow."""
 
 
+_RAISED_BY_POSITIONS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxyType(
+    {**dict.fromkeys(("gather", "scatter"), (IndexError,)), "broadcast_dims": (ValueError,)}
+)
+
+
 class Statements:
     """The ``try`` statements whose bodies are being traced.
 
-    Of each, whether it handles exceptions of a class; and what may be raised before each ``finally`` block to come.
+    Of each, whether it handles exceptions of a class; what may be raised before each ``finally`` block to come.
     """
 
     def __init__(self) -> None:
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         self.unfinished: list[Op | None] = []
+        self.foreseen: set[Op] = set()
+        """Ops that run only where they raise nothing."""
 
 
 class Handlers:
@@ -198,12 +207,17 @@ def refusal(kind: type[BaseException], op: Op) -> UserNotImplementedError:
 
 def raised_by(op: Op) -> tuple[type[BaseException], ...]:
     """The classes of what an op may raise and Python would have raised there."""
+    if op in current_trace().state(Statements).foreseen:
+        return ()
     if op.definition.layer == "any" and op.attributes.get("checked"):
         number = constant_behind(op.operands[-1])
-        harmless = number is not None and number > 0 and op.name != "power"
+        is_power_of_float = op.name == "power" and op.operands[0].type != Scalar(I64, True)
+        harmless = number is not None and number > 0 and not is_power_of_float
         return () if harmless else _RAISED_BY_NUMBERS.get(op.name, ())
     if all(effect.kind not in ("check", "external") for effect in op.own_effects) or _routine(op) == PRINT:
         return ()
+    if op.name in _RAISED_BY_POSITIONS:
+        return _RAISED_BY_POSITIONS[op.name]
     if op.name == "check" and op.attributes["error"] == "NotImplementedError":
         return (NotImplementedError,) if constant_behind(op.operands[0]) is False else ()  # else jitflow refuses
     if op.name == "check" and op.attributes["message"] == INT_OVERFLOW:

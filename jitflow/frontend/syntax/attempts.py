@@ -44,6 +44,7 @@ from jitflow.frontend.syntax.build import (
     returned,
 )
 from jitflow.frontend.syntax.jumps import ends
+from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import Fresh, Scope, uses_of
 
 __all__ = ["attempted"]
@@ -128,6 +129,11 @@ class _Attempts:
             if isinstance(statement, ast.Break | ast.Continue):
                 result.append(cloned(statement))
                 break
+            if isinstance(statement, ast.Match):
+                branches = branches_of(cloned(statement), self._local)
+                if branches is None:
+                    raise _NoForm
+                return [*result, *self.block([*branches, *body[place + 1 :]])]
             then = self.attempt(statement, result)
             rest = self.block(body[place + 1 :])
             if rest and isinstance(statement, ast.If | ast.For):
