@@ -10,12 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from jitflow.frontend.recording.choices import Restart, Site
-from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 
 __all__ = ["ProgramLists", "begin_anew_with", "drain_lists", "list_like"]
 
 
-class ProgramLists:
+class ProgramLists(Undoable):
     """The lists that statements have made, by identity, and where; and those that are part of the running program."""
 
     def __init__(self) -> None:

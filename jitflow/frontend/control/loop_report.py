@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
-from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.trace import Undoable, current_trace
 from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
 
@@ -30,7 +30,7 @@ class LoopDecision:
     text: str
 
 
-class LoopReport(list[LoopDecision]):
+class LoopReport(list[LoopDecision], Undoable):
     """What became of each loop, inner ones first; not of jitflow's ``own``, such as what finds where a mask holds."""
 
     def __init__(self) -> None:

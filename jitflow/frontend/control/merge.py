@@ -187,6 +187,9 @@ class Slot:
     def incoming(self, thing: Any, scope: Scope, way: Way) -> Value:
         """What flows in from a path whose ops ``scope`` collects."""
         trace = current_trace()
+        if isinstance(thing, tracers.ArrayTracer):
+            merged = (trace.storage.merged.get(root) for root in trace.storage.behind(thing._value))
+            trace.storage.note_sources(self.site, *(slot.site for slot in merged if slot is not None and slot.shared))
         with trace.region(scope):
             if self.as_place:
                 return self._place(trace, thing, scope, way)

@@ -7,22 +7,23 @@ own tests say of it (``x is None``), is known inside: there, the value has one k
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserTypeError, as_user_error
+from jitflow.frontend.control.alike import are_alike
 from jitflow.frontend.control.alternatives import aligned, described, number_of, option
 from jitflow.frontend.control.branch import choose, choose_path, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.leaves import flatten
-from jitflow.frontend.control.local_types import kind_of
+from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import in_pythons_words, is_bug
@@ -34,7 +35,8 @@ from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import I64, DType, dtype_of
-from jitflow.ir.types import Scalar, dims_of
+from jitflow.ir.effects import is_pure
+from jitflow.ir.types import Scalar, Tensor, dims_of
 
 __all__ = [
     "common_dtype",
@@ -198,17 +200,18 @@ def _promoted(thing: Alternatives) -> Any:
 class _Answer:
     """What an operation was found to give, which is the same ops for all kinds of its operands."""
 
-    kinds: Mapping[tuple[int, ...], int]
-    """The number of the result's kind for each combination of theirs; none where there is but one."""
-    words: Mapping[int, str]
+    results: Mapping[_Combination, Scalar | Tensor | None]
+    """The type of the result for each combination of theirs; none where there is but one."""
+    words: Mapping[Scalar | Tensor | None, str]
+    checked: Sequence[_Combination]
+    """The combinations of which the same ops are checked: Python's numbers raise where NumPy's wrap or are infinite."""
 
 
-class _Answers:
-    """What was found out about operations in a trace: each is tried once for operands of the same types."""
+_Combination = tuple[Hashable, ...]
+"""For each operand its type, or the number of a kind that is no number."""
 
-    def __init__(self) -> None:
-        self.known: dict[Hashable, _Answer | None] = {}
-
+_ANSWERS: dict[Hashable, _Answer | None] = {}
+"""By question: an operation is tried once for operands of the same types."""
 
 _BY_TYPES = frozenset(
     getattr(operator, name)
@@ -230,18 +233,24 @@ def _question(
     found: list[Hashable] = [operation]
     for argument in reached:
         place = next((place for place, thing in enumerate(things) if thing is argument), None)
-        options = [argument] if place is None else [argument.options[number] for number in numbers[place]]
-        told = [_told(option) for option in options]
+        told = [_told(argument)] if place is None else [_number(number) for number in numbers[place]]
         if None in told:
             return None
-        found.append((place, *told) if place is None else (place, *numbers[place], *told))
+        found.append((place, *told))
     return tuple(found)
+
+
+def _number(number: int) -> Scalar | None:
+    """The type of the numbers that are a kind; None for a kind of other things."""
+    kind: Scalar | None = current_trace().state(Kinds).options[number].number
+    return kind
 
 
 def _told(thing: Any) -> Hashable | None:
     """The type of an operand, or the number itself if it is known; None for what may be more than that."""
     if type(thing) in (ScalarTracer, ArrayTracer) or (type(thing) is NumberTracer and not thing.is_more):
-        return kind_of(thing)
+        kind = kind_of(thing)
+        return (kind.dtype, len(kind.dims)) if isinstance(kind, Tensor) else kind
     return (type(thing), repr(thing)) if type(thing) in (bool, int, float, complex) else None
 
 
@@ -253,38 +262,76 @@ def _done_at_once(
     combinations = [*itertools.product(*numbers)]
     if not 1 < len(combinations) <= _MOST_COMBINATIONS:
         return None
-    strong = [option(thing, number) for thing, number in zip(things, wanted, strict=True) if number is not None]
-    if len(strong) < len(things):
+    chosen = tuple(number for number in wanted if number is not None)
+    if len(chosen) < len(things):
         return None
-    known = current_trace().state(_Answers).known
-    answer = known[question] if question in known else _answer(things, combinations, use)
+    answer = _ANSWERS[question] if question in _ANSWERS else _answer(things, combinations, chosen, use)
     if question is not None:
-        known[question] = answer
+        _ANSWERS[question] = answer
     if answer is None:
         return None
-    made = use(*strong)
-    return (_tagged(things, made, answer) if answer.kinds and not isinstance(made, ArrayTracer) else made,)
+    made = use(*map(option, things, chosen))
+    for combination in combinations:
+        if _types(combination) in answer.checked:
+            _check(things, combination, use)
+    if isinstance(made, ArrayTracer) or not answer.results:
+        return (made,)
+    numbers_of = {kind: _number_of(kind, made) for kind in answer.words}
+    kinds = {each: numbers_of[answer.results[_types(each)]] for each in combinations}
+    return (_tagged(things, made, kinds, {numbers_of[kind]: words for kind, words in answer.words.items()}),)
 
 
-def _answer(things: Sequence[Alternatives], combinations: Sequence[tuple[int, ...]], use: Use) -> _Answer | None:
-    """What ``use`` gives if it is the same ops for all combinations of kinds; None if it is not."""
+def _number_of(kind: Scalar | Tensor | None, made: Any) -> int:
+    """The number in this trace of a kind of numbers, of which a result is once it is converted."""
+    assert isinstance(kind, Scalar)
+    number = number_of(wrap(converted(made, kind)))
+    assert number is not None
+    return number
+
+
+def _types(combination: Sequence[int]) -> _Combination:
+    return tuple(_number(number) or number for number in combination)
+
+
+def _check(things: Sequence[Alternatives], combination: Sequence[int], use: Use) -> None:
+    """Have an operation raise what it raises of one combination of kinds."""
+    of_them = [
+        is_of_kind(thing, number)
+        for thing, number in zip(things, combination, strict=True)
+        if possible_numbers(thing) != [number]
+    ]
+    others = values.emit("logical_not", functools.reduce(partial(values.emit, "logical_and"), of_them))
+    values.unless(others, lambda: use(*map(option, things, combination)))
+
+
+def _answer(
+    things: Sequence[Alternatives], combinations: Sequence[tuple[int, ...]], wanted: tuple[int, ...], use: Use
+) -> _Answer | None:
+    """What ``use`` gives if it is the same ops for all combinations of kinds, one of them wanted; None if it is not."""
     results: dict[tuple[int, ...], Any] = {}
+    ops: dict[tuple[int, ...], Sequence[Op]] = {}
     first: tuple[Sequence[Op], Any] | None = None
     for combination in combinations:
         one = _tried(lambda: [option(*pair) for pair in zip(things, combination, strict=True)], use)  # noqa: B023
         first = first or one
-        if one is None or first is None or not _are_alike(*first, *one):
+        if one is None or first is None or not are_alike(*first, *one):
             return None
-        results[combination] = one[1]
-    if len({kind_of(result) for result in results.values()}) == 1:
-        return _Answer({}, {})
-    kinds = {numbers: kind for numbers, result in results.items() if (kind := number_of(result)) is not None}
-    return _Answer(kinds, {kind: described(results[numbers]) for numbers, kind in kinds.items()})
+        ops[combination], results[combination] = one
+    checks = {each: [op.name for op in made if op.attributes.get("checked")] for each, made in ops.items()}
+    checked = [each for each in combinations if checks[each] != checks[wanted]]
+    if checked and (checks[wanted] or not all(map(is_pure, ops[wanted]))):
+        return None
+    kinds = {_types(numbers): kind_of(result) for numbers, result in results.items()}
+    if len({*kinds.values()}) == 1:
+        return _Answer({}, {}, [*map(_types, checked)])
+    words = {kind_of(result): described(result) for result in results.values()}
+    return _Answer(kinds, words, [*map(_types, checked)])
 
 
-def _tagged(things: Sequence[Alternatives], made: Any, answer: _Answer) -> Alternatives:
+def _tagged(
+    things: Sequence[Alternatives], made: Any, kinds: Mapping[tuple[int, ...], int], words: Mapping[int, str]
+) -> Alternatives:
     """A result that is Python's number where the operands were, and NumPy's where they were that."""
-    kinds = answer.kinds
     options = dict.fromkeys(kinds.values(), made)
     telling = [place for place in range(len(things)) if _tells(place, kinds)]
     only = telling[0] if len(telling) == 1 else None
@@ -292,7 +339,7 @@ def _tagged(things: Sequence[Alternatives], made: Any, answer: _Answer) -> Alter
         chosen = things[only].chosen
     else:
         chosen = wrap(_tag_of(things, kinds))
-    return Alternatives(chosen, options, things[0].name, answer.words)
+    return Alternatives(chosen, options, things[0].name, words)
 
 
 def _tells(place: int, kinds: Mapping[tuple[int, ...], int]) -> bool:
@@ -332,59 +379,6 @@ def _tried(make: Callable[[], Sequence[Any]], use: Use) -> tuple[Sequence[Op], A
             return None
     known = result is None or type(result) in (bool, int, float, complex, str)
     return (scope.builder.ops, result) if known or isinstance(result, ScalarTracer | ArrayTracer) else None
-
-
-def _are_alike(ops: Sequence[Op], result: Any, other_ops: Sequence[Op], other_result: Any) -> bool:
-    """Whether two lists of ops do the same, but for which numbers are Python's."""
-    same: dict[Value, Value] = {}
-
-    def known(value: Value) -> Value:
-        return same.get(value, value)
-
-    def telling(ops: Sequence[Op]) -> list[Op]:
-        found = []
-        for op in ops:
-            if op.name == "cast" and _dtype(op.operands[0]) == _dtype(op.result) is not None:
-                same[op.result] = known(op.operands[0])
-            else:
-                found.append(op)
-        return found
-
-    first, second = telling(ops), telling(other_ops)
-    if len(first) != len(second):
-        return False
-    for one, other in zip(first, second, strict=True):
-        if one.regions or other.regions or _attributes(one) != _attributes(other):
-            return False
-        if _in_order(one.name, map(known, one.operands)) != _in_order(other.name, map(known, other.operands)):
-            return False
-        if [*map(_dtype, one.results)] != [*map(_dtype, other.results)]:
-            return False
-        same.update(zip(other.results, one.results, strict=True))
-    if any(isinstance(result, kind) and isinstance(other_result, kind) for kind in (ScalarTracer, ArrayTracer)):
-        return known(result._value) is known(other_result._value)
-    return type(result) is type(other_result) and bool(result == other_result)
-
-
-_MIRRORED: Mapping[str, str] = MappingProxyType({"greater": "less", "greater_equal": "less_equal"})
-_SYMMETRIC = frozenset({"equal", "not_equal"})
-
-
-def _in_order(name: str, operands: Iterable[Value]) -> tuple[str, Sequence[Value] | Set[Value]]:
-    """What an op computes of what. Python asks NumPy's number for `2 < x` whether `x > 2`."""
-    operands = [*operands]
-    if name in _MIRRORED:
-        return _MIRRORED[name], operands[::-1]
-    return name, {*operands} if name in _SYMMETRIC else operands
-
-
-def _dtype(value: Value) -> Any:
-    """The dtype of a number; of all else the type."""
-    return value.type.dtype if isinstance(value.type, Scalar) else value.type
-
-
-def _attributes(op: Op) -> dict[str, Any]:
-    return {name: thing for name, thing in op.attributes.items() if name not in ("weak", "type")}
 
 
 surface.install(switch=switch, strong=strong)

@@ -196,7 +196,19 @@ class OneTurn:
                 local.slots, local.open_axes = [None] * count, [set() for _ in range(count)]
             for number, item in enumerate(left.items):
                 stable &= self._learn_part(local, number, item)
+                self._note_sources(local, number, item, locals_)
         return stable
+
+    def _note_sources(self, local: Local, number: int, left: Any, locals_: list[Local]) -> None:
+        """Where a turn leaves the array that another local had before the loop, it will leave what that one carries."""
+        slot = local.slots[number]
+        if slot is None or not isinstance(left, tracers.ArrayTracer):
+            return
+        for other in locals_:
+            found = [place for place, item in enumerate(other.leaves.items) if item is left]
+            current_trace().storage.note_sources(
+                slot.site, *(self._slot(other, place, slot.kind).site for place in found)
+            )
 
     def _align(self, local: Local, left: Any) -> tuple[Any, bool]:
         """What a turn leaves, beside what it found, as alternatives if the two differ in kind; whether that is new."""

@@ -75,6 +75,8 @@ class Storage(Views):
         """The roots that were written to, in the order of the program."""
         self._copied: dict[Value, Site] = {}
         """Roots of arrays that were merged as values although other names may show them, and where."""
+        self._sources: dict[Site, list[Site]] = {}
+        """The sites at which arrays were merged that are merged at a site once more."""
         self._kept: dict[Value, Callable[[], None]] = {}
         """Arrays of which a list has a copy, and what to call where one is written to."""
         self._returned: dict[Value, tuple[Site, FrameType]] = {}
@@ -89,6 +91,17 @@ class Storage(Views):
     def is_place(self, site: Site) -> bool:
         """Whether arrays are merged as places there."""
         return self._trace.choices.answer(site) not in (None, OBJECTS)
+
+    def note_sources(self, site: Site, *sources: Site) -> None:
+        """What is merged at ``sources`` is merged at ``site`` once more."""
+        self._sources.setdefault(site, []).extend(sources)
+
+    def _merging_as_places(self, site: Site) -> Restart:
+        """Merge arrays as places at a site, and where they come from, which the next trace would find out."""
+        sites = [site]
+        for place in sites:
+            sites += [source for source in dict.fromkeys(self._sources.get(place, ())) if source not in sites]
+        return self._trace.begin_anew(Restart(site, others=sites[1:]))
 
     def keeps_objects(self, key: tuple[str, int], name: str) -> bool:
         """Whether what the caller passed stays the very object, in a local of a branch."""
@@ -254,9 +267,9 @@ class Storage(Views):
     def _require_no_copy(self, *written: Value) -> None:
         for shown in self.behind(*written):
             if shown in self._copied:
-                raise self._trace.begin_anew(Restart(self._copied[shown]))
+                raise self._merging_as_places(self._copied[shown])
             if shown in self._returned and not _is_running(self._returned[shown][1]):
-                raise self._trace.begin_anew(Restart(self._returned[shown][0]))
+                raise self._merging_as_places(self._returned[shown][0])
 
     def _require_not_kept(self, *written: Value) -> None:
         for shown in self.behind(*written):
@@ -323,7 +336,7 @@ class Storage(Views):
         if turn is not None:
             later = self.behind(*self.written[since[0] :])
             if any(root in self._arrived or not self.is_made_in(turn, root) for root in later & behind):
-                raise self._trace.begin_anew(Restart(site))
+                raise self._merging_as_places(site)
 
     def adopt(self, value: Value, place: Value) -> None:
         """``value`` stands for an array whose memory is ``place``, one of several variables."""
@@ -348,7 +361,7 @@ class Storage(Views):
         variable = Value(Variable(root.type.dtype, root.type.dims), root.name)
         home = self.homes[root]
         if self.came_shared(root):
-            raise self._trace.begin_anew(Restart(self.merged[root].site))
+            raise self._merging_as_places(self.merged[root].site)
         if root in self._protected:
             self._protected[root]()
             raise UserValueError("assignment destination is read-only")

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from jitflow.runtime.plan import Guard
     from jitflow.runtime.variable import Variable
 
-__all__ = ["MOST_TURNS", "Decision", "Trace", "active_trace", "current_trace", "recording"]
+__all__ = ["MOST_TURNS", "Decision", "Trace", "Undoable", "active_trace", "current_trace", "recording"]
 
 
 State = TypeVar("State")
 
 
-@runtime_checkable
-class Undoable(Protocol):
+class Undoable:
     """What a feature knows of a trace, and can forget again."""
 
     def mark(self) -> Callable[[], None]:
         """What takes back everything that is learnt from now on."""
+        raise NotImplementedError
 
 
 class Trace(Sizes):

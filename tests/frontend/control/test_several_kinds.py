@@ -79,6 +79,7 @@ def test_operations_are_tried_once_for_operands_of_the_same_types(monkeypatch: p
 
     tried = []
     original = switching._tried
+    monkeypatch.setattr(switching, "_ANSWERS", {})
     monkeypatch.setattr(switching, "_tried", lambda *args: (tried.append(args), original(*args))[1])
     a, compiled = np.array([1.0, -2.0, 3.0]), jitflow.function(program)
     with np.errstate(divide="ignore"):
@@ -86,6 +87,25 @@ def test_operations_are_tried_once_for_operands_of_the_same_types(monkeypatch: p
     assert len(tried) == 2 * 6  # m * 2.0, m * a[1], m / 2.0, m / 4.0, m / 0.0 and m < a, for both kinds
     with pytest.raises(ZeroDivisionError):
         compiled(a, False)
+
+
+def test_what_python_checks_is_computed_once() -> None:
+    def program(a: Any, c: Any, d: Any) -> Any:
+        m = a[0] if c else float(a[1])
+        return (m / d) ** 1.5
+
+    compiled, a = jitflow.function(program), np.array([16.0, 4.0])
+    with np.errstate(all="ignore"):
+        assert_same(compiled(a, True, 0.0), program(a, True, 0.0))
+        assert_same(compiled(a, True, -4.0), program(a, True, -4.0))
+    assert_same([compiled(a, c, 4.0) for c in (True, False)], [program(a, c, 4.0) for c in (True, False)])
+    with pytest.raises(ZeroDivisionError):
+        compiled(a, False, 0.0)
+    with pytest.raises(ValueError, match="depends on its value"):
+        compiled(a, False, -4.0)
+    text = compiled.ir(a, True, 4.0, stage="optimized")
+    assert [text.count(f"= {name} %") for name in ("divide", "power")] == [2, 2]
+    assert text.count("checked=true") == 2
 
 
 def test_what_is_the_same_for_both_numbers_is_done_once() -> None:
