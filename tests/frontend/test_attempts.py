@@ -418,7 +418,96 @@ def meets_sizes_that_masks_leave(u, k):
         return u
 
 
+def stores_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        u[0] = 5
+
+
+def stores_behind_what_one_path_raises(u, k):
+    try:
+        if k > 2:
+            raise ValueError("too many")
+    except KeyError:
+        u[1] = 0
+    finally:
+        u[0] = 5
+    return u
+
+
+def finishes_inside_of_what_catches(u, k):
+    found = 0
+    try:
+        try:
+            found = 10 // k
+            u[2 * k] = 7
+        except ZeroDivisionError:
+            u[k + 3] = 8
+            found = u[k - 7]
+        finally:
+            u[1] += 50
+        u[2] += 20
+    except IndexError:
+        u[3] = 9
+    return found, u
+
+
+def finishes_each_turn(u, k):
+    total = 0
+    for place in range(k + 1):
+        try:
+            if place == 3:
+                break
+            if place == 1:
+                continue
+            u[3 * place] += 1
+        finally:
+            total += 10
+            u[0] += total
+    return total, u
+
+
+def fails_in_what_finishes(u, k):
+    try:
+        try:
+            u[k] = 1
+        finally:
+            u[k - 1] = 2
+            u[0] += 10 // k
+    finally:
+        u[3] = 99
+    return u
+
+
+def finishes_a_helper_that_returns(u, k):
+    def item(place):
+        try:
+            return u[place]
+        finally:
+            u[0] += 1
+
+    try:
+        return item(k) + item(k + 1)
+    except IndexError:
+        return item(0)
+
+
+def finishes_behind_a_message(u, k):
+    try:
+        raise RuntimeError(f"at {k}")
+    finally:
+        u[1] = 4
+
+
 PROGRAMS = [
+    stores_behind_what_fails,
+    stores_behind_what_one_path_raises,
+    finishes_inside_of_what_catches,
+    finishes_each_turn,
+    fails_in_what_finishes,
+    finishes_a_helper_that_returns,
+    finishes_behind_a_message,
     looks_up_indices,
     matches_what_fails,
     stores_at_indices,
@@ -487,26 +576,24 @@ def test_what_jitflow_refuses_is_not_caught():
         compiled(np.array([0.0, 1.0, 4.0, 4.0, 0.0]), 1)
 
 
-def stores_behind_what_fails(u, k):
-    try:
-        u[k] = 1
-    finally:
-        u[0] = 5
-
-
-def stores_behind_what_one_path_raises(u, k):
+def finishes_behind_an_exception_with_arrays(u, k):
     try:
         if k > 2:
-            raise ValueError("too many")
-    except KeyError:
-        u[1] = 0
+            raise ValueError(u)
     finally:
         u[0] = 5
 
 
-@pytest.mark.parametrize("program", [stores_behind_what_fails, stores_behind_what_one_path_raises])
+def finishes_behind_indices(u, k):
+    try:
+        return u[np.array([k, 1])]
+    finally:
+        u[0] = 5
+
+
+@pytest.mark.parametrize("program", [finishes_behind_an_exception_with_arrays, finishes_behind_indices])
 def test_a_store_that_would_be_left_out_is_refused(program):
-    with pytest.raises(UserNotImplementedError, match=r"finally behind something that may raise \w+Error") as caught:
+    with pytest.raises(UserNotImplementedError, match=r"something that may raise \w+Error") as caught:
         jitflow.function(program)(U, 2)
     assert caught.value.mend
 

@@ -25,7 +25,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import JitflowError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.foreseen import can_be_foreseen, raises_nothing
+from jitflow.frontend.control.foreseen import can_be_foreseen, number_of_error, raises_nothing, told_by
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
@@ -61,19 +61,24 @@ class Caught(NamedTuple):
     errors: tuple[str, ...]
 
 
-def attempts(line: int) -> bool:
-    """Whether the ``try`` statement of a line is attempted part by part."""
+def attempts(line: int, about: str = "") -> bool:
+    """Whether the ``try`` statement of a line is attempted part by part, or so is what its ``finally`` follows."""
     trace = active_trace()
-    return trace is not None and bool(trace.choices.answer(site_of(line)))
+    return trace is not None and bool(trace.choices.answer(site_of(line, about)))
 
 
 def attempt(
-    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = ()
-) -> tuple[Any, Any]:
-    """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing."""
+    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = (), tells: bool = False
+) -> tuple[Any, ...]:
+    """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing.
+
+    If it ``tells``, a third is what an error tells that is raised again.
+    """
     trace, handlers, mutables = current_trace(), Handlers(handled, numbers), Mutables(Cells(run).contents())
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
+    nothing = ((0, 0),) if tells else ()
+    scope.heads = 3 if tells else 1
     trace.state(Statements).handled.append(handlers.handles)
     try:
         path = trace_path(lambda: _caught(run, handlers), dict, scope)
@@ -83,7 +88,7 @@ def attempt(
         scope.handlers = _numbers(scope.builder.ops, handlers)
     if not scope.handlers:
         mutables.restore()
-        return run(), 0
+        return run(), 0, *nothing
     if mutables.changed():
         begin_anew_with(mutables.changed_list())
         raise located(UserNotImplementedError(
@@ -92,8 +97,8 @@ def attempt(
         ))  # fmt: skip
     first = next(iter(scope.handlers))
     if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:
-        return None, scope.handlers[first].number
-    return _dynamic(path, scope)
+        return None, scope.handlers[first].number, *nothing  # it tells nothing: its op is the first
+    return _dynamic(path, scope, nothing)
 
 
 def _caught(run: Callable[[], Any], handlers: Handlers) -> Any:
@@ -141,23 +146,28 @@ def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
             raise current_trace().locate(refusal(refused[1], refused[0]))
         if raised is not None:
             errors = tuple(kind.__name__ for kind in raised_by(op) if handlers.handles(kind))
-            found[op] = Caught(handlers.number_for(raised), errors)
+            number = handlers.number_for(raised)
+            found[op] = Caught(number_of_error(op) if number < 0 else number, errors)
+            if not found[op].number:
+                raise current_trace().locate(refusal(raised, op))
     return found
 
 
-def _dynamic(path: Path, scope: _Pieces) -> tuple[Any, Any]:
+def _dynamic(path: Path, scope: _Pieces, nothing: tuple[Any, ...]) -> tuple[Any, ...]:
     trace = current_trace()
     thing = UNBOUND if path.ended else resolved(path.result)
     carried = any(isinstance(leaf, tracers.Tracer) for leaf in flatten(thing).items)
     path.ended = False
-    path.locals = {"fail": 0, **({"the value": thing} if carried else {})}
+    told = {"told": nothing[0]} if nothing else {}
+    path.locals = {"fail": 0, **told, **({"the value": thing} if carried else {})}
     with trace.region() as other:
         pass
-    failed = Path(other, False, None, {"fail": -1, "the value": UNBOUND})
+    failed = Path(other, False, None, {"fail": -1, "told": (-1, -1), "the value": UNBOUND})
     always = trace.make("constant", value=True, type=Scalar(BOOL))
     here = trace.here()
     found = join(always, [path, failed], tuple(path.locals), (here.file, here.line))
-    return resolved(found["the value"]) if carried else None if thing is UNBOUND else thing, found["fail"]
+    value = resolved(found["the value"]) if carried else None if thing is UNBOUND else thing
+    return value, found["fail"], *(found[name] for name in told)
 
 
 @dataclass(eq=False)
@@ -165,6 +175,8 @@ class _Pieces(Scope):
     """The region of a part, which becomes pieces when it is closed. What it yields first is the handler's number."""
 
     handlers: Mapping[Op, Caught] = field(default_factory=dict)
+    heads: int = 1
+    """How many values tell of a failure: the number, and what is told."""
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """The region, with what follows each check in a branch of its own."""
@@ -178,7 +190,7 @@ class _Pieces(Scope):
         builder.ops.extend(ops[:place])
         if place == len(ops):
             return builder.region((), yielded)
-        op, number = ops[place], yielded[0].type
+        op, heads = ops[place], [value.type for value in yielded[: self.heads]]
         builder.loc = op.loc
         sizes |= _named(ops[:place])
         assert self.outer is not None
@@ -188,10 +200,10 @@ class _Pieces(Scope):
             return all(name in sizes or is_outside(symbol(name)) for name in symbols(dim))
 
         if op.name == "if":
-            failed = Value(number, "fail")
-            regions = tuple(self._turned(region, number, sizes) for region in op.regions)
-            builder.ops.append(replace(op, results=(failed, *op.results), regions=regions))
-            holds = builder.make("equal", failed, builder.make("constant", value=0, type=number))
+            failed = [Value(kind, "fail") for kind in heads]
+            regions = tuple(self._turned(region, heads, sizes) for region in op.regions)
+            builder.ops.append(replace(op, results=(*failed, *op.results), regions=regions))
+            holds = builder.make("equal", failed[0], builder.make("constant", value=0, type=heads[0]))
             inner = self._nested(ops[place + 1 :], yielded, sizes | _named([op]))
         else:
             with trace.region(Scope(builder, outer=self)):
@@ -204,18 +216,19 @@ class _Pieces(Scope):
             map_dims(_flowing(value), lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded
         ]
         with trace.region(Scope(Builder(loc=op.loc), outer=self)) as otherwise:
-            known = op.name == "if"
-            missing = [failed if known else trace.make("constant", value=self.handlers[op].number, type=number),
-                       *(_some(_flowing(value), visible) for value in yielded[1:])]  # fmt: skip
+            if op.name != "if":
+                number = trace.make("constant", value=self.handlers[op].number, type=heads[0])
+                failed = [number, *told_by(op)][: self.heads]
+            missing = [*failed, *(_some(_flowing(value), visible) for value in yielded[self.heads :])]
         other = otherwise.close((), missing)
         return builder.region((), builder.add("if", holds, types=types, regions=(inner, other)))
 
-    def _turned(self, region: Region, number: Type, sizes: frozenset[str]) -> Region:
-        """A path of a branch, which yields the number of a handler before all else."""
+    def _turned(self, region: Region, heads: Sequence[Type], sizes: frozenset[str]) -> Region:
+        """A path of a branch, which yields what tells of a failure before all else."""
         builder = Builder()
         builder.ops.extend(region.ops[:-1])
-        nothing = builder.make("constant", value=0, type=number)
-        return self._nested(builder.ops, (nothing, *region.yielded), sizes)
+        nothing = [builder.make("constant", value=0, type=kind) for kind in heads]
+        return self._nested(builder.ops, (*nothing, *region.yielded), sizes)
 
 
 def _named(ops: Sequence[Op]) -> frozenset[str]:

@@ -78,6 +78,7 @@ class Statements:
 class Handlers:
     """The handlers of ``try`` statements; ``handled`` gives what they name, None for all exceptions.
 
+    Before a ``finally``, it is ``...``, for what is raised again behind it; the number of that is -1.
     ``numbers`` are theirs, if they are not counted from 1.
     """
 
@@ -89,12 +90,12 @@ class Handlers:
         named_classes = self._handled()
         for number, named in zip(self._numbers or count(1), named_classes, strict=False):
             if any(issubclass(kind, handler) for handler in _classes(named)):
-                return number
+                return -1 if named is ... else number
         return 0
 
     def handles(self, kind: type[BaseException]) -> bool:
         """Whether there is a handler for a class."""
-        return self.number_for(kind) > 0
+        return self.number_for(kind) != 0
 
     def first_raised(self, op: Op) -> type[BaseException] | None:
         """What the op may raise that a handler is for: anything, if it calls a function of the user's."""
@@ -108,6 +109,8 @@ def _classes(named: Any) -> Iterator[type[BaseException]]:
         found = kind._jitflow_object if isinstance(kind, ClassProxy) else kind
         if found is None or isinstance(found, type):
             yield BaseException if found is None else found
+        elif found is ...:
+            yield BaseException
 
 
 class trying:  # noqa: N801 - a hook, as the others are
@@ -151,13 +154,21 @@ class watched:  # noqa: N801 - a hook, as the others are
 
 
 class finishing(watched):  # noqa: N801
-    """A ``finally`` block. It runs in Python, and so behind what the running program raises it does not."""
+    """A ``finally`` block. It runs in Python, and so behind what the running program raises it does not.
+
+    ``line`` names the statement if there is another form of it.
+    """
+
+    def __init__(self, line: int | None = None) -> None:
+        self._line = line
 
     def __exit__(self, *raised: object) -> None:
         if self._trace is None:
             return
         leaving = self._trace.state(Statements).unfinished.pop()
         if leaving is not None and any(map(_is_seen, _since(self._scope, self._first))):
+            if self._line is not None:
+                raise self._trace.begin_anew(Restart(site_of(self._line, "finally")))
             name = raised_by(leaving)[0].__name__
             raise self._trace.locate(UserNotImplementedError(
                 f"finally behind something that may raise {name} when the compiled code runs",
@@ -191,9 +202,9 @@ def is_for_the_compiler(error: BaseException) -> bool:
     return isinstance(error, Signal) or not is_of_the_program(error)
 
 
-def site_of(line: int) -> Site:
-    """What names a ``try`` statement of the user's."""
-    return Site(Choice.CAUGHT_WHEN_RUN, current_trace().here().file, line)
+def site_of(line: int, about: str = "") -> Site:
+    """What names a ``try`` statement of the user's, or what it is ``about``."""
+    return Site(Choice.CAUGHT_WHEN_RUN, current_trace().here().file, line, about)
 
 
 def refusal(kind: type[BaseException], op: Op) -> UserNotImplementedError:

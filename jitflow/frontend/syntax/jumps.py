@@ -38,7 +38,7 @@ from dataclasses import dataclass, replace
 from jitflow.frontend.syntax.build import assign, constant, is_constant, load, negated, placed, returned
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, Scope, inner_blocks
 
-__all__ = ["Unusable", "ends", "without_jumps"]
+__all__ = ["Unusable", "ends", "leaves", "without_jumps"]
 
 _TRIES = (ast.Try, ast.TryStar)
 _PYTHONS = (*_TRIES, ast.With, ast.Match)

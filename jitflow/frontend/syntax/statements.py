@@ -206,15 +206,15 @@ class _Rewriting:
 
     def _finally(self, statement: ast.Try | ast.TryStar) -> list[ast.stmt]:
         """``with jit__.watched():`` around what the block follows, ``with jit__.finishing():`` around the block."""
-        inner, final = statement.body, statement.finalbody
+        inner, final, number = statement.body, statement.finalbody, constant(getattr(statement, "attempted", None))
         if statement.handlers:
             statement.finalbody = []
             inner = [statement]
-        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final))
+        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final, number))
         return [placed(outer, statement)]
 
-    def _watched(self, name: str, body: list[ast.stmt]) -> list[ast.stmt]:
-        watching = ast.withitem(self._expressions.hook(name, body[0]))
+    def _watched(self, name: str, body: list[ast.stmt], *told: ast.expr) -> list[ast.stmt]:
+        watching = ast.withitem(self._expressions.hook(name, body[0], *told))
         return [placed(ast.With([watching], self._block(body)), body[0])]
 
     # -- branches and loops -----------------------------------------------------------------------
