@@ -617,7 +617,18 @@ def mixes_numbers_and_arrays(u):
     return kept
 
 
+def returns_one_list_by_two_names(u):
+    kept = [0.0]
+    also = kept
+    for item in u:
+        if item > 100:
+            return u
+        kept.append(item)
+    return kept, also
+
+
 REFUSED = {
+    returns_one_list_by_two_names: "returned by two names",
     makes_an_array_of_several_types: "an array, a sum or an order of a list",
     mixes_numbers_and_arrays: "of items of several types",
     prints: "the text of a list",
