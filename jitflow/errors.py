@@ -108,7 +108,7 @@ class UserError(JitflowError):
         self.found = found
         self.expected = expected
         self.mend = mend or mend_of(message)
-        self._is_ours = bool(found or expected or mend)
+        self._is_ours = bool(expected or mend)  # what was found is told of mistakes, too
         self.location, self.callers = None, ()
         self._refresh_note()
         self.at(location, callers)

@@ -40,6 +40,7 @@ _ROWS = (
      "write x = x + y, which makes a new array, or make x an array of floats before"),
     (r"The truth value of an array with more than one element is ambiguous",
      "x.any() or x.all() for one decision, np.where(condition, a, b) for one at each element"),
+    (r"The truth value of an empty array is ambiguous", "x.size > 0, x.any() or x.all()"),
     (r"ndarray' object has no attribute 'append'$",
      "np.append(x, value) makes a longer array; better make it long enough before"),
     # numbers
@@ -50,7 +51,7 @@ _ROWS = (
      "compute with floats: Python ints are 64 bits wide in compiled code"),
     (r"the type of this power depends on its value$", "write float(x) ** n"),
     (r"a loop takes no turn, and so (\w+) stays a number", "make {1} an array before the loop: np.zeros(shape)"),
-    (r"^(\w+) is None here: compiled code", "test it before: if {1} is not None"),
+    (r"^an operand is None here", "test it before: if x is not None"),
     # linear algebra
     (r"Singular matrix$", "np.linalg.lstsq and np.linalg.pinv take singular matrices too"),
     (r"Matrix is not positive definite$", "add a little to the diagonal, or use np.linalg.eigh"),

@@ -500,7 +500,25 @@ def finishes_behind_a_message(u, k):
         u[1] = 4
 
 
+def raises_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        w = np.zeros(2, np.uint8)
+        w += -1
+
+
+def may_raise_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        w = np.zeros(2, np.uint8)
+        w += -k
+
+
 PROGRAMS = [
+    raises_behind_what_fails,
+    may_raise_behind_what_fails,
     stores_behind_what_fails,
     stores_behind_what_one_path_raises,
     finishes_inside_of_what_catches,
@@ -591,8 +609,18 @@ def finishes_behind_indices(u, k):
         u[0] = 5
 
 
-@pytest.mark.parametrize("program", [finishes_behind_an_exception_with_arrays, finishes_behind_indices])
-def test_a_store_that_would_be_left_out_is_refused(program):
+def returns_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        return 3  # noqa: B012
+
+
+@pytest.mark.filterwarnings("ignore:'return' in a 'finally' block")
+@pytest.mark.parametrize(
+    "program", [finishes_behind_an_exception_with_arrays, finishes_behind_indices, returns_behind_what_fails]
+)
+def test_what_would_be_left_out_behind_what_fails_is_refused(program):
     with pytest.raises(UserNotImplementedError, match=r"something that may raise \w+Error") as caught:
         jitflow.function(program)(U, 2)
     assert caught.value.mend

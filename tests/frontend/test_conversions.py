@@ -63,7 +63,7 @@ def test_the_largest_integers(number: float):
 
 @pytest.mark.parametrize("number", [2.0**63, -BEYOND, 1e300, -1e300])
 def test_integers_beyond_64_bits(number: float):
-    with pytest.raises(OverflowError, match="the int does not fit in 64 bits"):
+    with pytest.raises(OverflowError, match="the result does not fit into a 64-bit int"):
         interpreted(lambda x: int(x[0]))(np.array([number]))
 
 

@@ -117,9 +117,31 @@ def adds_none_on_a_path(a: Any) -> Any:
     return 1
 
 
+def indexes_by_a_float(a: Any) -> Any:
+    a[0] = 7.0
+    return a[1.5]
+
+
+def takes_the_largest_of_nothing(a: Any) -> Any:
+    if a[1] > 0:
+        a[1] = 9.0
+        return max([])
+    return 1
+
+
+def converts_infinity_in_an_attempt(a: Any) -> Any:
+    try:
+        a[1] = a[int(a[0])]
+    except IndexError:
+        return 1
+    else:
+        return int(np.inf)
+
+
 @pytest.mark.parametrize(
     "program",
-    [casts, casts_in_a_turn, goes_through_a_number, adds_none_on_a_path, raises, raises_its_own, misses_a_function,
+    [indexes_by_a_float, takes_the_largest_of_nothing, converts_infinity_in_an_attempt,
+     casts, casts_in_a_turn, goes_through_a_number, adds_none_on_a_path, raises, raises_its_own, misses_a_function,
      misses_an_attribute, misses_a_name, misses_a_key, joins_other_ranks, sums_another_axis, unpacks, divides,
      adds_none, inverts],
 )  # fmt: skip
@@ -167,6 +189,8 @@ def test_a_mistake_on_a_path_that_is_not_taken_is_not_told() -> None:
         if c:
             w = np.zeros(2, np.int8)
             w += 2.5
+        if len(a) > 7:
+            return a[2.5], max([])
         return a if c else round(np.array(1, np.uint8)) if len(a) > 5 else 1
 
     assert program(np.ones(2), False) == 1

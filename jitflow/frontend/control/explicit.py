@@ -197,7 +197,7 @@ class _Stacked:
 def _pair(made: Any) -> tuple[Any, Any]:
     if not isinstance(made, tuple) or len(made) != 2:
         raise _located(UserTypeError("f must return a pair: the carry, and the result of the turn",
-                                     found=_text(flatten(made))))  # fmt: skip
+                                     found=_text(flatten(made)), mend="return carry, result"))  # fmt: skip
     return made
 
 

@@ -182,13 +182,14 @@ def _by_leaves(
         rows = [[UNBOUND] * len(first.items) if parts is None else parts.items for parts in taken]
         before_aligned = [row if parts is None or repr(parts.shape) != repr(first.shape) else parts.items
                           for row, parts in zip(rows, map(parts_of, kinds), strict=True)]  # fmt: skip
-        makers = [by_parts(f"{name}[{number}]", column, known, lacking or several)
+        # Of a value of several kinds, the number that is chosen tells whether it is bound.
+        makers = [by_parts(f"{name}[{number}]", column, known, lacking or (several and number > 0))
                   for number, (column, known) in enumerate(
                       zip(zip(*rows, strict=True), zip(*before_aligned, strict=True), strict=True))]  # fmt: skip
 
         def make_all(results: Sequence[Any]) -> Any:
             made = [make(results) for make in makers]
-            partial = [] if several else [thing for thing in made if isinstance(thing, MaybeUnbound)]
+            partial = [thing for thing in made if isinstance(thing, MaybeUnbound)]
             thing = first.make([resolved(part) for part in made])
             if not by_identity:
                 remember_choice(site, kinds, [thing], before)

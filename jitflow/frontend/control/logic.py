@@ -14,9 +14,13 @@ from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
+from jitflow.ir.dims import product
 from jitflow.ir.dtypes import BOOL
 
 __all__ = ["OnlyTruth", "as_bool", "as_python_bool", "not_", "truth"]
+
+_EMPTY = "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+_SEVERAL = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
 
 
 def truth(thing: Any) -> bool | Value:
@@ -33,11 +37,16 @@ def truth(thing: Any) -> bool | Value:
         return bool(thing)
     value = thing.value
     if values.rank(value):
-        if any(dim != 1 for dim in values.dims(value)):
-            message = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
-            is_open = any(map(current_trace().is_open, values.dims(value)))  # perhaps there is one element
-            raise located(UserValueError(message, found=thing._describe() if is_open else ""))
-        value = values.reshape(value, ())
+        others = [dim for dim in values.dims(value) if dim != 1]
+        trace = current_trace()
+        if others and not any(map(trace.is_open, others)):
+            is_empty = any(trace.decide(dim, "==", 0, "the truth value of an array") for dim in others)
+            raise located(UserValueError(_EMPTY if is_empty else _SEVERAL))
+        if others:
+            count = values.size(product(others))
+            values.check(values.emit("greater_equal", count, values.size(1)), ValueError, _EMPTY)
+            values.check(values.emit("less_equal", count, values.size(1)), ValueError, _SEVERAL)
+        value = values.reshape(value, (), assumed=bool(others))
     value = values.as_scalar(value)
     dtype = values.dtype_of_value(value)
     return value if dtype == BOOL else values.emit("not_equal", value, _zero_like(value))

@@ -151,6 +151,9 @@ def _over(
             turns = _unrolled(loop, map(source.item, range(count)), body, test)
         note_unrolled(body, "for", turns, "these are few")
         return
+    if current_trace().known(count, ">=", 1) is False:
+        note_unrolled(body, "for", 0, "there are none")
+        return
     try:
         carried = loop.roll(
             lambda position: body(source.item(position)),

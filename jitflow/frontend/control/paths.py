@@ -21,7 +21,7 @@ from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.returning import RETURNED, leaves_the_function
 from jitflow.frontend.control.trying import Statements
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.recording.locate import in_pythons_words, innermost_place, is_internal
+from jitflow.frontend.recording.locate import in_pythons_words, innermost_place, is_bug
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer
@@ -97,17 +97,9 @@ def trace_path(
 
 
 def _is_raised(error: Exception) -> bool:
-    """Whether what Python raised is the program's: a handler of its is for it, or a line of its raised it."""
+    """Whether what Python raised is the program's: a handler of its is for it, or it is no mistake of jitflow's."""
     handlers = current_trace().state(Statements).handled
-    return any(handles(type(error)) for handles in handlers) or _is_of_the_program(error)
-
-
-def _is_of_the_program(error: Exception) -> bool:
-    """Whether a line of the user's raised it, and no function that it calls."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    return at is not None and not is_internal(at.tb_frame.f_code.co_filename)
+    return any(handles(type(error)) for handles in handlers) or not is_bug(error)
 
 
 def _settled(thing: Any) -> Any:

@@ -147,7 +147,7 @@ class watched:  # noqa: N801 - a hook, as the others are
         if self._trace is not None:
             self._scope, self._first = self._trace.scope, len(self._trace.scope.builder.ops)
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is not None:
             ops = _since(self._scope, self._first)
             self._trace.state(Statements).unfinished.append(next((op for op in ops if raised_by(op)), None))
@@ -156,17 +156,18 @@ class watched:  # noqa: N801 - a hook, as the others are
 class finishing(watched):  # noqa: N801
     """A ``finally`` block. It runs in Python, and so behind what the running program raises it does not.
 
-    ``line`` names the statement if there is another form of it.
+    One that ``jumps`` out takes back what was raised. ``line`` names the statement if there is another form of it.
     """
 
-    def __init__(self, line: int | None = None) -> None:
-        self._line = line
+    def __init__(self, jumps: bool, line: int | None = None) -> None:
+        self._jumps, self._line = jumps, line
 
-    def __exit__(self, *raised: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is None:
             return
         leaving = self._trace.state(Statements).unfinished.pop()
-        if leaving is not None and any(map(_is_seen, _since(self._scope, self._first))):
+        raises = error is not None and not is_for_the_compiler(error)
+        if leaving is not None and (self._jumps or raises or any(map(_is_seen, _since(self._scope, self._first)))):
             if self._line is not None:
                 raise self._trace.begin_anew(Restart(site_of(self._line, "finally")))
             name = raised_by(leaving)[0].__name__
@@ -177,9 +178,9 @@ class finishing(watched):  # noqa: N801
 
 
 def _is_seen(op: Op) -> bool:
-    """Whether somebody would miss the op: what becomes too large for 64 bits does not in Python."""
+    """Whether somebody would miss the op."""
     writes = any(effect.kind != "check" and effect.kind in VISIBLE for effect in op.own_effects)
-    return writes or not set(raised_by(op)) <= {OverflowError}
+    return writes or bool(raised_by(op))
 
 
 def _since(scope: Scope, first: int) -> Iterator[Op]:

@@ -195,7 +195,7 @@ class OneTurn:
                 local.leaves = Leaves((UNBOUND,) * count, left.shape, left.rebuild)
                 local.slots, local.open_axes = [None] * count, [set() for _ in range(count)]
             for number, item in enumerate(left.items):
-                stable &= self._learn_part(local, number, item)
+                stable &= self._learn_part(local, number, item, path.scope)
                 self._note_sources(local, number, item, locals_)
         return stable
 
@@ -228,7 +228,7 @@ class OneTurn:
         local.entry, local.leaves, local.slots, local.open_axes = entry, fresh.leaves, fresh.slots, fresh.open_axes
         return left, True
 
-    def _learn_part(self, local: Local, number: int, left: Any) -> bool:
+    def _learn_part(self, local: Local, number: int, left: Any, turn: Scope) -> bool:
         slot, entry = local.slots[number], local.leaves.items[number]
         if slot is None and (left is UNBOUND or agreeing([entry, left])):
             return True
@@ -239,7 +239,8 @@ class OneTurn:
         fresh: list[Dim] = []
 
         def new_size() -> Dim:
-            fresh.append(trace.size("size"))
+            with trace.region(turn):  # nothing binds it before the loop
+                fresh.append(trace.size("size"))
             return fresh[-1]
 
         name = local.name if slot is None else slot.name

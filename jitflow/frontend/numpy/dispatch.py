@@ -110,7 +110,11 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
 """From a function of NumPy to what runs in its place on tracers. Ufuncs are in `ufuncs.LOOPS`."""
 
 
-def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_: False) -> Handler:
+_PROMOTING_ITEMS = (np.choose, np.concatenate, np.select)
+"""Functions to which it makes a difference whose number an item of a list is."""
+
+
+def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_, **__: False) -> Handler:
     """The handler with its user errors placed at the user's line, and Python's own words for wrong arguments.
 
     What is computed of an argument that is not given is not given either, unless ``writes`` says of the arguments that
@@ -120,11 +124,12 @@ def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_: False
     @wraps(handler)
     def run(*args: Any, **kwargs: Any) -> Any:
         if holds_alternatives(args) or (kwargs and holds_alternatives([*kwargs.values()])):
-            return distributed(run, [*map(without_python_numbers, args)], kwargs)
+            items_tell = any(argument is function for argument in args[:1] for function in _PROMOTING_ITEMS)
+            return distributed(run, args if items_tell else [*map(without_python_numbers, args)], kwargs)
         try:
             return handler(*args, **kwargs)
         except NotGiven as error:
-            if writes(*args):
+            if writes(*args, **kwargs):
                 raise
             return error.absent
         except UserError as error:
@@ -148,11 +153,11 @@ def _misfit(handler: Handler, args: tuple[Any, ...], kwargs: Mapping[str, Any]) 
     return None
 
 
-def _ufunc_writes(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _ufunc_writes(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> bool:
     return method == "at" or len(inputs) > ufunc.nin or kwargs.get("out") is not None
 
 
-def _function_writes(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+def _function_writes(function: Any, /, *args: Any, **kwargs: Any) -> bool:
     if function is np.copyto or function in assignment.FUNCTIONS:
         return True
     try:
@@ -163,8 +168,7 @@ def _function_writes(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, 
 
 
 @partial(_located, writes=_ufunc_writes)
-def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """``ufunc(...)`` or ``ufunc.method(...)`` on tracers."""
+def _apply_ufunc(ufunc: np.ufunc, method: str, /, *inputs: Any, **kwargs: Any) -> Any:
     if method == "at" and ufunc.nin == 2 and ufunc.nout == 1 and ufunc.signature is None:
         return assignment.ufunc_at(ufunc, *inputs)
     if method == "__call__":
@@ -183,6 +187,11 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: M
     return handler(ufunc, *inputs, **kwargs)
 
 
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """``ufunc(...)`` or ``ufunc.method(...)`` on tracers."""
+    return _apply_ufunc(ufunc, method, *inputs, **kwargs)
+
+
 _UFUNC_METHODS: Mapping[str, Handler] = MappingProxyType(
     {
         "reduce": reductions.reduce_ufunc,
@@ -194,8 +203,7 @@ _UFUNC_METHODS: Mapping[str, Handler] = MappingProxyType(
 
 
 @partial(_located, writes=_function_writes)
-def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """A function of NumPy on tracers."""
+def _apply_function(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if args and isinstance(args[0], selections.SelectionTracer):
         found = selections.folded(function.__name__, args[0], args[1:], kwargs)
         if found is not None:
@@ -210,6 +218,11 @@ def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, An
     return handler(*args, **kwargs)
 
 
+def apply_function(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """A function of NumPy on tracers."""
+    return _apply_function(function, *args, **kwargs)
+
+
 OBJECTS: Mapping[Any, Any] = MappingProxyType(
     {item: grids.Indexed(made._name, _located(made._make)) for item, made in grids.OBJECTS.items()}
 )
@@ -218,7 +231,7 @@ OBJECTS: Mapping[Any, Any] = MappingProxyType(
 get_item = _located(indexing.get_item)
 """``array[index]``."""
 
-_set_item = _located(assignment.set_item, writes=lambda *_: True)
+_set_item = _located(assignment.set_item, writes=lambda *_, **__: True)
 
 
 def set_item(array: Any, index: Any, value: Any) -> None:
@@ -232,14 +245,14 @@ def set_item(array: Any, index: Any, value: Any) -> None:
 
 """``array[index] = value``."""
 
-set_attribute = _located(assignment.set_attribute, writes=lambda *_: True)
+set_attribute = _located(assignment.set_attribute, writes=lambda *_, **__: True)
 """``array.name = value``."""
 
 _CHANGING = ("fill", "put", "sort", "partition")
 
 METHODS: Mapping[str, Handler] = MappingProxyType(
     {
-        name: _located(handler, writes=lambda *_, name=name: name in _CHANGING)
+        name: _located(handler, writes=lambda *_, name=name, **__: name in _CHANGING)
         for name, handler in methods.METHODS.items()
     }
 )

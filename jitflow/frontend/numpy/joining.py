@@ -19,6 +19,7 @@ from jitflow.frontend.arrays.operands import (
     new,
     normalized_axis,
     numpy_says,
+    operand,
     static_int,
     view,
 )
@@ -97,6 +98,8 @@ def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = 
     found = _arrays(arrays)
     kind = None if dtype is None else dtype_argument(dtype)
     if axis is None:
+        if kind is None and isinstance(arrays, list | tuple):  # Python's numbers are weak here, and wrap around
+            kind = result_dtype(*map(operand, arrays))
         flat = [values.reshape(item, (broadcasting.total_size(item),)) for item in found]
         return _finish(concatenate_values(flat, 0, kind), out)
     if not values.rank(found[0]):

@@ -37,16 +37,7 @@ from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.ops.reduction import NO_IDENTITY
 
-__all__ = [
-    "ABSENT",
-    "FUNCTIONS",
-    "accumulate",
-    "fold",
-    "keep_axes",
-    "reduce_ufunc",
-    "reduce_value",
-    "reduction_axes",
-]
+__all__ = ["ABSENT", "FUNCTIONS", "accumulate", "fold", "keep_axes", "reduce_ufunc", "reduce_value", "reduction_axes"]
 
 ABSENT: Any = np._NoValue
 """What NumPy's signatures have where an argument is left out and None would mean something."""
@@ -170,8 +161,12 @@ def reduce_value(
         raise refuse(f"{ufunc.__name__}.reduce of complex numbers", "reduce the real and imaginary parts")
     loop = _reduction_dtype(ufunc, value, dtype, into)
     axes = reduction_axes(axis, values.rank(value))
-    value = values.cast(value, loop)
+    source, value = value, values.cast(value, loop)
     start = None if initial is ABSENT or initial is None else as_element(operand(initial), loop)
+    if rule.identity is None and start is not None:
+        start = ufunc_methods.begun_in(start, start, (), into)
+    elif rule.identity is None:
+        value = ufunc_methods.begun_in(value, source, axes, into)
     if where is not True:
         value = _masked(ufunc, value, where, start if rule.identity is None else _identity(rule, loop))
     result = _folded(ufunc, rule, values.as_array(value), axes, start)

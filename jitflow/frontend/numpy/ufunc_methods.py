@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,11 +15,13 @@ from jitflow.frontend.arrays.promotion import ufunc_dtypes
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.routines import library_call, sampled
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.values import emit
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import I64, DType
 from jitflow.runtime import routines
 
-__all__ = ["accumulate", "reduce", "reduceat"]
+__all__ = ["accumulate", "begun_in", "reduce", "reduceat"]
 
 
 def _options(ufunc: np.ufunc, axis: Any, dtype: Any) -> dict[str, Any]:
@@ -64,6 +68,21 @@ def reduce(ufunc: np.ufunc, value: Value, axis: Any, dtype: Any, keepdims: bool)
     options = {**_options(ufunc, option, dtype), "keepdims": keepdims}
     (found,) = library_call(routines.reduce, [value], [kept or None], options)
     return found
+
+
+def begun_in(value: Value, source: Value, axes: tuple[int, ...], into: DType | None) -> Value:
+    """``value``, its first elements along ``axes`` as memory of dtype ``into`` holds those of ``source``.
+
+    There, a fold without an identity begins. Of very long arrays, NumPy puts there what it has so far as well, each
+    time that a buffer is full.
+    """
+    own, loop = values.dtype_of_value(source), values.dtype_of_value(value)
+    if into is None or not into.is_integer or np.can_cast(own.numpy, into.numpy):
+        return value
+    held = values.cast(values.cast(source, into), loop)
+    begins = [emit("equal", place, values.constant_like(0, place))
+              for place in (values.iota(I64, values.dims(value), axis) for axis in axes)]  # fmt: skip
+    return values.select(functools.reduce(partial(emit, "logical_and"), begins), held, value) if begins else held
 
 
 def _kind(ufunc: np.ufunc, value: Value, dtype: Any, routine: Any) -> Any:

@@ -39,7 +39,7 @@ from collections.abc import Iterable
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import ITEM, assign, block, constant, load, negated, placed, returned, spelled
 from jitflow.frontend.syntax.expressions import Expressions
-from jitflow.frontend.syntax.jumps import without_jumps
+from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
 from jitflow.frontend.syntax.prepare import assigns, prepared
@@ -210,7 +210,8 @@ class _Rewriting:
         if statement.handlers:
             statement.finalbody = []
             inner = [statement]
-        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final, number))
+        jumps = constant(bool(leaves(final, False)))
+        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final, jumps, number))
         return [placed(outer, statement)]
 
     def _watched(self, name: str, body: list[ast.stmt], *told: ast.expr) -> list[ast.stmt]:

@@ -27,6 +27,7 @@ from jitflow.frontend.tracers.lifting import lift, wrap
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, U64, DType
+from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.types import Scalar
 
 __all__ = ["apply", "as_weak", "check", "check_finite", "dtype_of_value", "emit", "number_attribute"]
@@ -84,7 +85,7 @@ def as_weak(value: Value, dtype: DType) -> Value:
     value = as_scalar(value)
     if dtype == I64 and isinstance(value.type, Scalar) and value.type.dtype == U64:
         largest = emit("constant", value=2**63 - 1, type=Scalar(U64))
-        check(emit("less_equal", value, largest), OverflowError, "the int does not fit in 64 bits")
+        check(emit("less_equal", value, largest), OverflowError, INT_OVERFLOW)
     return emit("cast", value, dtype=dtype, weak=True)
 
 
@@ -243,7 +244,7 @@ def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
 
     def explain() -> None:
         check_finite(value)
-        check(fits, OverflowError, "the int does not fit in 64 bits")
+        check(fits, OverflowError, INT_OVERFLOW)
 
     unless(fits, explain)
     return wrap(as_weak(rounded, I64))

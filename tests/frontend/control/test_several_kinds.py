@@ -312,3 +312,93 @@ def test_what_some_kinds_cannot_do_is_raised_where_the_program_comes_to_it(progr
             assert str(found.value) == str(error)
             continue
         assert repr(compiled(*copy.deepcopy(given))) == repr(expected)
+
+
+def promotes_by_whose_number_it_is(a: Any, c: Any, n: Any) -> Any:
+    s = n if c else np.int64(n)
+    ones = a > 1
+    return (
+        np.maximum(a, s), np.where(ones, a, s), np.clip(a, s, 9), np.add(a, s, where=ones, out=a.copy()),
+        np.select([ones], [s], a), np.choose(np.arange(2), [a[:2], s]), np.concatenate([a, s], axis=None),
+        np.concatenate([a, 2], axis=None), np.stack([a[0], s]), np.array([a[0], s]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("n", [2, 7])
+def test_functions_promote_by_whose_number_it_is(n: int) -> None:
+    compiled, a = jitflow.function(promotes_by_whose_number_it_is), np.array([0, 5, 2], np.int16)
+    for c in (True, False):
+        assert_same(compiled(a, c, n), promotes_by_whose_number_it_is(a, c, n))
+
+
+def array_of_none(a: Any) -> Any:
+    s = None
+    for v in a:
+        s = v
+    return np.array(s)
+
+
+def test_an_array_of_none_is_refused_where_the_program_comes_to_it() -> None:
+    compiled, a = jitflow.function(array_of_none), U8
+    assert_same(compiled(a), array_of_none(a))
+    with pytest.raises(TypeError, match="an operand is None here") as caught:
+        compiled(a[:0])
+    assert caught.value.mend  # type: ignore[attr-defined]
+
+
+def is_none_or_unbound(a: Any, n: Any) -> Any:
+    if n > 1:
+        y = n if n > 2 else None
+    return y is None
+
+
+def is_none_in_a_tuple_or_unbound(a: Any, n: Any) -> Any:
+    if n > 1:
+        y = (None if n > 2 else a, n)
+    else:
+        z = None
+    return z if n < 2 else y
+
+
+def sums_nothing_that_a_mask_asked_for(a: Any, n: Any) -> Any:
+    x = a[n > 1]
+    return x, sum(a * 0.5)
+
+
+def sized_like_itself_beside_another_kind(a: Any, n: Any) -> Any:
+    m, w = 1.5, np.zeros(len(a), bool)
+    for _ in range(len(a)):
+        m = m or a
+        w = np.ones(len(w), np.int64)
+    return m, w
+
+
+def truth_of_an_array_or_number(a: Any, n: Any) -> Any:
+    s = a[n > 1 if n else 0]
+    return 7 if s else s
+
+
+def truth_of_a_selection(a: Any, n: Any) -> Any:
+    count = 0
+    while a[a > count]:
+        count += 1
+    return count
+
+
+@pytest.mark.parametrize(
+    "program",
+    [is_none_or_unbound, is_none_in_a_tuple_or_unbound, sums_nothing_that_a_mask_asked_for,
+     sized_like_itself_beside_another_kind, truth_of_an_array_or_number, truth_of_a_selection],
+)  # fmt: skip
+@pytest.mark.parametrize("a", [U8[:0], U8[:1], U8], ids=len)
+def test_values_and_errors_are_pythons(program: Any, a: Any) -> None:
+    compiled = jitflow.function(program)
+    for n in (0, 1, 2, 3):
+        try:
+            expected: Any = program(a, n)
+        except Exception as error:
+            with pytest.raises(type(error)) as found:
+                compiled(a, n)
+            assert str(found.value) == str(error)
+            continue
+        assert repr(compiled(a, n)) == repr(expected)

@@ -259,7 +259,7 @@ def whole_number(v):
 
 @pytest.mark.parametrize("number", [np.uint64(2**63), 1e19, -1e19, 2.0**63, np.array(2**63, "u8")])
 def test_integers_that_do_not_fit(number: Any):
-    with pytest.raises(OverflowError, match="does not fit in 64 bits"):
+    with pytest.raises(OverflowError, match="does not fit into a 64-bit int"):
         jitflow.function(whole_number)(number)
 
 

@@ -166,6 +166,16 @@ def test_out():
     check(lambda x: np.max(x, axis=1, out=np.zeros_like(x[0, :2])), sample("f4", 3, 4), message=False)
 
 
+@pytest.mark.parametrize("into", ["u1", "i2", "u8", "f4"])
+@pytest.mark.parametrize(
+    "array", [np.array([[-2, 5], [3, 300], [-1, 7]], "i4"), np.array([[-2.5, 0]]), np.array([[2**64 - 1, 7]], "u8")]
+)
+def test_folds_begin_in_narrower_memory(array: Any, into: str):
+    for axis in (None, 0, 1):
+        for function in (np.max, np.min):
+            check(lambda x: function(x, axis=axis, out=np.zeros_like(x.max(axis=axis), into)), array)
+
+
 def test_methods():
     array = sample("f4", 3, 4)
     for name in "sum prod max min mean var std all any argmax argmin cumsum cumprod".split():

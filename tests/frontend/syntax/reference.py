@@ -195,8 +195,8 @@ def watched() -> Any:
     return nullcontext()
 
 
-def finishing(number: int | None = None) -> Any:
-    """The block of a ``finally``."""
+def finishing(jumps: bool, number: int | None = None) -> Any:
+    """The block in a ``finally`` block, which may jump out of it."""
     return nullcontext()
 
 

@@ -2,7 +2,8 @@
 
 Compared are results, through tuples, lists and dicts: classes, dtypes, shapes, bits; which results are one object with
 each other or with an argument, and which share memory; the arguments afterwards; the class of what was raised. Where
-NumPy leaves the answer to the processor (a float that is cast to integers which cannot hold it), a call does not count.
+NumPy leaves the answer to the processor (a float that is cast to integers which cannot hold it, as it stands or between
+the steps of a reduction), a call does not count.
 
 Refused is what is said not to be compiled, and also a mistake that is found while tracing, though no call of Python's
 came there: the user reads of it at its line, and what to do.
@@ -10,6 +11,7 @@ came there: the user reads of it at its line, and what to do.
 
 from __future__ import annotations
 
+import re
 import signal
 import warnings
 from collections.abc import Iterator, Sequence
@@ -33,6 +35,9 @@ SECONDS = 20
 
 _OWN_WORDS = ("does not fit into a 64-bit int", "is None here")
 """Limits of compiled code that have their mend from the table of messages."""
+
+_LEFT_OPEN = re.compile("encountered in (cast|reduce)$")
+"""Warnings of a result that depends on the processor, or may."""
 
 
 class Hang(BaseException):
@@ -124,7 +129,7 @@ def _outcome(function: Any, given: tuple[Any, ...]) -> _Outcome:
             result, error = function(*given), None
         except (Exception, jitflow.CompilerBug) as problem:
             result, error = None, problem
-    undefined = any("encountered in cast" in str(one.message) for one in caught)
+    undefined = any(_LEFT_OPEN.search(str(one.message)) for one in caught)
     return _Outcome(result, error, given, undefined)
 
 
