@@ -127,7 +127,11 @@ class Pieces:
 
         with current_trace().state(Nest).splitting(0):
             loop.roll(self.run, go_on, self.source, piece=self.lessons.of("until"))
-        answer = _as_value(truth(have_changed()))
+        answer = truth(have_changed())
+        if isinstance(answer, bool):  # all names are of one kind behind the loop
+            if answer:
+                others()
+            return
         decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)
 
 
