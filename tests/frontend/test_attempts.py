@@ -324,7 +324,216 @@ def catches_everything(u, k):
         return ZERO
 
 
+def fails_on_one_path(u, k):
+    try:
+        found = u[k if k > 2 else 3 * k]
+    except IndexError:
+        found = ZERO
+    return found
+
+
+def part_of(u, k):
+    if k > 2:
+        u[0] = 9
+        return u[k:] * u[k]
+    u[1] = 8
+    return u[:k] * u[2 * k]
+
+
+def fails_on_paths_of_a_helper(u, k):
+    total = ZERO
+    try:
+        found = part_of(u, k)
+        total = part_of(u, k + 1).sum()
+    except IndexError:
+        found = u
+    return found, total
+
+
+def fails_as_one_of_several_kinds(u, k):
+    items = [1.0, u, None]
+    try:
+        found = items[k] + 10 // k
+    except IndexError:
+        return 7
+    except ZeroDivisionError:
+        return 8
+    except TypeError:
+        return 9
+    return found
+
+
+def fails_in_a_branch_that_stores(u, k):
+    turns = 0
+    while turns < k:
+        turns += 1
+        try:
+            try:
+                u[turns] = u[2 * turns] if k > 2 else u[turns + 3 * k]
+            except ZeroDivisionError:
+                u[0] = 99
+        except Exception:
+            u[0] += 1
+        else:
+            u[1] += 2
+    return u
+
+
+def looks_up_indices(u, k):
+    try:
+        return u[u[:k].astype(int)].sum()
+    except IndexError:
+        return ZERO
+
+
+def matches_what_fails(u, k):
+    try:
+        match k:
+            case 0:
+                found = u[5 * k]
+            case 1 | 2:
+                found = 10 // (k - 1)
+            case _:
+                found = u[k]
+        found += 1
+    except (IndexError, ZeroDivisionError):
+        found = -1
+    return found
+
+
+def stores_at_indices(u, k):
+    places = np.array([0, k, 1])
+    try:
+        u[places] = u[places + 1]
+        return u[places].sum(), k**2
+    except (IndexError, OverflowError):
+        return ZERO, -1
+
+
+def meets_sizes_that_masks_leave(u, k):
+    try:
+        both = u[u > k] + u[u > 1]
+        return both * np.ones(2)
+    except ValueError:
+        return u
+
+
+def stores_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        u[0] = 5
+
+
+def stores_behind_what_one_path_raises(u, k):
+    try:
+        if k > 2:
+            raise ValueError("too many")
+    except KeyError:
+        u[1] = 0
+    finally:
+        u[0] = 5
+    return u
+
+
+def finishes_inside_of_what_catches(u, k):
+    found = 0
+    try:
+        try:
+            found = 10 // k
+            u[2 * k] = 7
+        except ZeroDivisionError:
+            u[k + 3] = 8
+            found = u[k - 7]
+        finally:
+            u[1] += 50
+        u[2] += 20
+    except IndexError:
+        u[3] = 9
+    return found, u
+
+
+def finishes_each_turn(u, k):
+    total = 0
+    for place in range(k + 1):
+        try:
+            if place == 3:
+                break
+            if place == 1:
+                continue
+            u[3 * place] += 1
+        finally:
+            total += 10
+            u[0] += total
+    return total, u
+
+
+def fails_in_what_finishes(u, k):
+    try:
+        try:
+            u[k] = 1
+        finally:
+            u[k - 1] = 2
+            u[0] += 10 // k
+    finally:
+        u[3] = 99
+    return u
+
+
+def finishes_a_helper_that_returns(u, k):
+    def item(place):
+        try:
+            return u[place]
+        finally:
+            u[0] += 1
+
+    try:
+        return item(k) + item(k + 1)
+    except IndexError:
+        return item(0)
+
+
+def finishes_behind_a_message(u, k):
+    try:
+        raise RuntimeError(f"at {k}")
+    finally:
+        u[1] = 4
+
+
+def raises_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        w = np.zeros(2, np.uint8)
+        w += -1
+
+
+def may_raise_behind_what_fails(u, k):
+    try:
+        u[k] = 1
+    finally:
+        w = np.zeros(2, np.uint8)
+        w += -k
+
+
 PROGRAMS = [
+    raises_behind_what_fails,
+    may_raise_behind_what_fails,
+    stores_behind_what_fails,
+    stores_behind_what_one_path_raises,
+    finishes_inside_of_what_catches,
+    finishes_each_turn,
+    fails_in_what_finishes,
+    finishes_a_helper_that_returns,
+    finishes_behind_a_message,
+    looks_up_indices,
+    matches_what_fails,
+    stores_at_indices,
+    meets_sizes_that_masks_leave,
+    fails_on_one_path,
+    fails_on_paths_of_a_helper,
+    fails_as_one_of_several_kinds,
+    fails_in_a_branch_that_stores,
     scales_in_place,
     ends_in_any_case,
     nests_as_deep_as_three,
@@ -351,14 +560,20 @@ def asks_for_the_exception(u, k):
         return len(str(error))
 
 
-def looks_up_indices(u, k):
+def finds_in_a_loop_of_a_helper(u, k):
+    def found():
+        for place in range(k):
+            if u[place] > 3:
+                return u[place + 3]
+        return ZERO
+
     try:
-        return u[u[:k].astype(int)].sum()
+        return found()
     except IndexError:
         return ZERO
 
 
-@pytest.mark.parametrize("program", [asks_for_the_exception, looks_up_indices])
+@pytest.mark.parametrize("program", [asks_for_the_exception, finds_in_a_loop_of_a_helper])
 def test_what_nothing_catches_is_refused(program):
     with pytest.raises(UserNotImplementedError, match="where nothing catches it") as caught:
         jitflow.function(program)(U, 2)
@@ -379,37 +594,19 @@ def test_what_jitflow_refuses_is_not_caught():
         compiled(np.array([0.0, 1.0, 4.0, 4.0, 0.0]), 1)
 
 
-def stores_behind_what_fails(u, k):
-    try:
-        u[k] = 1
-    finally:
-        u[0] = 5
-
-
-def stores_behind_what_one_path_raises(u, k):
+def finishes_behind_an_exception_with_arrays(u, k):
     try:
         if k > 2:
-            raise ValueError("too many")
-    except KeyError:
-        u[1] = 0
+            raise ValueError(u)
     finally:
         u[0] = 5
 
 
-def raises_behind_what_fails(u, k):
+def finishes_behind_indices(u, k):
     try:
-        u[k] = 1
+        return u[np.array([k, 1])]
     finally:
-        w = np.zeros(2, np.uint8)
-        w += -1
-
-
-def may_raise_behind_what_fails(u, k):
-    try:
-        u[k] = 1
-    finally:
-        w = np.zeros(2, np.uint8)
-        w += -k
+        u[0] = 5
 
 
 def returns_behind_what_fails(u, k):
@@ -421,12 +618,10 @@ def returns_behind_what_fails(u, k):
 
 @pytest.mark.filterwarnings("ignore:'return' in a 'finally' block")
 @pytest.mark.parametrize(
-    "program",
-    [stores_behind_what_fails, stores_behind_what_one_path_raises, raises_behind_what_fails,
-     may_raise_behind_what_fails, returns_behind_what_fails],
-)  # fmt: skip
+    "program", [finishes_behind_an_exception_with_arrays, finishes_behind_indices, returns_behind_what_fails]
+)
 def test_what_would_be_left_out_behind_what_fails_is_refused(program):
-    with pytest.raises(UserNotImplementedError, match=r"finally behind something that may raise \w+Error") as caught:
+    with pytest.raises(UserNotImplementedError, match=r"something that may raise \w+Error") as caught:
         jitflow.function(program)(U, 2)
     assert caught.value.mend
 

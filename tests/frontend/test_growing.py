@@ -355,7 +355,55 @@ def keeps_small_numbers(u, k):
     return kept, bool(kept), not kept, any(kept), all(kept)
 
 
+def mixes_types(u, k):
+    kept = [0]
+    for item in u:
+        if item > 0:
+            kept.append(float(item))
+    return kept
+
+
+def mixes_types_later(u, k):
+    kept = [1.0]
+    while kept.pop() > u[0]:
+        kept.append(-100)
+    return len(kept)
+
+
+def divides_by_zero_on_a_path(u, k):
+    kept = []
+    try:
+        for item in u:
+            kept.append(1 / float(item) if item != 4 else 1 / 0)
+    except ZeroDivisionError:
+        kept.append(-1.0)
+    return kept
+
+
+def mixes_more_types(u, k):
+    kept, total = [1.0, 2], 0
+    for i in range(len(u)):
+        if u[i] > 1:
+            kept.append(u[i])
+        elif i == k:
+            kept.insert(1, u.any())
+        else:
+            kept.append(i)
+    for item in kept:
+        total += item
+    kept[-1] = k if u[0] > 0 else 2.5
+    return kept, total, len(kept), kept[k]
+
+
+def extends_one_of_two(u, k):
+    p, q = [1, 2], [np.float32(1.5), 0.5]
+    (p if k == 0 else q).extend([1.0, 7.0])
+    p.insert(0, k)
+    return p, q, q[-1], q.pop()
+
+
 PROGRAMS = [
+    mixes_types, mixes_types_later, mixes_more_types, extends_one_of_two, divides_by_zero_on_a_path,
     keeps_what_is_positive, returns_a_list_of_ints, returns_a_list_of_scalars, collatz, works_through_a_stack,
     looks_at_the_last, pops_too_much, has_two_names, has_a_helper, makes_a_list_in_each_turn,
     goes_through_what_it_kept, returns_early, returns_lists_in_a_tuple, keeps_bools_and_complex_numbers,
@@ -420,21 +468,6 @@ def test_an_argument_in_a_list_is_not_returned():
         jitflow.function(returns_its_argument)(U, 1)
 
 
-def mixes_types(u):
-    kept = [0]
-    for item in u:
-        if item > 0:
-            kept.append(float(item))
-    return kept
-
-
-def mixes_types_later(u):
-    kept = [1.0]
-    while kept.pop() > u[0]:
-        kept.append(0)
-    return len(kept)
-
-
 def keeps_text(u):
     kept = []
     for item in u:
@@ -467,16 +500,6 @@ def gives_a_list_or_a_number(u):
         if item > 0:
             kept.append(item)
     return (kept and kept[-1]) + 1
-
-
-def divides_by_zero_on_a_path(u):
-    kept = []
-    try:
-        for item in u:
-            kept.append(1 / float(item) if item != 4 else 1 / 0)
-    except ZeroDivisionError:
-        kept.append(-1.0)
-    return kept
 
 
 def prints(u):
@@ -579,12 +602,37 @@ def keeps_lists(u):
     return rows
 
 
+def makes_an_array_of_several_types(u):
+    kept = [0]
+    for item in u:
+        if item > 0:
+            kept.append(float(item))
+    return np.array(kept)
+
+
+def mixes_numbers_and_arrays(u):
+    kept = [0.0]
+    if u[0] > 0:
+        kept.append(u)
+    return kept
+
+
+def returns_one_list_by_two_names(u):
+    kept = [0.0]
+    also = kept
+    for item in u:
+        if item > 100:
+            return u
+        kept.append(item)
+    return kept, also
+
+
 REFUSED = {
-    divides_by_zero_on_a_path: "try around something that may raise ZeroDivisionError",
+    returns_one_list_by_two_names: "returned by two names",
+    makes_an_array_of_several_types: "an array, a sum or an order of a list",
+    mixes_numbers_and_arrays: "of items of several types",
     prints: "the text of a list",
     finds_the_largest_by_a_key: "with key=",
-    mixes_types: "of items of several types",
-    mixes_types_later: "of items of several types",
     keeps_text: "of other items than numbers",
     keeps_lists: "of other items than numbers",
     keeps_what_it_writes_to_later: "a write to an array that is an item",

@@ -11,8 +11,8 @@ the check before it holds:
                                             }
 
 What was stored before a check that fails stays stored, as in Python. A library function that may raise is called once
-more before, to see whether it does. What is raised in a branch or loop inside is not caught, nor are indices of arrays
-out of range: a ``try`` around these is refused.
+more before, to see whether it does. The paths of a branch are cut as well, and what follows the branch runs if neither
+has failed. What is raised in a loop inside is not caught: a ``try`` around it is refused.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import JitflowError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.foreseen import can_be_foreseen, number_of_error, raises_nothing, told_by
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
@@ -41,14 +42,14 @@ from jitflow.frontend.control.trying import (
     refusal,
     site_of,
 )
+from jitflow.frontend.recording import values
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Builder, Op, Region, Value, walk
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, symbol, symbols
 from jitflow.ir.dtypes import BOOL
-from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, map_dims
-from jitflow.runtime.routines import SUCCEEDS
+from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of, map_dims
 
 __all__ = ["attempt", "attempts"]
 
@@ -60,28 +61,34 @@ class Caught(NamedTuple):
     errors: tuple[str, ...]
 
 
-def attempts(line: int) -> bool:
-    """Whether the ``try`` statement of a line is attempted part by part."""
+def attempts(line: int, about: str = "") -> bool:
+    """Whether the ``try`` statement of a line is attempted part by part, or so is what its ``finally`` follows."""
     trace = active_trace()
-    return trace is not None and bool(trace.choices.answer(site_of(line)))
+    return trace is not None and bool(trace.choices.answer(site_of(line, about)))
 
 
 def attempt(
-    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = ()
-) -> tuple[Any, Any]:
-    """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing."""
+    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = (), tells: bool = False
+) -> tuple[Any, ...]:
+    """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing.
+
+    If it ``tells``, a third is what an error tells that is raised again.
+    """
     trace, handlers, mutables = current_trace(), Handlers(handled, numbers), Mutables(Cells(run).contents())
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
+    nothing = ((0, 0),) if tells else ()
+    scope.heads = 3 if tells else 1
     trace.state(Statements).handled.append(handlers.handles)
     try:
         path = trace_path(lambda: _caught(run, handlers), dict, scope)
     finally:
         trace.state(Statements).handled.pop()
-    scope.handlers = _numbers(scope.builder.ops, handlers)
+    with trace.region(scope):
+        scope.handlers = _numbers(scope.builder.ops, handlers)
     if not scope.handlers:
         mutables.restore()
-        return run(), 0
+        return run(), 0, *nothing
     if mutables.changed():
         begin_anew_with(mutables.changed_list())
         raise located(UserNotImplementedError(
@@ -90,8 +97,8 @@ def attempt(
         ))  # fmt: skip
     first = next(iter(scope.handlers))
     if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:
-        return None, scope.handlers[first].number
-    return _dynamic(path, scope)
+        return None, scope.handlers[first].number, *nothing  # it tells nothing: its op is the first
+    return _dynamic(path, scope, nothing)
 
 
 def _caught(run: Callable[[], Any], handlers: Handlers) -> Any:
@@ -116,35 +123,51 @@ def _constant(scope: Scope, op: Op) -> Any:
 
 
 def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
-    """The ops that may raise what a handler is for. Raises for those of which nobody knows before whether they do."""
+    """The ops that may raise what a handler is for, and the branches with such ops in them.
+
+    Raises for those of which nobody knows before whether they do.
+    """
     found: dict[Op, Caught] = {}
     for op in ops:
         raised = handlers.first_raised(op)
-        inside = [(inner, handlers.first_raised(inner)) for region in op.regions for inner in walk(region)]
-        refused = next(((inner, kind) for inner, kind in inside if kind is not None), None)
-        if refused is None and raised is not None and not _can_be_foreseen(op, handlers):
+        if op.name == "if":
+            inside: dict[Op, Caught] = {}
+            for region in op.regions:
+                with current_trace().region() as path:
+                    path.builder.ops.extend(region.ops)
+                    inside |= _numbers(region.ops, handlers)
+            found |= inside and {op: Caught(0, ()), **inside}
+            continue
+        inner = ((each, handlers.first_raised(each)) for region in op.regions for each in walk(region))
+        refused = next(((each, kind) for each, kind in inner if kind is not None), None)
+        if refused is None and raised is not None and not can_be_foreseen(op, handlers):
             refused = op, raised
         if refused is not None and refused[1] is not None:
             raise current_trace().locate(refusal(refused[1], refused[0]))
         if raised is not None:
             errors = tuple(kind.__name__ for kind in raised_by(op) if handlers.handles(kind))
-            found[op] = Caught(handlers.number_for(raised), errors)
+            number = handlers.number_for(raised)
+            found[op] = Caught(number_of_error(op) if number < 0 else number, errors)
+            if not found[op].number:
+                raise current_trace().locate(refusal(raised, op))
     return found
 
 
-def _dynamic(path: Path, scope: _Pieces) -> tuple[Any, Any]:
+def _dynamic(path: Path, scope: _Pieces, nothing: tuple[Any, ...]) -> tuple[Any, ...]:
     trace = current_trace()
     thing = UNBOUND if path.ended else resolved(path.result)
     carried = any(isinstance(leaf, tracers.Tracer) for leaf in flatten(thing).items)
     path.ended = False
-    path.locals = {"fail": 0, **({"the value": thing} if carried else {})}
+    told = {"told": nothing[0]} if nothing else {}
+    path.locals = {"fail": 0, **told, **({"the value": thing} if carried else {})}
     with trace.region() as other:
         pass
-    failed = Path(other, False, None, {"fail": -1, "the value": UNBOUND})
+    failed = Path(other, False, None, {"fail": -1, "told": (-1, -1), "the value": UNBOUND})
     always = trace.make("constant", value=True, type=Scalar(BOOL))
     here = trace.here()
     found = join(always, [path, failed], tuple(path.locals), (here.file, here.line))
-    return resolved(found["the value"]) if carried else None if thing is UNBOUND else thing, found["fail"]
+    value = resolved(found["the value"]) if carried else None if thing is UNBOUND else thing
+    return value, found["fail"], *(found[name] for name in told)
 
 
 @dataclass(eq=False)
@@ -152,59 +175,67 @@ class _Pieces(Scope):
     """The region of a part, which becomes pieces when it is closed. What it yields first is the handler's number."""
 
     handlers: Mapping[Op, Caught] = field(default_factory=dict)
+    heads: int = 1
+    """How many values tell of a failure: the number, and what is told."""
 
     def close(self, parameters: Sequence[Value], yielded: Sequence[Value]) -> Region:
         """The region, with what follows each check in a branch of its own."""
         region = super().close(parameters, yielded)
-        return replace(self._nested(region.ops[:-1], tuple(yielded)), parameters=tuple(parameters))
+        return replace(self._nested(region.ops[:-1], tuple(yielded), frozenset()), parameters=tuple(parameters))
 
-    def _nested(self, ops: Sequence[Op], yielded: Sequence[Value], start: int = 0) -> Region:
+    def _nested(self, ops: Sequence[Op], yielded: Sequence[Value], sizes: frozenset[str], start: int = 0) -> Region:
+        """A region of ops, cut into pieces. ``sizes`` are those that the attempt has bound before."""
         trace, builder = current_trace(), Builder()
         place = next((place for place, op in enumerate(ops) if place >= start and op in self.handlers), len(ops))
         builder.ops.extend(ops[:place])
         if place == len(ops):
             return builder.region((), yielded)
-        op = ops[place]
+        op, heads = ops[place], [value.type for value in yielded[: self.heads]]
         builder.loc = op.loc
-        if op.name == "check":
-            holds, inner = op.operands[0], self._nested(ops[place + 1 :], yielded)
-        else:
-            called = op.name == "host_call"
-            holds = _succeeds(builder, op, self.handlers[op].errors) if called else _divides(builder, op)
-            inner = self._nested(ops[place:], yielded, start=1)
+        sizes |= _named(ops[:place])
         assert self.outer is not None
-        visible = trace.is_visible_in(self.outer)
+        is_outside = trace.is_visible_in(self.outer)
+
+        def visible(dim: Dim) -> bool:
+            return all(name in sizes or is_outside(symbol(name)) for name in symbols(dim))
+
+        if op.name == "if":
+            failed = [Value(kind, "fail") for kind in heads]
+            regions = tuple(self._turned(region, heads, sizes) for region in op.regions)
+            builder.ops.append(replace(op, results=(*failed, *op.results), regions=regions))
+            holds = builder.make("equal", failed[0], builder.make("constant", value=0, type=heads[0]))
+            inner = self._nested(ops[place + 1 :], yielded, sizes | _named([op]))
+        else:
+            with trace.region(Scope(builder, outer=self)):
+                holds = raises_nothing(op, self.handlers[op].errors)
+            if op.name != "host_call":  # which may raise what another statement catches
+                trace.state(Statements).foreseen.add(op)
+            after, start = (place + 1, 0) if op.name == "check" else (place, 1)
+            inner = self._nested(ops[after:], yielded, sizes, start)
         types = [
             map_dims(_flowing(value), lambda dim: dim if visible(dim) else trace.size("size")) for value in yielded
         ]
         with trace.region(Scope(Builder(loc=op.loc), outer=self)) as otherwise:
-            missing = [trace.make("constant", value=self.handlers[op].number, type=yielded[0].type),
-                       *(_some(_flowing(value), visible) for value in yielded[1:])]  # fmt: skip
+            if op.name != "if":
+                number = trace.make("constant", value=self.handlers[op].number, type=heads[0])
+                failed = [number, *told_by(op)][: self.heads]
+            missing = [*failed, *(_some(_flowing(value), visible) for value in yielded[self.heads :])]
         other = otherwise.close((), missing)
         return builder.region((), builder.add("if", holds, types=types, regions=(inner, other)))
 
-
-def _can_be_foreseen(op: Op, handlers: Handlers) -> bool:
-    """Whether there is a way to know what an op would raise, and so which handler is for it."""
-    if op.name == "host_call":
-        numbers = {handlers.number_for(kind) for kind in raised_by(op)} - {0}
-        return len(numbers) == 1 and op.attributes["effect"] == "check" and type(op.attributes["routine"]) is str
-    return op.name in ("check", "floor_divide", "remainder", "divide")
-
-
-def _succeeds(builder: Builder, op: Op, errors: tuple[str, ...]) -> Value:
-    """Whether a library function raises none of some errors."""
-    inner = {key: op.attributes[key] for key in ("routine", "keywords", "options")} | {"errors": errors}
-    return builder.make("host_call", *op.operands, types=[Scalar(BOOL)], routine=SUCCEEDS, keywords=(),
-                        options=tuple(inner.items()), effect="none")  # fmt: skip
+    def _turned(self, region: Region, heads: Sequence[Type], sizes: frozenset[str]) -> Region:
+        """A path of a branch, which yields what tells of a failure before all else."""
+        builder = Builder()
+        builder.ops.extend(region.ops[:-1])
+        nothing = [builder.make("constant", value=0, type=kind) for kind in heads]
+        return self._nested(builder.ops, (*nothing, *region.yielded), sizes)
 
 
-def _divides(builder: Builder, op: Op) -> Value:
-    """Whether the divisor is not 0."""
-    number = op.operands[-1]
-    assert isinstance(number.type, Scalar)
-    zero = builder.make("constant", value=0.0 if number.type.dtype.is_float else 0, type=number.type)
-    return builder.make("not_equal", number, zero)
+def _named(ops: Sequence[Op]) -> frozenset[str]:
+    """The sizes that are in the types of what ops give."""
+    dims = (dim for op in ops for result in op.results for dim in dims_of(result.type))
+    bound = (op.attributes["binds"] for op in ops if "binds" in op.attributes)
+    return frozenset().union(*map(symbols, dims), bound)
 
 
 def _flowing(value: Value) -> Type:
@@ -219,4 +250,5 @@ def _some(kind: Type, visible: Callable[[Dim], bool]) -> Value:
     if isinstance(found, Place):
         return trace.storage.memory(Tensor(found.dtype, found.dims))
     assert isinstance(found, Scalar | Tensor)
-    return placeholder(trace, found)
+    number = placeholder(trace, found if isinstance(found, Scalar) else Scalar(found.dtype))
+    return number if isinstance(found, Scalar) else values.fill(number, found.dims)

@@ -75,7 +75,8 @@ class Changes:
                 raise located(
                     UserNotImplementedError(
                         f"{held.word} that changes on a decision that only the running program makes",
-                        mend="decide on the elements: use np.where, or an array that is written to",
+                        mend="give a dict its keys before, with None for what is not there yet; "
+                        "instead of a list, take an array that is written to",
                     )
                 )
             name = f"an item of {held.word} {len(self._names)}"

@@ -20,6 +20,8 @@ from typing import Any
 
 from jitflow.frontend.control.carried import Local
 from jitflow.frontend.control.contents import Place
+from jitflow.frontend.recording.regions import Scope
+from jitflow.frontend.recording.trace import current_trace
 
 __all__ = ["Lessons", "Nest", "Round"]
 
@@ -66,6 +68,8 @@ class Round:
     lessons: Lessons
     again: bool = False
     """Whether a loop in it waits for the turn to be traced again."""
+    outside: Scope = field(default_factory=lambda: current_trace().scope)
+    """The region that the loop stands in."""
     _met: Counter[Hashable] = field(default_factory=Counter)
 
     @property

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.control.asked_items import begin_anew_choosing
 from jitflow.frontend.control.branch import and_, decide
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
@@ -168,10 +169,9 @@ def _over(
     except CannotRoll as problem:
         trace, why = current_trace(), "a loop that cannot be one native loop"
         if trace.is_open(count):
-            begin_anew_with(problem.changed)
-            raise problem.error from None
+            raise _refused(problem) from None
         if trace.number_of(count, why) > MOST_TURNS:
-            begin_anew_with(problem.changed)
+            _refused(problem)
             raise _too_many_turns(problem.error, trace.number_of(count, why)) from None
         if is_small or trace.number_of(count, why) > MANY_TURNS:
             begin_anew_with(problem.changed, is_wish=True)
@@ -237,16 +237,21 @@ def _while(
         for turns in range(MOST_TURNS):
             answer = truth(test())
             if not isinstance(answer, bool):
-                begin_anew_with(problem.changed)
-                raise problem.error from None
+                raise _refused(problem) from None
             if not answer:
                 note_unrolled(statement, "while", turns, problem.reason)
                 return
             body()
-        begin_anew_with(problem.changed)
-        raise problem.error from None
+        raise _refused(problem) from None
     else:
         note_rolled(statement, "while", None, carried)
+
+
+def _refused(problem: CannotRoll) -> UserError:
+    """The error for a loop that can neither be rolled nor written out. Starts the trace anew where that may help."""
+    begin_anew_with(problem.changed)
+    begin_anew_choosing(problem.error)
+    return problem.error
 
 
 def _unrolled(loop: Rolling, items: Any, body: Body, test: Test | None) -> int:

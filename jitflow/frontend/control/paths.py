@@ -26,6 +26,7 @@ from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer
 from jitflow.frontend.tracers.alternatives import Kinds
+from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.location import Loc
 
@@ -106,6 +107,12 @@ def _settled(thing: Any) -> Any:
     if isinstance(thing, Recorded):
         return thing.returned() if leaves_the_function() else thing
     if type(thing) in (tuple, list) and any(isinstance(item, Recorded) for item in thing):
+        lists = [id(item) for item in thing if isinstance(item, Recorded)]
+        if len({*lists}) < len(lists) and leaves_the_function():
+            raise located(UserNotImplementedError(
+                "a list that the running program changes, returned by two names where it decides what is returned",
+                mend="return it once, or return at one place, behind the branch or loop",
+            ))  # fmt: skip
         return type(thing)(map(_settled, thing))
     return thing
 

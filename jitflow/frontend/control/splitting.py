@@ -129,7 +129,7 @@ class Pieces:
         with current_trace().state(Nest).splitting(0):
             loop.roll(self.run, go_on, self.source, piece=self.lessons.of("until"))
         answer = truth(have_changed())
-        if answer is True:
+        if answer is True:  # all names are of one kind behind the loop
             others()
         elif answer is not False:
             decide(answer, others, lambda: None, loop.cells, loop.state, loop.temporaries, loop.key)

@@ -21,8 +21,10 @@ from jitflow.frontend.recording.locate import is_of_the_program
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.ir.core import Op, Value, walk
+from jitflow.ir.dtypes import I64
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.routines import Routine
+from jitflow.ir.types import Scalar
 from jitflow.runtime.texts import PRINT, RAISE
 
 __all__ = [
@@ -55,20 +57,28 @@ _RAISED_BY_NUMBERS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxy
 """What Python's numbers raise. Its integers do not overflow."""
 
 
+_RAISED_BY_POSITIONS: Mapping[str, tuple[type[BaseException], ...]] = MappingProxyType(
+    {**dict.fromkeys(("gather", "scatter"), (IndexError,)), "broadcast_dims": (ValueError,)}
+)
+
+
 class Statements:
     """The ``try`` statements whose bodies are being traced.
 
-    Of each, whether it handles exceptions of a class; and what may be raised before each ``finally`` block to come.
+    Of each, whether it handles exceptions of a class; what may be raised before each ``finally`` block to come.
     """
 
     def __init__(self) -> None:
         self.handled: list[Callable[[type[BaseException]], bool]] = []
         self.unfinished: list[Op | None] = []
+        self.foreseen: set[Op] = set()
+        """Ops that run only where they raise nothing."""
 
 
 class Handlers:
     """The handlers of ``try`` statements; ``handled`` gives what they name, None for all exceptions.
 
+    Before a ``finally``, it is ``...``, for what is raised again behind it; the number of that is -1.
     ``numbers`` are theirs, if they are not counted from 1.
     """
 
@@ -80,12 +90,12 @@ class Handlers:
         named_classes = self._handled()
         for number, named in zip(self._numbers or count(1), named_classes, strict=False):
             if any(issubclass(kind, handler) for handler in _classes(named)):
-                return number
+                return -1 if named is ... else number
         return 0
 
     def handles(self, kind: type[BaseException]) -> bool:
         """Whether there is a handler for a class."""
-        return self.number_for(kind) > 0
+        return self.number_for(kind) != 0
 
     def first_raised(self, op: Op) -> type[BaseException] | None:
         """What the op may raise that a handler is for: anything, if it calls a function of the user's."""
@@ -99,6 +109,8 @@ def _classes(named: Any) -> Iterator[type[BaseException]]:
         found = kind._jitflow_object if isinstance(kind, ClassProxy) else kind
         if found is None or isinstance(found, type):
             yield BaseException if found is None else found
+        elif found is ...:
+            yield BaseException
 
 
 class trying:  # noqa: N801 - a hook, as the others are
@@ -144,11 +156,11 @@ class watched:  # noqa: N801 - a hook, as the others are
 class finishing(watched):  # noqa: N801
     """A ``finally`` block. It runs in Python, and so behind what the running program raises it does not.
 
-    One that ``jumps`` out takes back what was raised.
+    One that ``jumps`` out takes back what was raised. ``line`` names the statement if there is another form of it.
     """
 
-    def __init__(self, jumps: bool) -> None:
-        self._jumps = jumps
+    def __init__(self, jumps: bool, line: int | None = None) -> None:
+        self._jumps, self._line = jumps, line
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._trace is None:
@@ -156,6 +168,8 @@ class finishing(watched):  # noqa: N801
         leaving = self._trace.state(Statements).unfinished.pop()
         raises = error is not None and not is_for_the_compiler(error)
         if leaving is not None and (self._jumps or raises or any(map(_is_seen, _since(self._scope, self._first)))):
+            if self._line is not None:
+                raise self._trace.begin_anew(Restart(site_of(self._line, "finally")))
             name = raised_by(leaving)[0].__name__
             raise self._trace.locate(UserNotImplementedError(
                 f"finally behind something that may raise {name} when the compiled code runs",
@@ -189,9 +203,9 @@ def is_for_the_compiler(error: BaseException) -> bool:
     return isinstance(error, Signal) or not is_of_the_program(error)
 
 
-def site_of(line: int) -> Site:
-    """What names a ``try`` statement of the user's."""
-    return Site(Choice.CAUGHT_WHEN_RUN, current_trace().here().file, line)
+def site_of(line: int, about: str = "") -> Site:
+    """What names a ``try`` statement of the user's, or what it is ``about``."""
+    return Site(Choice.CAUGHT_WHEN_RUN, current_trace().here().file, line, about)
 
 
 def refusal(kind: type[BaseException], op: Op) -> UserNotImplementedError:
@@ -205,12 +219,17 @@ def refusal(kind: type[BaseException], op: Op) -> UserNotImplementedError:
 
 def raised_by(op: Op) -> tuple[type[BaseException], ...]:
     """The classes of what an op may raise and Python would have raised there."""
+    if op in current_trace().state(Statements).foreseen:
+        return ()
     if op.definition.layer == "any" and op.attributes.get("checked"):
         number = constant_behind(op.operands[-1])
-        harmless = number is not None and number > 0 and op.name != "power"
+        is_power_of_float = op.name == "power" and op.operands[0].type != Scalar(I64, True)
+        harmless = number is not None and number > 0 and not is_power_of_float
         return () if harmless else _RAISED_BY_NUMBERS.get(op.name, ())
     if all(effect.kind not in ("check", "external") for effect in op.own_effects) or _routine(op) == PRINT:
         return ()
+    if op.name in _RAISED_BY_POSITIONS:
+        return _RAISED_BY_POSITIONS[op.name]
     if op.name == "check" and op.attributes["error"] == "NotImplementedError":
         return (NotImplementedError,) if constant_behind(op.operands[0]) is False else ()  # else jitflow refuses
     if op.name == "check" and op.attributes["message"] == INT_OVERFLOW:

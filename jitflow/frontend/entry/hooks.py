@@ -11,14 +11,17 @@ from jitflow.frontend.control.assertions import assert_
 from jitflow.frontend.control.attempts import attempt, attempts
 from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
 from jitflow.frontend.control.comparisons import chain, contains, equal, is_, unequal
+from jitflow.frontend.control.foreseen import again
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.raising import exception, free, raise_
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
+from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.gathering import gathered
 from jitflow.frontend.python.growing_lists import made_list
 from jitflow.frontend.texts import percent, text, text_method
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
-           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
-           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains",
+           "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "made_list",
+           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+           "while_"]  # fmt: skip

@@ -100,15 +100,6 @@ def _extremum_of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     items = list(args[0]) if len(args) == 1 else list(args)
     if not any(isinstance(item, Tracer) for item in items) or keywords.get("key") is not None:
         return getattr(builtins, name)(*args, **keywords)
-    if any(isinstance(item, ArrayTracer) and item.ndim for item in items):
-        raise located(
-            UserNotImplementedError(
-                f"{name}() of arrays decides on their elements",
-                mend=f"use np.{name}imum for the larger of each pair, or .{name}() for the largest element"
-                if name == "max"
-                else f"use np.{name}imum for the smaller of each pair, or .{name}() for the smallest element",
-            )
-        )
     if len({kind_of(item) for item in items}) > 1 or any(isinstance(item, ArrayTracer) for item in items):
         return _chosen(name, items)
     if any(isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items):

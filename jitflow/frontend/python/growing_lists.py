@@ -44,6 +44,9 @@ class Growing(TapedList):
 
     def append(self, item: Any) -> None:  # type: ignore[override]
         """``list.append``."""
+        if type(item) is tracers.Alternatives:
+            item.each(self.append)
+            return
         self._require_rest()
         number = self.number
         for column, part in self._admitted(item):
@@ -125,6 +128,9 @@ class Growing(TapedList):
         if isinstance(position, slice):
             raise refusal("a store to a slice of a list that the running program changes", "store item by item")
         self._require_rest()
+        if type(item) is tracers.Alternatives:
+            item.each(lambda one: self.__setitem__(position, one))
+            return
         admitted = self._admitted(item)
         place = self._place(position, "list assignment index out of range")
         for column, part in admitted:

@@ -1,7 +1,8 @@
 """Where a list of the running program has its items: a tape for each number, or for the elements of each array.
 
 An item is a number, an array, or a tuple of numbers. All of them have one form, so that an item which is so many from
-the end lies where its form says. Arrays are copied onto the tape, element by element.
+the end lies where its form says. Arrays are copied onto the tape, element by element. Where numbers are of a few kinds,
+there is a tape for each, and one with the number of the tape that an item is on; the others have something there, too.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
+from jitflow.frontend.control.alternatives import described
+from jitflow.frontend.control.alternatives import number_of as kind_number
 from jitflow.frontend.control.local_types import Kind, converted, kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import traced_range
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
@@ -28,35 +32,73 @@ from jitflow.ir.types import Scalar, Tensor
 
 __all__ = ["Column", "Form", "form_of", "number_less", "repeat"]
 
+_MOST_KINDS = 8
+"""Of how many kinds the numbers in a list may be."""
+
 
 @dataclass(frozen=True)
 class Form:
-    """What all items of a list are: numbers or arrays of one kind, or tuples of numbers."""
+    """What all items of a list are: numbers or arrays of one kind, tuples of numbers, or numbers of several kinds.
+
+    If they are ``several``, the first of ``kinds`` is that of the number which says where the item is.
+    """
 
     kinds: tuple[Kind, ...]
     is_tuple: bool = False
+    several: bool = False
 
     @property
     def is_number(self) -> bool:
         """Whether the items are numbers."""
-        return not self.is_tuple and isinstance(self.kinds[0], Scalar)
+        return not self.is_tuple and not self.several and isinstance(self.kinds[0], Scalar)
 
     def parts(self, item: Any) -> tuple[Any, ...]:
         """What each column holds of an item."""
+        if self.several:
+            place = self.kinds.index(_kind(item), 1)
+            return place, *(item if number == place else 0 for number in range(1, len(self.kinds)))
         return item if self.is_tuple else (item,)
 
     def whole(self, parts: list[Any]) -> Any:
         """The item of what the columns hold."""
-        return tuple(parts) if self.is_tuple else parts[0]
+        return tuple(parts) if self.is_tuple else _one_of(*parts) if self.several else parts[0]
+
+    def with_those_of(self, other: Form) -> Form | None:
+        """The form of numbers of both forms; None if there is none."""
+        kinds = [kind for form in (self, other) for kind in form.kinds[form.several :]]
+        if not all(form.is_number or form.several for form in (self, other)) or len({*kinds}) > _MOST_KINDS:
+            return None
+        return Form((Scalar(I64), *dict.fromkeys(kinds)), several=True)
 
     def fits(self, other: Form) -> bool:
         """Whether items of both forms can be in one list: sizes are equal, or are in this call, which a guard tests."""
+        if other.several:
+            return self.is_number and self.kinds[0] in other.kinds[1:]
         are_alike = self.is_tuple == other.is_tuple and len(self.kinds) == len(other.kinds)
         return are_alike and all(map(_fit, self.kinds, other.kinds))
 
     def __str__(self) -> str:
         words = ", ".join(map(str, self.kinds))
         return f"({words})" if self.is_tuple else words
+
+
+def _kind(item: Any) -> Kind:
+    kind = kind_of(item)
+    assert kind is not None
+    return kind
+
+
+def _one_of(place: Any, *numbers: Any) -> Any:
+    """The number at a place, 1 for the first, of what has one of each kind."""
+    known = {number: thing for thing in numbers if (number := kind_number(thing)) is not None}
+    found: Value | None = None
+    for count, number in enumerate(known, 1):
+        this = values.constant(number, I64)
+        is_here = values.emit("equal", integer(place), values.constant(count, I64))
+        found = this if found is None else values.select(is_here, this, found)
+    assert found is not None
+    words = {number: described(thing) for number, thing in known.items()}
+    return tracers.Alternatives(tracers.wrap(as_weak(found, I64)), known, "the item", words)
 
 
 def _fit(kind: Kind, wanted: Kind) -> bool:

@@ -29,8 +29,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Listed", "ListedArrays", "ListedScalars", "best", "in_order", "size_of_list", "summed", "to_list",
-           "tuples_of"]  # fmt: skip
+__all__ = ["Listed", "ListedArrays", "ListedScalars", "ListedTuples", "best", "in_order", "size_of_list", "summed",
+           "to_list", "tuples_of"]  # fmt: skip
 
 _LONGEST = 16
 """A list of so many items, whose number is known, is a list of Python's."""

@@ -1,8 +1,9 @@
 """Lists whose items lie on tapes of the running program.
 
 All items are of one form: numbers of one kind, Python's or NumPy's, so that each is given back as what it was, tuples
-of such, or arrays of one shape. The first item tells which. Of an array the list has a copy, which is as good as the
-array as long as nothing writes to either of the two; what would is refused.
+of such, or arrays of one shape. The first item tells which; where a number of another kind is put there, the trace
+starts anew with a form for both. Of an array the list has a copy, which is as good as the array as long as nothing
+writes to either of the two; what would is refused.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.python.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.python.lists import Listed, ListedArrays, ListedScalars, tuples_of
+from jitflow.frontend.python.mixed_lists import mixed_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
@@ -116,6 +118,8 @@ class TapedList(Listed):
         if self._is_without_form():
             return Listed(surface.apply_function(np.empty, ((size,),), {}))
         columns = [column.array(size) for column in self.known.columns]
+        if form.several:
+            return mixed_of(form)(*columns)
         if form.is_tuple:
             return tuples_of(tuple(column.number.weak for column in self.known.columns))(*columns)
         return (Listed if self.weak else ListedScalars if form.is_number else ListedArrays)(*columns)
@@ -230,6 +234,8 @@ class TapedList(Listed):
         if self.form is None:
             self._become(form)
         elif not form.fits(self.form):
+            if both := self.form.with_those_of(form):
+                raise self._trace.begin_anew(Restart(self._site, both))
             raise refusal(
                 f"a list that the running program changes, {self._name}, of items of several types",
                 "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), arrays of one shape",
@@ -238,7 +244,7 @@ class TapedList(Listed):
         if isinstance(form.kinds[0], Tensor):
             self._keep(item)
             self._arrays.append(item._value)
-        return [*zip(self.known.columns, form.parts(item), strict=True)]
+        return [*zip(self.known.columns, self._form_or_float().parts(item), strict=True)]
 
     # -- what is no list's business -----------------------------------------------------------------
 

@@ -24,6 +24,7 @@ class Choice(Enum):
     CHOSEN_BY_IDENTITY = "a name stands for one of several objects behind a branch, and not for a merged one"
     CAUGHT_WHEN_RUN = "a try statement catches what the running program raises"
     GROWING = "a list is one of the running program; the answer is the form of its items, if that is known"
+    ITEM_CHOSEN = "an item of a list is chosen by an index that the turns of a native loop make"
     ROLLED = "a loop of few turns is a native loop"
     SHARED_CALLS = "helpers that are called on both paths of branches are called once"
     PASSED_AS_MEMORY = "the calls of one branch are not shared, because their arguments are written to"

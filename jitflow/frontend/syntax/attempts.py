@@ -20,8 +20,20 @@ that are attempted too, which have numbers of their own. A name is assigned when
 what Python's would find. Which form of a statement runs is decided while tracing, by `attempts`: Python's
 own does as long as nothing is caught that the running program raises.
 
-Bodies with ``with``, ``else`` of loops and ``finally`` in them have no such form, nor have handlers that ask for the
-exception.
+Where there is a ``finally``, whatever is raised in front of it is caught, waits, and is raised again behind it::
+
+    try:                            waiting__1 = 0, (0, 0)
+        u[k] = 1                    try:
+    finally:                            ...
+        u[0] = 5                        value__1, fail__1, told__1 = jit__.attempt(tried__1, lambda: (...,), (1,), True)
+                                        if fail__1 < 0:
+                                            waiting__1, fail__1 = (fail__1, told__1), 0
+                                    finally:
+                                        u[0] = 5
+                                    jit__.again(waiting__1)
+
+Bodies with ``with`` and ``else`` of loops in them have no such form, nor have handlers that ask for the exception, and
+``finally`` blocks that jump out.
 """
 
 from __future__ import annotations
@@ -29,7 +41,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from itertools import count
-from typing import cast
+from typing import Any, cast
 
 from jitflow.frontend.syntax.build import (
     assign,
@@ -43,7 +55,8 @@ from jitflow.frontend.syntax.build import (
     placed,
     returned,
 )
-from jitflow.frontend.syntax.jumps import ends
+from jitflow.frontend.syntax.jumps import ends, leaves
+from jitflow.frontend.syntax.matching import branches_of
 from jitflow.frontend.syntax.names import Fresh, Scope, uses_of
 
 __all__ = ["attempted"]
@@ -58,20 +71,27 @@ class _NoForm(Exception):
 
 
 def attempted(statement: ast.Try, scope: Scope, fresh: Fresh) -> ast.stmt | None:
-    """A choice between the two forms of a ``try`` statement, in one with its ``finally``; None if there is one only."""
-    if not statement.handlers:
+    """A choice between the forms of a ``try`` statement; None if there is one only."""
+    if not (statement.handlers or statement.finalbody):
         return None
+    number, plain, about = constant(statement.lineno), statement, []
     if statement.finalbody:
+        about = [constant("finally")]
         inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
         choice = attempted(inner, scope, fresh)
-        return None if choice is None else placed(ast.Try([choice], [], [], statement.finalbody), statement)
+        if choice is not None:
+            plain = placed(ast.Try([choice], [], [], statement.finalbody), statement)
     try:
         form = _Attempts(statement, scope, fresh).statements()
     except _NoForm:
-        return None
-    number = constant(statement.lineno)
-    statement.attempted = number.value  # type: ignore[attr-defined]
-    return placed(ast.If(hook("attempts", number), form, [statement]), statement)
+        return None if plain is statement else _known(plain, None)
+    return placed(ast.If(hook("attempts", number, *about), form, [_known(plain, number.value)]), statement)
+
+
+def _known(statement: ast.Try, number: Any) -> ast.Try:
+    """A ``try`` statement that is in a form already; ``number`` names it if there is another one."""
+    statement.attempted = number  # type: ignore[attr-defined]
+    return statement
 
 
 def _asks(handler: ast.ExceptHandler) -> bool:
@@ -89,6 +109,9 @@ class _Attempts:
     def __init__(self, statement: ast.Try, scope: Scope, fresh: Fresh) -> None:
         self.statement, self.scope, self.fresh = statement, scope, fresh
         self.fail = self._local("fail")
+        has_final = any(isinstance(part, ast.Try) and part.finalbody for part in ast.walk(statement))
+        self.told = self._local("told") if has_final else None
+        """What an error that is raised again tells."""
         self._numbers = count(1)
         self._around: list[list[tuple[int, ast.expr]]] = []
         """The handlers of the statements around, with their numbers; those of the outermost first."""
@@ -99,8 +122,10 @@ class _Attempts:
 
     def _attempted(self, statement: ast.Try) -> list[ast.stmt]:
         handlers = statement.handlers
-        if statement.finalbody or any(map(_asks, handlers)):
+        if any(map(_asks, handlers)):
             raise _NoForm
+        if statement.finalbody:
+            return self._finished(statement)
         numbers = [next(self._numbers) for _ in handlers]
         kinds = [handler.type or placed(constant(None), handler) for handler in handlers]
         self._around.append(list(zip(numbers, kinds, strict=True)))
@@ -118,6 +143,25 @@ class _Attempts:
             rest = [placed(ast.If(caught, [*done, *self.block(handler.body)], rest), handler)]
         return [*body, *rest]
 
+    def _finished(self, statement: ast.Try) -> list[ast.stmt]:
+        """A statement with ``finally``: whatever is raised waits until that is done, and is raised again."""
+        if leaves(statement.finalbody, False):
+            raise _NoForm  # what jumps out takes back what was raised
+        waiting, nothing = self._local("waiting"), ast.Tuple([constant(0), constant(0)], ast.Load())
+        inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
+        self._around.append([(next(self._numbers), placed(constant(...), statement))])
+        body = self.block([inner] if statement.handlers else statement.body)
+        self._around.pop()
+        told = ast.Tuple([load(self.fail), load(str(self.told))], ast.Load())
+        keep: list[ast.stmt] = [assign(waiting, told), assign(self.fail, constant(0))]
+        body.append(ast.If(ast.Compare(load(self.fail), [ast.Lt()], [constant(0)]), keep, []))
+        final = _known(ast.Try(body, [], [], self.block(statement.finalbody) or [ast.Pass()]), None)
+        rest = self.block([placed(ast.Expr(hook("again", load(waiting))), statement)])
+        if self._around:
+            rest = [ast.If(negated(load(self.fail)), rest, [])]
+        first = assign(waiting, ast.Tuple([constant(0), nothing], ast.Load()))
+        return [placed(part, statement) for part in (first, final, *rest)]
+
     def block(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         if not self._around:
             return cast("list[ast.stmt]", cloned(list(body)))
@@ -128,6 +172,11 @@ class _Attempts:
             if isinstance(statement, ast.Break | ast.Continue):
                 result.append(cloned(statement))
                 break
+            if isinstance(statement, ast.Match):
+                branches = branches_of(cloned(statement), self._local)
+                if branches is None:
+                    raise _NoForm
+                return [*result, *self.block([*branches, *body[place + 1 :]])]
             then = self.attempt(statement, result)
             rest = self.block(body[place + 1 :])
             if rest and isinstance(statement, ast.If | ast.For):
@@ -216,8 +265,10 @@ class _Attempts:
         handlers = [handler for handlers in reversed(self._around) for handler in handlers]
         kinds = ast.Tuple([cloned(kind) for _, kind in handlers], ast.Load())
         numbers = ast.Tuple([constant(number) for number, _ in handlers], ast.Load())
-        call = hook("attempt", load(tried), lazy(kinds), numbers)
-        targets = ast.Tuple([ast.Name(value, ast.Store()), ast.Name(self.fail, ast.Store())], ast.Store())
+        tells = [] if self.told is None else [constant(True)]
+        call = hook("attempt", load(tried), lazy(kinds), numbers, *tells)
+        names = [value, self.fail] if self.told is None else [value, self.fail, self.told]
+        targets = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())
         result += [placed(block(tried, [], body), like), placed(ast.Assign([targets], call), like)]
         return load(value)
 

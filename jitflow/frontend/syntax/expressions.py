@@ -14,6 +14,7 @@
 ``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``, or ``free`` where it is of a function around;
                          ``jit__.bound(lambda: x)`` if it is unbound only
                          on paths that a jump took elsewhere, before jumps were removed
+``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
 
@@ -183,6 +184,13 @@ class Expressions(ast.NodeTransformer):
         found = self.hook("gathered", node, node.func, generator.iter, item_of, count, *node.args[1:])
         found.keywords = node.keywords
         return found
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        sign = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
+        if not isinstance(sign, ast.Constant | ast.Slice | ast.Tuple):
+            node.value = self.hook("indexed", node.value, node.value)
+        return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         is_text = isinstance(node.left, ast.JoinedStr) or (

@@ -26,7 +26,7 @@ _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _RESERVED = frozenset({CELL, LAZY, ITEM})
 _GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", "match", "or", "ret", "test",
-              "then", "tried", "value")  # fmt: skip
+              "then", "told", "tried", "value", "waiting")  # fmt: skip
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 

@@ -137,8 +137,8 @@ class _Rewriting:
                 return self._finally(statement)
             case ast.Try() | ast.TryStar():
                 return self._try(statement)
-            case ast.Assign():
-                return [self._listed(made) for made in self._others(statement)]
+            case ast.Assign() as assignment:
+                return self._others(self._listed(assignment))
             case ast.AugAssign(target=ast.Name() as target) if self._expressions.needs_proof(target):
                 return [self._proved(target), *self._others(statement)]
             case ast.Delete(targets=targets):
@@ -178,9 +178,8 @@ class _Rewriting:
     def _expression(self, node: ast.expr) -> ast.expr:
         return self._expressions.rewrite(node)
 
-    def _listed(self, statement: ast.stmt) -> ast.stmt:
+    def _listed(self, statement: ast.Assign) -> ast.stmt:
         """``x = jit__.made_list([], 'x')`` for ``x = []``: the list may become one of the running program."""
-        assert isinstance(statement, ast.Assign)
         (target, *_), value = statement.targets, statement.value
         if isinstance(value, ast.List):
             statement.value = self._made_list(value, target)
@@ -207,12 +206,12 @@ class _Rewriting:
 
     def _finally(self, statement: ast.Try | ast.TryStar) -> list[ast.stmt]:
         """``with jit__.watched():`` around what the block follows, ``with jit__.finishing():`` around the block."""
-        inner, final = statement.body, statement.finalbody
+        inner, final, number = statement.body, statement.finalbody, constant(getattr(statement, "attempted", None))
         if statement.handlers:
             statement.finalbody = []
             inner = [statement]
         jumps = constant(bool(leaves(final, False)))
-        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final, jumps))
+        outer = ast.Try(self._watched("watched", inner), [], [], self._watched("finishing", final, jumps, number))
         return [placed(outer, statement)]
 
     def _watched(self, name: str, body: list[ast.stmt], *told: ast.expr) -> list[ast.stmt]:

@@ -142,16 +142,16 @@ def _quotient(name: str, left: Any, right: Any) -> Any:
     op = {"truediv": "divide", "floordiv": "floor_divide", "mod": "remainder"}[name]
     if not isinstance(right, Tracer):
         if right == 0:
-            raise located(UserZeroDivisionError(_words(getattr(operator, name), dtype)))
+            raise located(UserZeroDivisionError(division_words(getattr(operator, name), dtype)))
         if right != -1:  # the smallest int divided by -1 does not fit
             return wrap(emit(op, first, second))
     if dtype == C128:
-        check(emit("not_equal", second, number(0, C128)), ZeroDivisionError, _words(operator.truediv, C128))
+        check(emit("not_equal", second, number(0, C128)), ZeroDivisionError, division_words(operator.truediv, C128))
         return wrap(emit(op, first, second))
     return wrap(emit(op, first, second, checked=True))
 
 
-def _words(function: Callable[..., Any], dtype: DType) -> str:
+def division_words(function: Callable[..., Any], dtype: DType) -> str:
     """What Python says to a division by zero; it has said it differently from version to version."""
     try:
         function(*{I64: (1, 0), F64: (1.0, 0.0), C128: (1j, 0j)}[dtype])

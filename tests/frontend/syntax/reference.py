@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
-           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
-           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains",
+           "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "made_list",
+           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+           "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -53,6 +54,11 @@ def for_(
         except StopIteration:
             return
         body(item)
+
+
+def indexed(thing: Any) -> Any:
+    """``thing`` in ``thing[index]``."""
+    return thing
 
 
 def made_list(items: list[Any], name: str) -> list[Any]:
@@ -135,24 +141,32 @@ def exception(kind: Any) -> Any:
     return kind
 
 
-def attempts(number: int) -> bool:
+def attempts(number: int, about: str = "") -> bool:
     """Whether the ``try`` statement of a line is attempted part by part."""
     return False
 
 
 def attempt(
-    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: tuple[int, ...]
-) -> tuple[Any, int]:
-    """What ``run`` gives, and the number of the handler that is for what it raised."""
+    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: tuple[int, ...], tells: bool = False
+) -> tuple[Any, ...]:
+    """What ``run`` gives, and the number of the handler that is for what it raised; the error, if it ``tells``."""
     kinds: Any = None
     try:
-        return run(), 0
+        return (run(), 0, None)[: 3 if tells else 2]
     except BaseException as error:
         kinds = handled()
         for number, kind in zip(numbers, kinds, strict=True):
+            if kind is ...:
+                return None, -1, error
             if kind is None or isinstance(error, kind):
-                return None, number
+                return (None, number, None)[: 3 if tells else 2]
         raise
+
+
+def again(waiting: tuple[int, Any]) -> None:
+    """Raise an error that has waited for ``finally``."""
+    if waiting[0]:
+        raise waiting[1]
 
 
 def trying(handled: Callable[[], tuple[Any, ...]], number: int | None = None) -> Any:
@@ -181,7 +195,7 @@ def watched() -> Any:
     return nullcontext()
 
 
-def finishing(jumps: bool) -> Any:
+def finishing(jumps: bool, number: int | None = None) -> Any:
     """The block in a ``finally`` block, which may jump out of it."""
     return nullcontext()
 

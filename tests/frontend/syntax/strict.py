@@ -11,6 +11,7 @@ from types import CellType
 from typing import Any
 
 from tests.frontend.syntax.reference import (
+    again,
     and_,
     assert_,
     attempt,
@@ -24,6 +25,7 @@ from tests.frontend.syntax.reference import (
     finishing,
     free,
     gathered,
+    indexed,
     is_,
     made_list,
     not_,
@@ -37,12 +39,13 @@ from tests.frontend.syntax.reference import (
     watched,
 )
 
-__all__ = ["and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains", "equal",
-           "exception", "finishing", "for_", "free", "gathered", "if_", "is_", "made_list", "not_", "or_", "percent",
-           "raise_", "text", "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains",
+           "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "made_list",
+           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+           "while_"]  # fmt: skip
 
 
-def attempts(number: int) -> bool:
+def attempts(number: int, about: str = "") -> bool:
     """Every ``try`` statement that can be is attempted part by part."""
     return True
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import random
 import warnings
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -75,6 +76,8 @@ def compare(function: Any, again: Any, file: str, hooks: ModuleType) -> None:
         found = outcome(again, logs[1], *arguments, file=file)
         if expected.error is not None and "free variable" in expected.error[1]:
             continue  # Python 3.11's name for a local in a comprehension
+        if hooks is strict:  # handlers that are attempted run behind the `try`: what they raise has no context
+            found, expected = (replace(one, caused=()) for one in (found, expected))
         assert repr(found) == repr(expected), (arguments, hooks.__name__)
         assert logs[1].events == logs[0].events, (arguments, hooks.__name__)
 

@@ -1,0 +1,44 @@
+"""Items of Python's lists at an index that the turns of a loop make: each of them knows it if the loop is written out.
+
+So such an index is asked for its number. Where the loop cannot be written out, the trace starts anew, and the running
+program chooses the item (`jitflow.frontend.python.chosen_items`).
+"""
+
+from __future__ import annotations
+
+from jitflow.errors import UserError
+from jitflow.frontend.control.lessons import Nest
+from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.location import Loc
+
+__all__ = ["asks_for_number", "begin_anew_choosing"]
+
+
+class _AskedItems(set[Site]):
+    """Where an item would have been chosen."""
+
+
+def asks_for_number(index: Value) -> bool:
+    """Whether an index of a list is asked for its number, because it may be known in each turn of a loop."""
+    trace = current_trace()
+    rounds = trace.state(Nest).rounds
+    if not rounds or index in trace.parameters:
+        return False
+    if any(index in op.results for scope in rounds[0].outside.around() for op in scope.builder.ops):
+        return False
+    site = _site(trace.here())
+    trace.state(_AskedItems).add(site)
+    return not trace.choices.answer(site)
+
+
+def begin_anew_choosing(error: UserError) -> None:
+    """Start the trace anew if all that keeps a loop from being a native one is the number of an index."""
+    trace = current_trace()
+    if isinstance(error.location, Loc) and (site := _site(error.location)) in trace.state(_AskedItems):
+        raise trace.begin_anew(Restart(site))
+
+
+def _site(place: Loc) -> Site:
+    return Site(Choice.ITEM_CHOSEN, place.file, place.line)

@@ -1,0 +1,183 @@
+"""Items of Python's lists, tuples and dicts at an index that only the running program knows: ``weights[n]``.
+
+What the list holds is known while the program is traced, so one of its items is chosen: numbers of one type by
+selections or out of a table, all else in branches, where what is chosen may be of several kinds. In a loop that may be
+written out turn by turn, it is asked for the number first, which each of its turns knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.control.asked_items import asks_for_number
+from jitflow.frontend.control.branch import choose_path
+from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.local_types import converted, kind_of
+from jitflow.frontend.control.logic import truth
+from jitflow.frontend.control.raising import fail, raise_
+from jitflow.frontend.python import conversions
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, NumberTracer, ScalarTracer, lift, type_of, wrap
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.types import Scalar
+
+__all__ = ["indexed"]
+
+_MOST_ITEMS = 16
+"""Of how many items one is chosen in branches, and how many a store may change."""
+
+
+def indexed(thing: Any) -> Any:
+    """What stands for ``thing`` in ``thing[index]``."""
+    return _Indexed(thing) if type(thing) in (list, tuple, dict) and active_trace() is not None else thing
+
+
+class _Indexed:
+    """A list, tuple or dict that is asked for an item."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Any) -> None:
+        self._items = items
+
+    @raising_for_the_program
+    def __getitem__(self, index: Any) -> Any:
+        items = self._items
+        if type(index) is Alternatives:
+            return index.each(partial(_item, items), items)
+        return _item(items, index) if _is_running(index) else items[index]
+
+    @raising_for_the_program
+    def __setitem__(self, index: Any, item: Any) -> None:
+        if type(index) is Alternatives:
+            index.each(partial(_store, self._items, item), self._items)
+        elif _is_running(index):
+            _store(self._items, item, index)
+        else:
+            self._items[index] = item
+
+    @raising_for_the_program
+    def __delitem__(self, index: Any) -> None:
+        del self._items[index]
+
+
+def _is_running(index: Any) -> bool:
+    """Whether an index is to be one that only the running program knows."""
+    if not isinstance(index, ScalarTracer | ArrayTracer) or asks_for_number(index._value):
+        return False
+    return not isinstance(index, NumberTracer) or index.pinned() is None
+
+
+@raising_for_the_program
+def _item(items: Any, index: Any) -> Any:
+    """``items[index]``."""
+    if not _is_running(index):
+        return items[index]
+    if type(items) is dict:
+        if isinstance(index, ArrayTracer):
+            raise located(UserTypeError("unhashable type: 'numpy.ndarray'"))
+        pairs = [pair for pair in items.items() if isinstance(kind_of(pair[0]), Scalar)]
+        _require_few(pairs)
+        return _under_key(pairs, index)
+    front = _front(items, index, f"{type(items).__name__} index out of range")
+    kinds = {kind_of(item) for item in items}
+    if len(kinds) == 1 and isinstance(kind := kinds.pop(), Scalar):
+        return _number(items, kind, front)
+    _require_few(items)
+    return _one_of(items, 0, len(items), front)
+
+
+def _under_key(pairs: Sequence[tuple[Any, Any]], key: Any) -> Any:
+    """What a dict holds under a number: what is there under the known one that is equal to it."""
+    if not pairs:
+        raise_(KeyError(key))
+    (known, item), *others = pairs
+    answer = truth(known == key)
+    if isinstance(answer, bool):
+        return item if answer else _under_key(others, key)
+    return choose_path(answer, lambda: item, lambda: _under_key(others, key), [held for _, held in pairs])
+
+
+def _number(items: Sequence[Any], kind: Scalar, front: Value) -> Any:
+    """One of numbers of one type."""
+    if len(items) > _MOST_ITEMS:
+        number = wrap(lift(np.array(list(items))))[wrap(front)]
+        return conversions.item(number) if kind.weak else number
+    found, *others = (converted(item, kind) for item in items)
+    for place, other in enumerate(others, 1):
+        found = values.select(_is_before(front, place), found, other)
+    return wrap(found)
+
+
+def _one_of(items: Sequence[Any], start: int, stop: int, front: Value) -> Any:
+    """The item at a position that is ``start`` at the least and before ``stop``."""
+    if stop - start == 1:
+        return items[start]
+    middle = (start + stop) // 2
+    return choose_path(
+        _is_before(front, middle),
+        lambda: _one_of(items, start, middle, front),
+        lambda: _one_of(items, middle, stop, front),
+        items,
+    )
+
+
+def _store(items: Any, item: Any, index: Any) -> None:
+    """``items[index] = item``: each of them is what it was, or the new one."""
+    if type(items) is not list or not _is_running(index):
+        items[index] = item
+        return
+    front = _front(items, index, "list assignment index out of range")
+    _require_few(items)
+    for place, before in enumerate(items):
+        is_here = values.emit("equal", front, values.constant(place, I64))
+        items[place] = _chosen(is_here, item, before)
+
+
+def _chosen(test: Value, one: Any, other: Any) -> Any:
+    kind = kind_of(one)
+    if isinstance(kind, Scalar) and kind == kind_of(other):
+        return wrap(values.select(test, converted(one, kind), converted(other, kind)))
+    return choose_path(test, lambda: one, lambda: other, (one, other))
+
+
+def _front(items: Any, index: Any, message: str) -> Value:
+    """The index, counted from the front; checked."""
+    kind = type_of(index)
+    if not kind.dtype.is_integer and not (isinstance(index, NumberTracer) and kind.dtype == BOOL):
+        name = "float" if isinstance(index, NumberTracer) else f"numpy.{kind.dtype.numpy}"
+        words = f"{type(items).__name__} indices must be integers or slices, not {name}"
+        if isinstance(index, ArrayTracer):
+            words = "only integer scalar arrays can be converted to a scalar index"
+        raise located(UserTypeError(words))
+    if not items:
+        fail(IndexError, message)
+    length = values.constant(len(items), I64)
+    front = from_front(integer(index), length)
+    inside = values.emit("greater_equal", front, values.constant(0, I64)), _is_before(front, len(items))
+    values.check(values.emit("logical_and", *inside), IndexError, message)
+    return front
+
+
+def _is_before(front: Value, place: int) -> Value:
+    return values.emit("less", front, values.constant(place, I64))
+
+
+def _require_few(items: Any) -> None:
+    """Raise if the items are too many for branches, unless the list can be one of the running program."""
+    if len(items) > _MOST_ITEMS:
+        begin_anew_with(items)
+        raise located(UserNotImplementedError(
+            f"one of {len(items)} items of a list, tuple or dict that only the running program chooses",
+            mend="stack them to an array before, or name the index in static=, which compiles anew for each value",
+        ))  # fmt: skip

@@ -1,0 +1,123 @@
+"""Items of Python's lists and tuples at an index that only the running program knows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+from tests.truth.whole.same import assert_does_what_python_does
+
+U = np.array([3.0, 0.5, 4.0])
+
+
+def takes_a_number(u, k):
+    numbers = [1.5, -2.0]
+    if k > 9:
+        return 0.0
+    return numbers[k]
+
+
+def takes_one_of_several_types(u, k):
+    items = (1, 2.5, u, None)
+    if k > 9:
+        return 0
+    return items[k]
+
+
+def stores_a_number(u, k):
+    items = [1, 2.5, np.float32(3), u]
+    if k > 9:
+        return items
+    items[k] = 7.5
+    items[-k] = u[0]
+    return items
+
+
+def counts_along_a_list(u, k):
+    items, place, total = [1, 2.5, np.float32(3)], 0, 0.0
+    while place < k:
+        total += items[place]
+        place += 1
+    return total
+
+
+def writes_to_the_item(u, k):
+    rows = [u, u * 2, u * 3]
+    for row in rows:
+        rows[k][0] += row[1]
+        rows[k] += row
+    return rows
+
+
+def takes_out_of_many(u, k):
+    squares = [number * number for number in range(40)]
+    if k > 50:
+        return 0
+    return squares[k] + u[0]
+
+
+def falls_back(u, k):
+    items = (5, 6, 7) if k > 2 else (5, 6, 8)
+    try:
+        found = items[k]
+    except IndexError:
+        found = -1
+    return found, items[k == 1], items[np.asarray(k > 0) + 0]
+
+
+def takes_from_an_empty_list(u, k):
+    items = []
+    if k == 1:
+        return items
+    return items[k]
+
+
+def takes_at_no_integer(u, k):
+    if k > 0:
+        return (1, 2)[u[0]]
+    return (1, 2)[k > 3]
+
+
+def looks_a_number_up(u, k):
+    names = {0: 1.5, 2: u, "three": 3, 3.0: None, -1: 2}
+    if k > 9:
+        return 0
+    try:
+        return names[k]
+    except KeyError:
+        return names[k + 1]
+
+
+PROGRAMS = [
+    takes_a_number, takes_one_of_several_types, stores_a_number, counts_along_a_list, writes_to_the_item,
+    takes_out_of_many, falls_back, takes_from_an_empty_list, takes_at_no_integer,
+    looks_a_number_up,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_it_does_what_python_does(program):
+    assert_does_what_python_does(program, [(U, k) for k in (0, 1, 2, 3, -1, -2, -3, -4, 39)])
+
+
+def takes_one_of_many_arrays(u, k):
+    rows = [u * number for number in range(20)]
+    return 0.0 if k > 50 else rows[k]
+
+
+def test_what_would_take_many_branches_is_refused():
+    with pytest.raises(UserNotImplementedError, match="one of 20 items of a list") as caught:
+        jitflow.function(takes_one_of_many_arrays)(U, 2)
+    assert caught.value.mend
+
+
+def test_turns_that_can_be_written_out_know_their_items():
+    def scaled(u, k):
+        rows, total = [u * number for number in range(6)], u * 0
+        for place in range(6):
+            total = total + rows[place]
+        return total
+
+    assert np.array_equal(jitflow.function(scaled)(U, 1), scaled(U, 1))
