@@ -60,7 +60,7 @@ def _until_it_ends(seeds: range) -> list[Finding]:
     kind = "crash"
     try:
         while len(found) < len(seeds):
-            line = lines.get(timeout=3 * SECONDS)
+            line = lines.get(timeout=10 * SECONDS)
             if not line:
                 break
             found.append(json.loads(line))
