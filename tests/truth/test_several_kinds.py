@@ -160,9 +160,18 @@ def test_a_bug_and_a_hang_are_counted_as_such(monkeypatch: pytest.MonkeyPatch) -
     def fail(*_: Any) -> Any:
         raise jitflow.CompilerBug("no")
 
+    def spin(*_: Any) -> Any:
+        while True:
+            pass
+
     assert judge(monkeypatch, "return 1", fail).kind == "bug"
-    endless = Program("def program(a, b, c, n, s):\n    while True: pass\n", ("float64", "float64"), "float")
-    assert verdict(endless, CALLS, seconds=1).kind == "hang"
+    monkeypatch.setattr(judged, "SECONDS", 1)
+    assert judge(monkeypatch, "return 1", spin).kind == "hang"
+
+
+def test_what_python_is_too_long_for_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judged, "PYTHONS_SECONDS", 1)
+    assert judge(monkeypatch, "while True: pass", lambda *_: None).kind == "raised"
 
 
 # -- what counts them ----------------------------------------------------------------------------

@@ -134,9 +134,10 @@ class trying:  # noqa: N801 - a hook, as the others are
         for op in _since(self._scope, self._first):
             raised = self._handlers.first_raised(op)
             if raised is not None:
-                if self._line is not None:
-                    raise self._trace.begin_anew(Restart(site_of(self._line)))
-                raise self._trace.locate(refusal(raised, op))
+                if self._line is None:
+                    raise self._trace.locate(refusal(raised, op))
+                self._trace.begin_anew(Restart(site_of(self._line)))  # when other statements have been looked at, too
+                return
 
 
 class watched:  # noqa: N801 - a hook, as the others are
@@ -169,7 +170,8 @@ class finishing(watched):  # noqa: N801
         raises = error is not None and not is_for_the_compiler(error)
         if leaving is not None and (self._jumps or raises or any(map(_is_seen, _since(self._scope, self._first)))):
             if self._line is not None:
-                raise self._trace.begin_anew(Restart(site_of(self._line, "finally")))
+                self._trace.begin_anew(Restart(site_of(self._line, "finally")))
+                return
             name = raised_by(leaving)[0].__name__
             raise self._trace.locate(UserNotImplementedError(
                 f"finally behind something that may raise {name} when the compiled code runs",

@@ -263,7 +263,7 @@ class Regions:
         return tuple(frame.f_code for frame in self.user_frames())
 
     def begin_anew(self, restart: Restart) -> Restart:
-        """What to raise so that the trace starts anew; at its end it does so anyway."""
+        """What to raise so that the trace starts anew at once; at its end it does so anyway."""
         self.restarts.append(restart)
         return restart
 

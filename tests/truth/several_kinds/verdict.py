@@ -32,7 +32,7 @@ __all__ = ["SECONDS", "Hang", "Verdict", "verdict"]
 
 SECONDS = 20
 """How long one call may take, its compilation included."""
-_PYTHONS_SECONDS = 5
+PYTHONS_SECONDS = 5
 """A call that Python takes longer for does not count: a range over a sum of large numbers."""
 
 _OWN_WORDS = ("does not fit into a 64-bit int", "is None here")
@@ -71,10 +71,10 @@ class _Outcome:
 _RANK = ("raised", "equal", "early", "refused", "wrong", "bug", "hang")
 
 
-def verdict(program: Program, calls: Sequence[Call], seconds: int = SECONDS) -> Verdict:
+def verdict(program: Program, calls: Sequence[Call]) -> Verdict:
     """Run all calls; the worst of what they give."""
     plain, compiled = define(program.source), jitflow.function(define(program.source))
-    found = [_one_call(program, call, plain, compiled, seconds) for call in calls]
+    found = [_one_call(program, call, plain, compiled) for call in calls]
     raised = {one.text for one in found if one.kind == "raised"}
     found = [replace(one, kind="early") if one.kind == "refused" and one.text in raised else one for one in found]
     return replace(max(found, key=lambda one: _RANK.index(one.kind)), ran=any(one.ran for one in found))
@@ -94,9 +94,9 @@ def _alarm(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _one_call(program: Program, call: Call, plain: Any, compiled: Any, seconds: int) -> Verdict:
+def _one_call(program: Program, call: Call, plain: Any, compiled: Any) -> Verdict:
     try:
-        with _alarm(_PYTHONS_SECONDS):
+        with _alarm(PYTHONS_SECONDS):
             expected = _outcome(plain, arguments(program, call))
     except Hang:
         return Verdict("raised")
@@ -104,10 +104,10 @@ def _one_call(program: Program, call: Call, plain: Any, compiled: Any, seconds: 
         return Verdict("raised")
     known = compiled.cache_info()
     try:
-        with _alarm(seconds):
+        with _alarm(SECONDS):
             found = _outcome(compiled, arguments(program, call))
     except Hang:
-        return Verdict("hang", f"more than {seconds} seconds", call=call)
+        return Verdict("hang", f"more than {SECONDS} seconds", call=call)
     got, wanted = found.error, expected.error
     while_tracing = compiled.cache_info() == known
     if isinstance(got, jitflow.CompilerBug) or (got is not None and not isinstance(got, Exception)):
