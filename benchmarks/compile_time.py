@@ -128,6 +128,18 @@ def _helpers(then: str, otherwise: str) -> Callable[[int], Program]:
     return program
 
 
+def _returns(size: int) -> Program:
+    lines = [line for k in range(size) for line in (f"if n == {k}:", f"    return x * {k}")]
+    return _function("x, n", [*lines, "return x"]), (np.ones(4), 1)
+
+
+def _tries(size: int) -> Program:
+    lines = ["y = 0"]
+    for k in range(size):
+        lines += ["try:", f"    y += x[n + {k}]", "except IndexError:", f"    y -= {k}"]
+    return _function("x, n", [*lines, "return y"]), (np.ones(4), 1)
+
+
 def _of_arrays(function: str) -> Callable[[int], Program]:
     def program(size: int) -> Program:
         names = ", ".join(f"array{number}" for number in range(size))
@@ -162,6 +174,8 @@ CURVES = {
               _helpers("{}(x + 1)", "{}(x - 1)")),
         Curve("helpers_in_terms", "the same with arithmetic on what they return", (1, 2, 4, 8, 16),
               _helpers("{}(x + 1) * 2", "{}(-x) - x")),
+        Curve("returns", "branches that return an array, or the argument itself", _POWERS, _returns),
+        Curve("tries", "`try` statements that catch what the running program raises", _POWERS, _tries),
         Curve("concatenate", "arguments of np.concatenate", (*_POWERS, 128), _of_arrays("np.concatenate([{}])")),
         Curve("broadcast_arrays", "arguments of np.broadcast_arrays", (*_POWERS, 128, 256),
               _of_arrays("np.broadcast_arrays({})")),

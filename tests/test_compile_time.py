@@ -23,6 +23,8 @@ GROWTH = {
     "small_nests": (3, "traced", 2.2),
     "helpers": (5, "traced", 2.2),
     "helpers_in_terms": (5, "traced", 2.2),
+    "returns": (16, "traced", 2.2),
+    "tries": (8, "traced", 2.2),
     "concatenate": (16, "kernels", 2.2),
     "broadcast_arrays": (32, "kernels", 2.2),
     "stack": (16, "kernels", 2.2),
@@ -44,7 +46,16 @@ def test_doubling_the_text_doubles_the_program(name: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("range_2", 7), ("range_n", 7), ("while", 7), ("sums", 7), ("small_nests", 4), ("helpers", 6)],
+    [
+        ("range_2", 7),
+        ("range_n", 7),
+        ("while", 7),
+        ("sums", 7),
+        ("small_nests", 4),
+        ("helpers", 6),
+        ("returns", 12),
+        ("tries", 8),
+    ],
 )
 def test_doubling_the_text_doubles_what_is_recorded_and_given_up(
     name: str, size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -117,7 +117,8 @@ def released(thing: Any, holds: Callable[[Any], bool]) -> Any:
         return thing if parts is None or all(map(operator.is_, items, parts.items)) else parts.make(items)
 
     def is_made_inside(part: Any) -> bool:
-        return any(part is one for number in thing.options for one in known[number].objects) and not holds(part)
+        is_one = any(part is one for number in thing.options for one in known[number].objects)
+        return is_one and parts_of(part) is not None and not holds(part)
 
     def renewed(held: Any) -> Any:
         parts = parts_of(held)

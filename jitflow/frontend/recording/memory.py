@@ -95,9 +95,9 @@ class Storage(Views):
         return self._trace.begin_anew(Restart(site, others=self._trace.choices.sources(site)))
 
     def keeps_objects(self, key: tuple[str, int], name: str) -> bool:
-        """Whether what the caller passed stays the very object, in a local of a branch or in the value of its own."""
+        """Whether what the caller passed stays the very object, in a local of a branch."""
         return any(
-            (site.file, site.line) == key and name in (site.name.partition("[")[0], "the value")
+            (site.file, site.line) == key and site.name.partition("[")[0] == name
             for site in self._trace.choices.answered(OBJECTS)
         )
 
@@ -131,12 +131,7 @@ class Storage(Views):
             sites = [self.merged[root].site for root in roots if root in self.merged and self._can_be_shown(root)]
             asked = [site for site in sites if not self._trace.choices.is_settled(site)]
             if asked and any(root in others or root in self._arguments for root in roots if root not in self._adopted):
-                choices = self._trace.choices
-                beside = choices.connected(*asked)
-                if not any(choices.answer(site) == OBJECTS for site in beside):
-                    raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
-                asked += [site for site in beside if not choices.is_settled(site)]
-                raise Restart(asked[0], OBJECTS, is_wish=True, others=asked)
+                raise Restart(asked[0], SHOWN, is_wish=True, others=asked)
 
     def _can_be_shown(self, root: Value) -> bool:
         """Whether the caller may get the memory of a merged array: turns of loops make none of those that it may be."""
