@@ -220,8 +220,13 @@ def _while(
     """``while test(): body()``; ``statement`` is the user's block, which says where the loop stands."""
     loop = Rolling(cells, state, temporaries, _key(statement))
     mutables = Mutables(cells.contents())
-    with current_trace().region():
-        never = truth(test()) is False
+    try:
+        with current_trace().region():
+            never = truth(test()) is False
+    except Exception:
+        mutables.restore()
+        truth(test())  # which Python asks before the first turn: it raises here, behind what was stored before
+        raise
     if mutables.changed():  # it was asked once more than the program asks
         mutables.restore()
         never = False
