@@ -21,6 +21,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
+from jitflow.ir.types import Tensor
 
 __all__ = [
     "ArraySource",
@@ -203,7 +204,8 @@ def new(value: Value) -> Any:
 
     What another array holds is copied; that costs nothing where the copy is only read.
     """
-    if values.rank(value) and current_trace().storage.is_held(value):
+    storage = current_trace().storage
+    if isinstance(value.type, Tensor) and (storage.is_held(value) or storage.repeats(value)):
         value = values.emit("copy", value)
     return tracers.wrap(value, owned=True)
 

@@ -50,6 +50,8 @@ class Local:
     """What the parts are in a turn that are carried."""
     twin: Local | None = None
     """The local that is the same object, before the loop and behind each turn."""
+    binds: bool = False
+    """Whether turns bind it to what it was before, where it was unbound perhaps."""
     has_learnt: bool = False
     """Whether this began with what earlier turns had taught."""
 
@@ -57,7 +59,7 @@ class Local:
     def is_made(self) -> bool:
         """Whether it is made anew in each turn: of what is carried, or of what only turns bind."""
         bound = self.entry is UNBOUND and any(item is not UNBOUND for item in self.leaves.items)
-        return bound or any(slot is not None for slot in self.slots)
+        return bound or self.binds or any(slot is not None for slot in self.slots)
 
     @property
     def may_be_unbound(self) -> bool:
@@ -68,6 +70,7 @@ class Local:
     def begin_with(self, known: Local, slot: Callable[[int, Any], Slot]) -> None:
         """Carry at once what an earlier trace of the loop has found to be carried."""
         visible = current_trace().is_visible_in(current_trace().scope)
+        self.binds = known.binds and isinstance(self.before, MaybeUnbound)
         if self.entry is UNBOUND:
             self.sample, self.leaves = known.sample, known.leaves
             self.slots, self.open_axes = [None] * len(self.leaves.items), [set() for _ in self.leaves.items]

@@ -25,7 +25,7 @@ from jitflow.frontend.recording.locate import in_pythons_words, innermost_place,
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer
-from jitflow.frontend.tracers.alternatives import Kinds
+from jitflow.frontend.tracers.alternatives import Alternatives, Kinds
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.location import Loc
@@ -106,15 +106,18 @@ def _settled(thing: Any) -> Any:
     """What is returned, if it leaves the compiled function: no list that grows, for its memory is that of a path."""
     if isinstance(thing, Recorded):
         return thing.returned() if leaves_the_function() else thing
-    if type(thing) in (tuple, list) and any(isinstance(item, Recorded) for item in thing):
-        lists = [id(item) for item in thing if isinstance(item, Recorded)]
-        if len({*lists}) < len(lists) and leaves_the_function():
-            raise located(UserNotImplementedError(
-                "a list that the running program changes, returned by two names where it decides what is returned",
-                mend="return it once, or return at one place, behind the branch or loop",
-            ))  # fmt: skip
-        return type(thing)(map(_settled, thing))
-    return thing
+    if type(thing) not in (tuple, list):
+        return thing
+    kinds = [item.options.values() if type(item) is Alternatives else (item,) for item in thing]
+    lists = [[held for held in several if isinstance(held, Recorded)] for several in kinds]
+    found = [id(one) for several in lists for one in several]
+    chosen = any(several and type(item) is Alternatives for item, several in zip(thing, lists, strict=True))
+    if found and leaves_the_function() and (chosen or len({*found}) < len(found)):
+        raise located(UserNotImplementedError(
+            "a list that the running program changes, returned by two names where it decides what is returned",
+            mend="return it once, or return at one place, behind the branch or loop",
+        ))  # fmt: skip
+    return type(thing)(map(_settled, thing)) if found else thing
 
 
 def _raise_later(error: Exception) -> None:

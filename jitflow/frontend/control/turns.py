@@ -183,6 +183,8 @@ class OneTurn:
         stable = not apart
         for local in locals_:
             thing = path.locals[local.name]
+            if isinstance(local.before, MaybeUnbound) and not local.is_made and thing is not local.before:
+                local.binds, stable = True, False
             with current_trace().region(path.scope):
                 left = released(resolved(thing), self._before.holds)
             found, differs = self._align(local, left)

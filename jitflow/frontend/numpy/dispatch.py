@@ -7,7 +7,7 @@ here. Errors leave located at the user's line.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial, wraps
 from types import MappingProxyType
 from typing import Any
@@ -110,8 +110,16 @@ FUNCTIONS: Mapping[Any, Handler] = MappingProxyType(
 """From a function of NumPy to what runs in its place on tracers. Ufuncs are in `ufuncs.LOOPS`."""
 
 
+def _items_tell(handler: Handler, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether it makes a difference whose number an item of a list is: it is promoted, or Python's has to fit."""
+    if handler in (creation.array, creation.asarray):
+        return kwargs.get("dtype", args[1] if len(args) > 1 else None) is not None
+    return handler is assignment.set_item or any(
+        argument is function for argument in args[:1] for function in _PROMOTING_ITEMS
+    )
+
+
 _PROMOTING_ITEMS = (np.choose, np.concatenate, np.select)
-"""Functions to which it makes a difference whose number an item of a list is."""
 
 
 def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_, **__: False) -> Handler:
@@ -124,8 +132,8 @@ def _located(handler: Handler, *, writes: Callable[..., bool] = lambda *_, **__:
     @wraps(handler)
     def run(*args: Any, **kwargs: Any) -> Any:
         if holds_alternatives(args) or (kwargs and holds_alternatives([*kwargs.values()])):
-            items_tell = any(argument is function for argument in args[:1] for function in _PROMOTING_ITEMS)
-            return distributed(run, args if items_tell else [*map(without_python_numbers, args)], kwargs)
+            tell = _items_tell(handler, args, kwargs)
+            return distributed(run, args if tell else [*map(without_python_numbers, args)], kwargs)
         try:
             return handler(*args, **kwargs)
         except NotGiven as error:

@@ -49,6 +49,15 @@ class Views:
             value = self._shown_by(value)
         return value
 
+    def repeats(self, value: Value) -> bool:
+        """Whether an array may show an element of its memory in several places."""
+        found = False
+        while value in self._views:
+            source = self._views[value]
+            found = found or (isinstance(source, Op) and source.name == "broadcast")
+            value = self._shown_by(value)
+        return found
+
     def source(self, value: Value) -> Op | Value | None:
         """What an array is a view of: the op that views it, or the array that it was read from."""
         return self._views.get(value)

@@ -436,3 +436,34 @@ def test_values_and_errors_are_pythons(program: Any, a: Any) -> None:
         else:
             assert repr(compiled(other, n)) == repr(expected)
         assert_same(other, given)
+
+
+def binds_an_argument_in_turns_of_turns(a: Any, n: int) -> Any:
+    for _ in range(n):
+        for _ in range(n - 1):
+            w = a
+    return w
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_what_turns_of_turns_bind(n: int) -> None:
+    assert_same_or_raised(binds_an_argument_in_turns_of_turns, np.arange(3.0), n)
+
+
+def converts_one_of_two(n: int, s: Any) -> Any:
+    return np.array([n or s], np.uint8)
+
+
+@pytest.mark.parametrize("n", [-1, 300, 7, 0])
+def test_ints_of_lists_fit_where_they_are_pythons(n: int) -> None:
+    assert_same_or_raised(converts_one_of_two, n, np.int64(-3))
+
+
+def assert_same_or_raised(program: Any, *arguments: Any) -> None:
+    try:
+        expected = program(*arguments)
+    except (NameError, OverflowError) as error:
+        with pytest.raises(type(error)):
+            jitflow.function(program)(*arguments)
+    else:
+        assert_same(jitflow.function(program)(*arguments), expected)

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
+from tests.compare import assert_all_same
 from tests.frontend.numpy.oracle import check_function, sample
 
 MATRIX, LINE = sample("f4", 3, 4), sample("f8", 5)
@@ -177,3 +179,16 @@ def test_bounds_of_ranges_that_are_no_ordinary_numbers():
         check_function(lambda step: np.arange(0, 5, step), np.float64(bound))
     check_function(lambda stop: np.arange(2**60, stop), 2**60 + 3)
     check_function(lambda start: np.geomspace(start, 1.0, 3), 0.0)
+
+
+def test_what_is_made_is_no_view() -> None:
+    def program(scalar, one):
+        copied, filled = np.array(scalar), np.full(3, one, np.int16)
+        copied *= 0.5
+        filled[1] = 9
+        return copied, filled
+
+    theirs = np.array(1.75), np.array([3], np.uint64)
+    ours = np.array(1.75), np.array([3], np.uint64)
+    assert_all_same(jitflow.function(program)(*ours), program(*theirs))
+    assert_all_same(ours, theirs)
