@@ -413,3 +413,17 @@ def list_of_which_turns_change_one_of_two(x: Any) -> Any:
 def test_lists_that_turns_change_and_replace_are_the_objects_that_they_are_in_python(function: Any, count: int) -> None:
     x = np.resize([3.0, 1.0, 1.0, 4.0, 0.0], max(count, 2))
     assert jitflow.function(function)(x) == function(x)
+
+
+def the_last_two(x: Any) -> Any:
+    before, now = [0.0], [1.0]
+    for v in x:
+        before = now
+        now = [v]
+    return now, before
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_a_list_that_turns_hand_on_is_returned_beside_the_next(count: int) -> None:
+    x = np.arange(float(count))
+    assert jitflow.function(the_last_two)(x) == the_last_two(x)
