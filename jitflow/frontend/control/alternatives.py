@@ -122,7 +122,7 @@ def released(thing: Any, holds: Callable[[Any], bool]) -> Any:
 
     def renewed(held: Any) -> Any:
         parts = parts_of(held)
-        return parts.make(parts.items) if parts is not None and is_made_inside(held) else held
+        return parts.make(parts.items) if parts is not None and not holds(held) else held
 
     def is_of_its_kind(number: int) -> bool:
         held, kind = thing.options[number], known[number]

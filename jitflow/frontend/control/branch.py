@@ -62,7 +62,7 @@ def decide(
         return path
 
     def join_here(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Any]:
-        return join(answer, paths, names, key, objects.before)
+        return join(answer, paths, names, key, objects.before, objects.left_in)
 
     paths = traced_paths((then, orelse), trace_one, join_here, objects.before, key)
     contents = objects.as_locals(paths)
@@ -103,7 +103,7 @@ def choose_path(
         return path
 
     def join_here(paths: Sequence[Path], names: Sequence[str]) -> dict[str, Any]:
-        return join(answer, paths, names, key, objects.before)
+        return join(answer, paths, names, key, objects.before, objects.left_in)
 
     paths = traced_paths((then, orelse), trace_one, join_here, objects.before, key)
     for path in paths:

@@ -20,6 +20,7 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables
 from jitflow.frontend.control.sources import Source
@@ -63,6 +64,18 @@ class Changes:
         """A path has been traced: what it has changed is given back."""
         self.before.changed()  # raises for iterators
         self._left[path] = self.before.taken_back()
+
+    def left_in(self, path: HasLocals, thing: Any) -> Any:
+        """An object; if a path has changed it, another one with what the path has left in it."""
+        left = self._left[path].get(id(thing))
+        held = None if left is None else self.before.behind(id(thing))
+        if held is None or not held.is_of_form(left):
+            return thing
+        held.write(left)
+        parts = parts_of(thing)
+        made = thing if parts is None else parts.make(parts.items)
+        held.restore()
+        return made
 
     def as_locals(self, paths: Sequence[HasLocals]) -> list[str]:
         """Let the paths have what is left in the objects as locals; returns their names."""

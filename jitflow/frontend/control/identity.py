@@ -13,7 +13,8 @@ has changed, or two are returned, the trace starts anew, and the name stands for
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,15 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.tracers import Alternatives
 
-__all__ = ["is_chosen_by_identity", "remember_choice", "remember_torn", "require_apart", "require_unchanged"]
+__all__ = [
+    "is_chosen_by_identity",
+    "pairs_of",
+    "remember_choice",
+    "remember_renewed",
+    "remember_torn",
+    "require_apart",
+    "require_unchanged",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +57,24 @@ class _MergedObjects(list[Merged]):
 
 class _TornObjects(list[tuple[Held, UserNotImplementedError]]):
     """Objects that are one where they come from and several here, as they were, and the error if they change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.others: dict[int, dict[int, Any]] = {}
+        """By object: those that may be one with it where they come from, itself among them."""
+
+    def mark(self) -> Callable[[], None]:
+        count = len(self)
+        return lambda: self.__delitem__(slice(count, None))
+
+    def with_others(self, *things: Any) -> list[Any]:
+        """Objects, and those that may be one with them."""
+        return [other for thing in things for other in self.others.get(id(thing), {id(thing): thing}).values()]
+
+    def note(self, one: Any, other: Any) -> None:
+        """Two objects may be one where they come from."""
+        self.others.setdefault(id(one), {id(one): one})[id(other)] = other
+        self.others.setdefault(id(other), {id(other): other})[id(one)] = one
 
 
 def is_chosen_by_identity(site: Site) -> bool:
@@ -100,29 +127,72 @@ def remember_choice(
     now = [content for content in map(held, [*known, *made]) if content is not None]
     if known and now:
         is_written = any(content.changed() for content in found)
-        is_kept = bool(found) and any(map(_within_reach().holds, known))
+        behind = (one for thing in known for choice in _behind(current_trace(), id(thing)) for one in choice.known)
+        torn = current_trace().state(_TornObjects)
+        is_kept = is_written and any(map(_within_reach().holds, torn.with_others(*known, *behind)))
         merged = Merged(site, tuple(known), tuple(made), tuple(now), is_written, is_kept)
         current_trace().state(_MergedObjects).append(merged)
 
 
-def remember_torn(found: Iterable[tuple[Sequence[Any], Any]], before: Mutables) -> None:
+def remember_torn(made_of: Iterable[tuple[Sequence[Any], Any]], before: Mutables, found: Sequence[Held] = ()) -> None:
     """An object that a path made is in several of those that were made of the paths' objects: none of them may change.
 
-    ``found`` are the objects of the paths, and what was made of them.
+    ``made_of`` are the objects of the paths, and what was made of them. A turn of a loop began with what it has
+    ``found`` in those made for it.
     """
-    made_of: dict[int, list[Any]] = {}
-    for things, made in found:
-        for thing in things:
-            if can_change(thing) and not before.holds(thing):
-                made_of.setdefault(id(thing), []).append(made)
-    for several in (several for several in made_of.values() if len(several) > 1):
-        parts = [thing for thing in _apart([*map(resolved, several)]) if not before.holds(thing)]
+    torn, began = current_trace().state(_TornObjects), {id(content.thing): content for content in found}
+    made_there: dict[tuple[int, int], list[Any]] = {}
+    several: dict[int, Any] = {}
+    behind: list[tuple[Any, Any]] = []
+    for things, made in made_of:
+        mine = [part for part in _apart([resolved(made)]) if can_change(part) and not before.holds(part)]
+        for number, thing in ((number, one) for number, kind in enumerate(things) for one in _apart([kind])):
+            if not can_change(thing):
+                continue
+            others = torn.with_others(thing)
+            for other in others:
+                for twin in made_there.get((number, id(other)), ()):
+                    for part in (part for part in mine if part is not twin):
+                        torn.note(twin, part)
+                        if not before.holds(thing):
+                            several |= {id(twin): twin, id(part): part}
+            made_there.setdefault((number, id(thing)), []).extend(mine)
+            if not found:  # what a turn begins with is of another turn
+                known = [*filter(_within_reach().holds, others)] if len(others) > 1 else []
+                behind += itertools.product(mine, [thing, *known])
+    for part, other in behind:
+        torn.note(part, other)
+    if several:
         error = UserNotImplementedError(
             "an object that has two names on one path and changes later, where the names are of two objects on another",
             mend="change it on the path itself, or give one of the names a copy",
             location=current_trace().here(),
         )
-        current_trace().state(_TornObjects).extend((now, error) for now in map(held, parts) if now is not None)
+        contents = (began.get(number) or held(part) for number, part in several.items())
+        torn.extend((content, error) for content in contents if content is not None)
+
+
+def remember_renewed(thing: Any, made: Any) -> None:
+    """What leaves a region was made anew, and is the object that it was made of."""
+    torn = current_trace().state(_TornObjects)
+    for part, new in pairs_of(thing, made):
+        for other in torn.with_others(part) if part is not new else ():
+            torn.note(new, other)
+
+
+def pairs_of(thing: Any, made: Any) -> Iterator[tuple[Any, Any]]:
+    """An object and what was made of it, and what is in it and what was made of that."""
+    if thing is made:
+        return
+    if type(thing) is Alternatives or type(made) is Alternatives:
+        for one, other in itertools.product(_apart([thing]), _apart([made])):
+            yield from pairs_of(one, other)
+        return
+    parts, new = parts_of(thing), parts_of(made)
+    if parts is not None and new is not None and repr(parts.shape) == repr(new.shape):
+        yield thing, made
+        for one, other in zip(parts.items, new.items, strict=True):
+            yield from pairs_of(one, other)
 
 
 def _within_reach() -> Mutables:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,12 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.identity import is_chosen_by_identity, remember_choice, remember_torn
+from jitflow.frontend.control.identity import (
+    is_chosen_by_identity,
+    remember_choice,
+    remember_renewed,
+    remember_torn,
+)
 from jitflow.frontend.control.leaves import can_change, flatten, parts_of
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
@@ -31,11 +37,14 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers.alternatives import Kinds
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Place, Scalar, Tensor, Type
 
 __all__ = ["join", "outside_type", "whether_bound"]
+
+LeftIn = Callable[[Path, Any], Any]
 
 
 def join(
@@ -44,8 +53,12 @@ def join(
     names: Sequence[str],
     key: tuple[str, int],
     before: Mutables | None = None,
+    left_in: LeftIn = lambda path, thing: thing,
 ) -> dict[str, Any]:
-    """Append the ``if`` op, and return what the locals are behind it; ``before`` are the objects that others know."""
+    """Append the ``if`` op, and return what the locals are behind it; ``before`` are the objects that others know.
+
+    ``left_in`` gives what a path has left in one.
+    """
     trace = current_trace()
     home = trace.scope
     yielded: list[list[Value]] = [[] for _ in paths]
@@ -92,6 +105,7 @@ def join(
         """What leaves a path: one object by all its names."""
         if (path, id(thing)) not in left:
             left[path, id(thing)] = _released(path, thing, before)
+            remember_renewed(thing, left[path, id(thing)])
         return left[path, id(thing)]
 
     partly: list[str] = []
@@ -100,7 +114,7 @@ def join(
         things = [path.locals.get(name, UNBOUND) for path in paths]
         known = [leaving(path, resolved(thing)) for path, thing in zip(paths, things, strict=True)]
         site = Site(Choice.CHOSEN_BY_IDENTITY, *key, name)
-        finish[name] = _by_leaves(site, known, paths, merge, before or Mutables(()), known_objects)
+        finish[name] = _by_leaves(site, known, paths, merge, before or Mutables(()), known_objects, left_in)
         if any(isinstance(thing, MaybeUnbound) for path, thing in zip(paths, things, strict=True) if not path.ended):
             partly.append(name)
     for items, path in zip(yielded, paths, strict=True):
@@ -119,7 +133,11 @@ def join(
             slot.kind = Tensor(value.type.dtype, value.type.dims)
         results.append(result_of(slot, value))
     made = {name: make(results) for name, make in finish.items()}
-    remember_torn(((kinds, make(results)) for kinds, make in known_objects.values()), before or Mutables(()))
+    is_left = [not path.ended for path in paths]
+    remember_torn(
+        (([*itertools.compress(kinds, is_left)], make(results)) for kinds, make in known_objects.values()),
+        before or Mutables(()),
+    )
     bits = zip(partly, found[len(slots) :], strict=True)
     return made | {name: MaybeUnbound(resolved(made[name]), bit) for name, bit in bits}
 
@@ -129,6 +147,20 @@ def _released(path: Path, thing: Any, before: Mutables | None) -> Any:
         return thing
     with current_trace().region(path.scope):
         return released(thing, (lambda thing: False) if before is None else before.holds)
+
+
+def _as_left(path: Path, thing: Any, left_in: LeftIn) -> Any:
+    """What leaves a path: objects that are no kinds of their own are merged with what the path has left in them."""
+    if path.ended or type(thing) is not Alternatives:
+        return thing
+    kinds = current_trace().state(Kinds).options
+    own = {number: any(held is one for one in kinds[number].objects) for number, held in thing.options.items()}
+    options = {number: held if own[number] else left_in(path, held) for number, held in thing.options.items()}
+    if all(options[number] is held for number, held in thing.options.items()):
+        return thing
+    left = Alternatives(thing.chosen, options, thing.name, thing.words)
+    remember_renewed(thing, left)
+    return left
 
 
 def whether_bound(thing: Any) -> Value:
@@ -146,6 +178,7 @@ def _by_leaves(
     merge: Callable[[str, list[Any], bool], Callable[[Sequence[Any]], Any]],
     before: Mutables,
     known_objects: dict[Any, tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]],
+    left_in: LeftIn,
 ) -> Callable[[Sequence[Any]], Any]:
     """Merge a local, tuples and the like item by item if they have one shape on all paths, or are brought into one.
 
@@ -156,10 +189,12 @@ def _by_leaves(
     is_one = bool(live) and live[0] is not UNBOUND and all(thing is live[0] for thing in live)
     if is_one and (len(live) == len(paths) or before.holds(live[0])):
         return lambda results: live[0]
-    by_identity = is_chosen_by_identity(site)
+    if chosen_by_identity := is_chosen_by_identity(site):
+        things = [_as_left(path, thing, left_in) for path, thing in zip(paths, things, strict=True)]
+        live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
     keeps_objects = current_trace().storage.keeps_objects((site.file, site.line), name)
     is_returned = current_trace().is_passed if keeps_objects else is_returned_itself(name)
-    is_itself = lambda thing: is_returned(thing) or (by_identity and before.holds(thing))  # noqa: E731 - two questions
+    is_itself = lambda thing: is_returned(thing) or (chosen_by_identity and before.holds(thing))  # noqa: E731 - two questions
     arriving = iter(aligned(live, shown_name(name), is_itself))
     whole = [UNBOUND if path.ended else next(arriving) for path in paths]
 
@@ -170,7 +205,7 @@ def _by_leaves(
             return lambda results: kinds[0]
         if not any(can_change(kind) or type(kind) is Alternatives for kind in kinds):
             return made_of_parts(name, things, kinds, lacking)
-        key = (*map(id, kinds), lacking, by_identity)
+        key = (*map(id, kinds), lacking, chosen_by_identity)
         if key not in known_objects:
             known_objects[key] = kinds, _once(made_of_parts(name, things, kinds, lacking))
         return known_objects[key][1]

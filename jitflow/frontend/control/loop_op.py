@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,7 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind
 from jitflow.frontend.control.carried import Flow, Local, Turn
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.identity import remember_choice
+from jitflow.frontend.control.identity import pairs_of, remember_choice, remember_torn
 from jitflow.frontend.control.joining import outside_type, whether_bound
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import (
@@ -24,7 +25,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.sources import Source
-from jitflow.frontend.control.turns import OneTurn
+from jitflow.frontend.control.turns import OneTurn, left_by
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value, walk_ops
@@ -71,9 +72,13 @@ class LoopOp(OneTurn):
         for flow, value in zip(flows, found, strict=True):
             trace.storage.arrive(value, flow.arrays)
         self._bind(locals_, found, bits, source)
-        for local in locals_:
-            if local.made:
-                self._remember(local)
+        made = [local for local in locals_ if local.made]
+        for local in made:
+            self._remember(local)
+        began = [content for local in made for content in local.found]
+        for number in range(max((len(local.made) for local in made), default=0)):
+            pairs = (pairs_of(left_by(path, local), local.made[number]) for local in made)
+            remember_torn((([left], thing) for left, thing in itertools.chain(*pairs)), self._before, began)
 
     def _bind(
         self, locals_: Sequence[Local], found: Sequence[Value], bits: Mapping[str, Value], source: Source | None

@@ -23,7 +23,7 @@ from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.possible_kinds import is_of_kind
-from jitflow.frontend.control.rolling import Change, Rolling, Test
+from jitflow.frontend.control.rolling import CannotRoll, Change, Rolling, Test
 from jitflow.frontend.control.sources import Rest, Source
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -126,8 +126,12 @@ class Pieces:
             rest = self.source if self.source is None else Rest(self.source, loop.next_turn())
             again(rest, splits, self.lessons.of("rest"))
 
-        with current_trace().state(Nest).splitting(0):
-            loop.roll(self.run, go_on, self.source, piece=self.lessons.of("until"))
+        try:
+            with current_trace().state(Nest).splitting(0):
+                loop.roll(self.run, go_on, self.source, piece=self.lessons.of("until"))
+        except CannotRoll:
+            again(self.source, 0, self.lessons.of("whole"))
+            return
         answer = truth(have_changed())
         if answer is True:  # all names are of one kind behind the loop
             others()

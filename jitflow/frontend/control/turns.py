@@ -11,7 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.carried import Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
-from jitflow.frontend.control.identity import is_chosen_by_identity
+from jitflow.frontend.control.identity import is_chosen_by_identity, remember_renewed
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import truth
@@ -188,6 +188,7 @@ class OneTurn:
             with current_trace().region(path.scope):
                 left = released(resolved(thing), self._before.holds)
             found, differs = self._align(local, left)
+            remember_renewed(resolved(thing), found)
             stable &= not differs
             path.locals[local.name] = replace(thing, thing=found) if isinstance(thing, MaybeUnbound) else found
             left = flatten(found, is_itself=self._is_itself(local.name))

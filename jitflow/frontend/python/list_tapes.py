@@ -27,7 +27,7 @@ from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import I64, DType
 from jitflow.ir.types import Scalar, Tensor
 
 __all__ = ["Column", "Form", "form_of", "number_less", "repeat"]
@@ -92,13 +92,17 @@ def _one_of(place: Any, *numbers: Any) -> Any:
     """The number at a place, 1 for the first, of what has one of each kind."""
     known = {number: thing for thing in numbers if (number := kind_number(thing)) is not None}
     found: Value | None = None
-    for count, number in enumerate(known, 1):
-        this = values.constant(number, I64)
+    shared: dict[DType, Value] = {}
+    for count, (number, thing) in enumerate(known.items(), 1):
+        this, dtype = values.constant(number, I64), _kind(thing).dtype
+        value = values.cast(tracers.lift(thing), dtype)
         is_here = values.emit("equal", integer(place), values.constant(count, I64))
         found = this if found is None else values.select(is_here, this, found)
+        shared[dtype] = values.select(is_here, value, shared[dtype]) if dtype in shared else value
     assert found is not None
     words = {number: described(thing) for number, thing in known.items()}
-    return tracers.Alternatives(tracers.wrap(as_weak(found, I64)), known, "the item", words)
+    options = {number: tracers.wrap(shared[_kind(thing).dtype]) for number, thing in known.items()}
+    return tracers.Alternatives(tracers.wrap(as_weak(found, I64)), options, "the item", words)
 
 
 def _fit(kind: Kind, wanted: Kind) -> bool:

@@ -298,3 +298,132 @@ def test_a_change_of_what_is_one_object_on_one_path_alone_is_refused_at_the_bran
     with pytest.raises(NotImplementedError, match="two names on one path and changes later") as caught:
         jitflow.function(one_list_or_two)(np.arange(3.0), np.arange(4.0), np.array(0.5), True, 1)
     assert caught.value.location.line == one_list_or_two.__code__.co_firstlineno + 1
+
+
+def one_list_by_turns(x: Any) -> Any:
+    a, b = [0.0], [1.0]
+    for v in x:
+        c = [v]
+        a = c
+        b = c
+    a[0] = 7.0
+    return b[0]
+
+
+def one_list_on_some_turns(x: Any) -> Any:
+    best, now = [x[0]], [x[1]]
+    for v in x:
+        now[0] = now[0] + v
+        if v > 2:
+            best = now
+        if v < 0:
+            now = [v]
+    return now[0], best[0]
+
+
+def one_list_before_a_loop(x: Any) -> Any:
+    if x[0] > 2:
+        a = b = [x[0]]
+    else:
+        a, b = [x[0]], [x[1]]
+    for v in x:
+        a[0] = a[0] + v
+        if v > 10:
+            a = [v]
+    return a[0], b[0]
+
+
+def one_list_in_nested_branches(x: Any) -> Any:
+    if x[0] > 2:
+        c = [x[1]]
+        a = c
+        b = c if x[1] > 2 else [x[0]]
+    else:
+        a, b = [x[0]], [x[1]]
+    a[0] = 7.0
+    return a[0], b[0]
+
+
+@pytest.mark.parametrize(
+    "function", [one_list_by_turns, one_list_on_some_turns, one_list_before_a_loop, one_list_in_nested_branches]
+)
+def test_a_change_of_what_is_one_object_for_some_turns_or_before_a_merge_is_refused(function: Any) -> None:
+    with pytest.raises(NotImplementedError, match="two names on one path and changes later"):
+        jitflow.function(function)(np.array([3.0, 1.0, 4.0, 2.0] * 10))
+
+
+def list_that_a_path_changes_or_replaces(x: Any) -> Any:
+    s = [0.0]
+    for v in x:
+        if v > 2:
+            s = [v]
+        else:
+            s[0] = s[0] + v
+    return s[0]
+
+
+def list_that_turns_change_and_replace_by_one_from_before(x: Any) -> Any:
+    a, b = [x[0]], [x[1]]
+    i = 0
+    while i < len(x):
+        a[0] = a[0] + 1.0
+        if x[i] > 2:
+            a = b
+        i += 1
+    return a[0], b[0]
+
+
+def two_lists_that_turns_swap(x: Any) -> Any:
+    a, b = [1.0], [2.0]
+    for v in x:
+        a, b = b, a
+        a[0] = a[0] + v
+    return a[0], b[0]
+
+
+def the_best_run(x: Any) -> Any:
+    run, best = [0.0], [-1.0]
+    for v in x:
+        run[0] = run[0] + v
+        if v > 2:
+            best = run
+            run = [0.0]
+    return run[0], best[0]
+
+
+def list_of_which_turns_change_one_of_two(x: Any) -> Any:
+    a, b = [1.0], [2.0]
+    for v in x:
+        a[0] = a[0] + v
+        a = b
+    return a[0], b[0]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 40])
+@pytest.mark.parametrize(
+    "function",
+    [
+        list_that_a_path_changes_or_replaces,
+        list_that_turns_change_and_replace_by_one_from_before,
+        two_lists_that_turns_swap,
+        the_best_run,
+        list_of_which_turns_change_one_of_two,
+    ],
+)
+def test_lists_that_turns_change_and_replace_are_the_objects_that_they_are_in_python(function: Any, count: int) -> None:
+    x = np.resize([3.0, 1.0, 1.0, 4.0, 0.0], max(count, 2))
+    assert jitflow.function(function)(x) == function(x)
+
+
+def the_last_two(x: Any) -> Any:
+    before, now = [0.0], [1.0]
+    for v in x:
+        before = now
+        now = [v]
+    return now, before
+
+
+@pytest.mark.parametrize("count", [2, 40])
+def test_a_list_that_turns_hand_on_is_returned_beside_the_next(count: int) -> None:
+    x = np.arange(float(count))
+    assert jitflow.function(the_last_two)(x) == the_last_two(x)
