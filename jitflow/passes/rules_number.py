@@ -229,14 +229,16 @@ def _by_power_of_two(op: Op, rewriter: Rewriter) -> Replacement:
 def _smaller_or_larger(op: Op, rewriter: Rewriter) -> Replacement:
     """The smaller or larger of two integers, which are all ordered, as Python's min and max compute it.
 
-    Of floats if one is a number other than 0 and nan, and the other is taken where it is nan, as np.clip computes it.
+    Of an array of floats and a number other than 0 and nan, if what is nan is taken, as np.clip computes it. Between
+    two numbers a selection is one instruction, and a minimum, which hands nan on from both sides, is more.
     """
     condition, *options = op.operands
     compare = rewriter.producer(condition, "less", "less_equal", "greater", "greater_equal")
     if compare is None or tuple(options) not in (compare.operands, compare.operands[::-1]):
         return None
     number = rewriter.constant(options[0])
-    are_ordered = all(map(is_integer, options)) or (isinstance(number, float) and abs(number) > 0)
+    are_clipped = bool(dims_of(op.result.type)) and isinstance(number, float) and abs(number) > 0
+    are_ordered = all(map(is_integer, options)) or are_clipped
     if not are_ordered or isinstance(options[0].type, Index):
         return None
     straight = options[0] is compare.operands[0]
@@ -273,7 +275,8 @@ NUMBER_RULES = (
     Rule("integer_comparison", COMPARISONS, "a < b -> True or False if known", _integer_comparison),
     Rule("by_power_of_two", ("floor_divide", "remainder"), "x // 2**k -> x >> k, x % 2**k -> x & (2**k - 1)",
          _by_power_of_two),
-    Rule("smaller_or_larger", ("select",), "select(a < b, a, b) -> minimum(a, b) of integers, or a number a",
+    Rule("smaller_or_larger", ("select",),
+         "select(a < b, a, b) -> minimum(a, b) of integers, or of an array and a number a",
          _smaller_or_larger),
     Rule("checked_for_nothing", _CHECKED, "a + b, checked -> a + b if it fits", _checked_for_nothing),
     Rule("store_number", ("store",), "store(p, broadcast(a)) -> store(p, a)", _store_number),
