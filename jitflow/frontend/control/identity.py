@@ -23,7 +23,7 @@ from jitflow.frontend.control.leaves import can_change, parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, held
 from jitflow.frontend.recording.choices import Restart, Site
-from jitflow.frontend.recording.trace import Trace, current_trace
+from jitflow.frontend.recording.trace import Trace, Undoable, current_trace
 from jitflow.frontend.tracers import Alternatives
 
 __all__ = [
@@ -55,7 +55,7 @@ class _MergedObjects(list[Merged]):
     """All that were merged."""
 
 
-class _TornObjects(list[tuple[Held, UserNotImplementedError]]):
+class _TornObjects(list[tuple[Held, UserNotImplementedError]], Undoable):
     """Objects that are one where they come from and several here, as they were, and the error if they change."""
 
     def __init__(self) -> None:
