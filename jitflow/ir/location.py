@@ -11,7 +11,7 @@ __all__ = ["NOWHERE", "Loc"]
 class Loc:
     """A place in the user's source. ``column`` and ``end_column`` count from 0; -1 where unknown.
 
-    ``device``: the scope in which it was written, the device where the user wants it; empty if he does not say.
+    ``device`` is where the user wants what comes from here, empty if it may be anywhere.
     """
 
     file: str
