@@ -12,6 +12,7 @@ from jitflow.errors import CompilerBug, ExceptionName, UserError, as_user_error,
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
+from jitflow.ir.together import NO_WORKER
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
@@ -76,6 +77,8 @@ def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
 def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
     if code == OUT_OF_MEMORY:
         return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
+    if code == NO_WORKER:
+        return RuntimeError("can't start new thread")
     if code == NOT_ON_TAPE:
         return CompilerBug("expected to pop what was pushed", operation=op.name, location=op.loc)
     if code != CHECK_FAILED:

@@ -80,7 +80,8 @@ def _call_run(frame: EntryFrame, array_bytes: str) -> None:
     done = function.label("done")
     outcomes = []
     if threshold is not None:
-        with function.when(function.compare("ugt", array_bytes, str(threshold))):
+        large = "true" if threshold < 0 else function.compare("ugt", array_bytes, str(threshold))
+        with function.when(large):
             thread = frame.rarely.call("ptr", "PyEval_SaveThread")
             outcomes.append((function.call("i32", run, *arguments), function.block))
             frame.rarely.run("PyEval_RestoreThread", f"ptr {thread}")

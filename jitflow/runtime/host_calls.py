@@ -44,6 +44,8 @@ from jitflow.ir.routines import (
     results_of,
     routine_function,
 )
+from jitflow.ir.together import DEVICE_FUNCTIONS, FRAME
+from jitflow.runtime.devices import device_function
 from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.host_call_text import ARRAY_FIELDS, RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
 from jitflow.runtime.inner_loops import flag_function, loop_address
@@ -269,6 +271,10 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
             return _trampoline()
         if name == POLL:
             return api_address("poll")
+        if name == FRAME:
+            return 0
+        if name in DEVICE_FUNCTIONS:
+            return device_function(name)
         if name == SHARE:
             return share_address()
         if name in FLAG_FUNCTIONS:

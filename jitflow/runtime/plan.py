@@ -383,7 +383,8 @@ class Plan:
     `checks` are in the order in which they must be made. `bases` are new arrays that are no
     results themselves but own the memory of a returned view. `uses` are the variables that are taken for
     `run` and given back behind it. When the argument arrays hold more
-    than `releases_gil_bytes` bytes together, `run` runs without the GIL (None: it never does).
+    than `releases_gil_bytes` bytes together, `run` runs without the GIL (None: it never does; -1: it always does, as a
+    program that is split over devices must).
     """
 
     parameter_names: tuple[str, ...]

@@ -49,7 +49,7 @@ def test_loops_that_compute_between_launches_get_registers(beside, works):
         (total,) = kit.loop(kit.constant(0), kit.constant(9), kit.constant(1), body, kit.constant(0))
         kit.add("result", total, slot=0)
 
-    program = emit_program(host(build, inner), ENGINE.header, ENGINE.attributes, fast_math=False, extra_text="",
+    program = emit_program([host(build, inner)], ENGINE.header, ENGINE.attributes, fast_math=False, extra_text="",
                            extra_symbols=())  # fmt: skip
     assert [module.work for module in program.modules if "define" in module.text] == works
     assert run(compile_program(host(build, inner)), [], 1).tolist() == [36 * beside]

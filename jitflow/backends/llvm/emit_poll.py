@@ -11,6 +11,7 @@ from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emitter
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.routines import POLL
+from jitflow.ir.together import FRAME, STOPPED, STOPS
 
 __all__ = ["INTERRUPTED", "call_poll", "count_turns", "open_polls", "poll_in_time", "polls"]
 
@@ -57,6 +58,10 @@ def poll_in_time(out: Emitter, op: Op) -> None:
 
 def call_poll(out: Emitter, op: Op) -> None:
     """Poll, which may end the function; the countdown starts anew."""
+    if out.module.devices:
+        _look_at_the_others(out, op)
+    if not out.module.is_home(out.function):
+        return
     address = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(POLL)))}, align 8")
     effects = "nounwind memory(argmem: readwrite, inaccessiblemem: readwrite)"
     status = out.let(f"call i32 {address}(ptr %polled) {effects}")
@@ -67,3 +72,21 @@ def call_poll(out: Emitter, op: Op) -> None:
         out.leave(str(INTERRUPTED))
 
     out.fail_unless(out.let(f"icmp eq i32 {status}, 0"), fail)
+
+
+def _look_at_the_others(out: Emitter, op: Op) -> None:
+    """Stop if another part of the program has failed at something that comes before all that this one is at."""
+    frame = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(FRAME)))}, align 8")
+    first = out.let(f"load atomic ptr, ptr {frame} monotonic, align 8")
+    out.do(f"store i64 {_PERIOD}, ptr %turns, align 8")
+    failed, proceed = out.label("failed"), out.label("on")
+    out.branch(out.let(f"icmp eq ptr {first}, null"), proceed, failed, UNLIKELY)
+    with out.cold(failed):
+        stops = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(STOPS)))}, align 8")
+        stopped = out.label("stopped")
+        status = out.let(f"call i32 {stops}(ptr {frame}, ptr %error)")
+        out.branch(out.let(f"icmp eq i32 {status}, 0"), proceed, stopped)
+        with out.cold(stopped):
+            report(out, STOPPED, op, ())
+            out.leave(str(STOPPED))
+    out.begin(proceed)

@@ -31,8 +31,12 @@ FAST_MATH = "reassoc arcp contract afn "
 class ModuleText:
     """What the functions of one program share: declarations, library symbols and the sites of errors."""
 
-    def __init__(self, program: Function, symbols: Sequence[str], *, fast_math: bool) -> None:
-        self.kernels: dict[str, Function] = {kernel.name: kernel for kernel in program.kernels}
+    def __init__(self, programs: Sequence[Function], symbols: Sequence[str], *, fast_math: bool) -> None:
+        self.kernels: dict[str, Function] = {k.name: k for program in programs for k in program.kernels}
+        self.devices = tuple(str(p.attributes["device"]) for p in programs) if len(programs) > 1 else ()
+        """Where the parts of a program run, the caller's thread first; none of a program that is whole."""
+        self.levels = max(map(_levels, programs)) if self.devices else 0
+        """The length of their records of how far they have come."""
         self.symbols: list[str] = list(symbols)
         self.sites: list[Op] = []
         self.fast_flags = FAST_MATH if fast_math else ""
@@ -66,6 +70,15 @@ class ModuleText:
         if symbol not in self.symbols:
             self.symbols.append(symbol)
         return FIRST_SYMBOL_SLOT + self.symbols.index(symbol)
+
+    @property
+    def context_words(self) -> int:
+        """How many slots the context has, as far as is known by now."""
+        return FIRST_SYMBOL_SLOT + len(self.symbols)
+
+    def is_home(self, function: Function) -> bool:
+        """Whether a function runs on the caller's thread."""
+        return not self.devices or function.attributes["device"] == self.devices[0]
 
 
 FIRST_SYMBOL_SLOT = 2
@@ -239,6 +252,11 @@ def _type_of(argument: str) -> str:
         if character == " " and depth == 0:
             return argument[:position]
     raise CompilerBug(f"expected a type and an operand, got {argument!r}")
+
+
+def _levels(program: Function) -> int:
+    ops = (op for function in (program, *program.functions) for op in walk(function.region))
+    return max((op.attributes["level"] + 1 for op in ops if op.name == "progress"), default=0)
 
 
 def can_fail(function: Function) -> bool:

@@ -47,9 +47,13 @@ class Executable:
 
 
 def compile_program(
-    host: Function, *, fast_math: bool = False, extra_text: str = "", extra_symbols: Sequence[str] = ()
+    host: Function | Sequence[Function],
+    *,
+    fast_math: bool = False,
+    extra_text: str = "",
+    extra_symbols: Sequence[str] = (),
 ) -> Executable:
-    """Compile a host program and its kernels.
+    """Compile a host program and its kernels, or all parts of one that is split over devices (`emit_program`).
 
     ``extra_text`` is LLVM text that joins the host program's module, such as an entry point; its functions can be asked
     for by `Executable.address`. ``extra_symbols`` get the slots from 2 on, in their order, before those of the program.
@@ -57,7 +61,12 @@ def compile_program(
     """
     clock = _Clock()
     program = emit_program(
-        host, ENGINE.header, ENGINE.attributes, fast_math=fast_math, extra_text=extra_text, extra_symbols=extra_symbols
+        (host,) if isinstance(host, Function) else host,
+        ENGINE.header,
+        ENGINE.attributes,
+        fast_math=fast_math,
+        extra_text=extra_text,
+        extra_symbols=extra_symbols,
     )
     clock.stop("emit")
     names = (RUN, *_DEFINED.findall(extra_text))

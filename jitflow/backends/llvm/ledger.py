@@ -17,7 +17,7 @@ __all__ = ["Ledger"]
 
 ENTRY_BYTES = 16
 LOOP_ENTRIES = 8
-MAKERS = ("alloc", "invoke")
+MAKERS = ("alloc", "invoke", "recv")
 """Ops whose buffers the program owns."""
 
 

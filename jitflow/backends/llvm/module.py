@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
+from jitflow.backends.llvm.emit_devices import part_name, run_parts
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
 from jitflow.backends.llvm.ledger import Ledger
@@ -26,7 +27,7 @@ from jitflow.ir.types import Buffer, Tape
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
 
 RUN = "run"
-_SIGNATURE = "i32 @run(ptr %context, ptr %arguments, ptr %results, ptr %error) #0"
+_SIGNATURE = "i32 @{}(ptr %context, ptr %arguments, ptr %results, ptr %error) #0"
 
 
 Work = Literal["calls", "turns", "vectors", "loops"]
@@ -65,16 +66,26 @@ class ProgramText:
 
 
 def emit_program(
-    program: Function, header: str, attributes: str, *, fast_math: bool, extra_text: str, extra_symbols: Sequence[str]
+    programs: Sequence[Function],
+    header: str,
+    attributes: str,
+    *,
+    fast_math: bool,
+    extra_text: str,
+    extra_symbols: Sequence[str],
 ) -> ProgramText:
-    """The program's text, and what was collected while it was written.
+    """The text of a program, or of the parts of one that is split over devices, and what was collected with it.
+
+    Parts, and their kernels, have the attribute ``device``, and kernels names that no others have; the part of the
+    caller's thread is the first one. The results of a part begin in slot ``first_result``.
 
     ``header`` names the target, ``attributes`` are those of every function. `extra_symbols` get the first symbol slots,
     so that ``extra_text`` can count on them.
     """
-    if program.layer != "host":
-        raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
-    module = ModuleText(program, extra_symbols, fast_math=fast_math)
+    for program in programs:
+        if program.layer != "host":
+            raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
+    module = ModuleText(programs, extra_symbols, fast_math=fast_math)
     frame = (header, f"attributes #0 = {{ {attributes} }}", _METADATA)
     parts: list[ModuleCode] = []
 
@@ -83,22 +94,22 @@ def emit_program(
         if texts:
             parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
 
-    scalar = [kernel for kernel in program.kernels if kernel.attributes.get("scalar")]
-    vectors = [kernel for kernel in program.kernels if not kernel.attributes.get("scalar")]
+    kernels = [kernel for program in programs for kernel in program.kernels]
+    scalar = [kernel for kernel in kernels if kernel.attributes.get("scalar")]
+    vectors = [kernel for kernel in kernels if not kernel.attributes.get("scalar")]
     for share in _shares(vectors):
         add("vectors", (_kernel(module, kernel) for kernel in share))
     for share in _shares(scalar):
         add("loops", (_kernel(module, kernel) for kernel in share))
-    for kernel in program.kernels:
-        module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
-    for function in program.functions:
-        if function.attributes.get("called"):
-            module.define(function.name, _called(module, function))
-    if _computes_in_turns(program.region):
-        add("turns", [_host(module, program)])
-        add("calls", [extra_text])
-    else:
-        add("calls", [_host(module, program), extra_text])
+    in_turns = [_computes_in_turns(program.region) for program in programs]
+    for number in (number for number, computes in enumerate(in_turns) if computes):
+        add("turns", [_host(module, programs, number)])
+    calls = [_host(module, programs, number) for number, computes in enumerate(in_turns) if not computes]
+    if len(programs) > 1:
+        for number in (number for number, computes in enumerate(in_turns) if computes):
+            module.declare(part_name(number), "i32", ["ptr"] * 4)
+        calls.append(run_parts(module, programs, _SIGNATURE.format(RUN)))
+    add("calls", [*calls, extra_text])
     shared = [ModuleCode("vectors", _assemble([], [text], *frame), shared=True) for text in module.shared.values()]
     return ProgramText((*shared, *parts), module)
 
@@ -196,7 +207,13 @@ def _parameter_types(kernel: Function) -> list[str]:
     return [*types, *("ptr" for _ in kernel.results), "ptr", *(["ptr"] if takes_context(kernel) else [])]
 
 
-def _host(module: ModuleText, program: Function) -> str:
+def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
+    program = programs[number]
+    for kernel in program.kernels:
+        module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
+    for function in program.functions:
+        if function.attributes.get("called"):
+            module.define(function.name, _called(module, function))
     out = Emitter(module, program, EMISSION)
     out.ledger = Ledger(program)
     out.ledger.open(out)
@@ -214,4 +231,6 @@ def _host(module: ModuleText, program: Function) -> str:
         out.ledger.release(out)
         release_tapes(out)
         out.do(f"ret i32 {status}")
-    return out.text(_SIGNATURE)
+    if len(programs) == 1:
+        return out.text(_SIGNATURE.format(RUN))
+    return out.text(f"hidden {_SIGNATURE.format(part_name(number))}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
+from jitflow.backends.llvm.emit_devices import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
@@ -24,6 +25,7 @@ EMISSION: dict[str, Emission] = {
     **LOOP_EMISSION,
     **HOST_EMISSION,
     **INVOKE_EMISSION,
+    **DEVICE_EMISSION,
     **TAPE_EMISSION,
     **TILE_EMISSION,
     **OVERLAP_EMISSION,
@@ -36,5 +38,5 @@ REMOVED_BY_EXPANSION = {
 """Ops that expansions turn into others before machine code is written, by the kinds of dtype for which they do. All
 arithmetic on complex numbers is expanded into arithmetic on their parts, too."""
 
-REMOVED_BY_LOWERING = frozenset({"print", "send", "recv", "meet", "progress"})
+REMOVED_BY_LOWERING = frozenset({"print"})
 """Ops of every layer that lowering, placement or the runtime replace."""

@@ -23,6 +23,7 @@ from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.in_place import early_stores
 from jitflow.passes.lower.inside import inside
 from jitflow.passes.lower.library import lower_matmul
+from jitflow.passes.lower.messages import MESSAGE_OPS, meet_at_end
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.paces import paces
@@ -82,6 +83,7 @@ class HostLowering(OwningProgram):
             places, slots = self._versions(short)
         else:
             places, slots = self._body()
+        meet_at_end(self)
         self.builder.add("yield")
         host = Function(
             self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels.values()),
@@ -153,6 +155,8 @@ class HostLowering(OwningProgram):
             TAPE_OPS[op.name](self, op)
         elif op.name == "matmul":
             lower_matmul(self, op)
+        elif op.name in MESSAGE_OPS:
+            MESSAGE_OPS[op.name](self, op)
         elif op.name == "host_call":
             lower_host_call(self, op)
         elif op.name == "concatenate":

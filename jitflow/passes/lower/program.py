@@ -76,6 +76,8 @@ class HostProgram:
         slot = 0
         for position, parameter in enumerate(self.function.parameters):
             type, names = parameter.type, (parameter.name,)
+            if "slots" in self.function.attributes:
+                slot = self.function.attributes["slots"][position]
             if isinstance(type, Tensor | Variable):
                 buffer = self.builder.make("argument", types=(Buffer(type.dtype),), names=names, slot=slot)
                 self._bind_sizes(position, type, slot + 1)

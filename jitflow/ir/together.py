@@ -1,0 +1,28 @@
+"""What native programs that are split over devices and the runtime agree on: names of functions, and statuses."""
+
+from __future__ import annotations
+
+__all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "NO_WORKER", "RECEIVE", "SEND", "SHAPE_FIELDS", "STOPPED", "STOPS",
+           "TOGETHER"]  # fmt: skip
+
+TOGETHER = "jitflow.devices.together"
+"""Runs the parts of a program side by side."""
+
+SHAPE_FIELDS = ("parties", "channels", "levels", "context_words", "frame_slot", "poll_slot", "site")
+"""What it is told of a program, in 64-bit words. ``levels``: the length of the records of progress. ``context_words``:
+that of the context, of which a call gets a copy with its frame in slot ``frame_slot``. ``site``: that of failures that
+are no op's."""
+
+SEND, RECEIVE, MEET = "jitflow.devices.send", "jitflow.devices.receive", "jitflow.devices.meet"
+"""What the host ops call."""
+
+STOPS = "jitflow.devices.stops"
+"""What a part asks when it polls and another one has failed."""
+
+DEVICE_FUNCTIONS = (TOGETHER, SEND, RECEIVE, MEET, STOPS)
+
+FRAME = "jitflow.frame"
+"""The context slot that holds the frame of the call. Its first word is null as long as no part has failed."""
+
+STOPPED, NO_WORKER = 6, 7
+"""Statuses: another part has failed, of which this one has nothing to say; there is no thread for a part."""

@@ -1,0 +1,119 @@
+"""The host programs of a function that is split over devices, which together are one program.
+
+Each partition is lowered as a function of its own. It takes its arguments from the slots of the whole function, and its
+results lie behind those of the partitions before it. What its results show is said in terms of the whole function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Protocol
+
+from jitflow.ir.core import Function, Op, Region
+from jitflow.ir.dtypes import C128
+from jitflow.ir.types import Scalar, dims_of
+from jitflow.passes.lower.host import lower
+from jitflow.passes.lower.program import is_array
+from jitflow.passes.lower.results import ResultPlace
+from jitflow.passes.lower.target import CPU, Target
+
+__all__ = ["LoweredParts", "Part", "lower_parts"]
+
+
+class Part(Protocol):
+    """A partition: the positions of its parameters and results are those of the whole function."""
+
+    @property
+    def device(self) -> str: ...
+    @property
+    def function(self) -> Function: ...
+    @property
+    def parameters(self) -> tuple[int, ...]: ...
+    @property
+    def results(self) -> tuple[int, ...]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredParts:
+    """The host programs, that of the caller's thread first, and where the results of the whole come out."""
+
+    hosts: tuple[Function, ...]
+    places: tuple[ResultPlace, ...]
+    result_slots: int
+
+
+def lower_parts(whole: Function, parts: Sequence[Part], target: Target = CPU) -> LoweredParts:
+    """Lower the fused partitions of ``whole``."""
+    slots = tuple(argument_slots(whole))
+    hosts: list[Function] = []
+    places: dict[int, ResultPlace] = {}
+    bases: list[ResultPlace] = []
+    used = 0
+    for number, part in enumerate(parts):
+        own = {"slots": tuple(slots[position] for position in part.parameters)}
+        function = replace(part.function, attributes=MappingProxyType({**part.function.attributes, **own}))
+        lowered = lower(function, target)
+        hosts.append(_as_part(lowered.host, number, part.device, used))
+        first_base = len(whole.results) + len(bases)
+        known = [*part.results, *range(first_base, first_base + len(lowered.places) - len(part.results))]
+        moved = [_moved(place, used, part.parameters, known) for place in lowered.places]
+        places.update(zip(part.results, moved, strict=False))
+        bases += moved[len(part.results) :]
+        used += lowered.result_slots
+    in_order = [places[position] for position in range(len(whole.results))]
+    return LoweredParts(tuple(hosts), (*in_order, *bases), used)
+
+
+def argument_slots(function: Function) -> Iterator[int]:
+    """The first slot of each argument."""
+    slot = 0
+    for parameter in function.parameters:
+        yield slot
+        if is_array(parameter):
+            slot += 1 + 2 * len(dims_of(parameter.type))
+        else:
+            slot += 2 if isinstance(parameter.type, Scalar) and parameter.type.dtype == C128 else 1
+
+
+def _moved(place: ResultPlace, first: int, parameters: Sequence[int], results: Sequence[int]) -> ResultPlace:
+    """A place of a partition as one of the whole function."""
+
+    def whole(index: int, *, is_argument: bool) -> int:
+        return index if index < 0 else (parameters if is_argument else results)[index]
+
+    return replace(
+        place,
+        slot=place.slot + first,
+        chosen=place.chosen if place.chosen < 0 else place.chosen + first,
+        source=whole(place.source, is_argument=place.kind == "argument"),
+        sources=tuple(
+            replace(source, index=whole(source.index, is_argument=source.is_argument)) for source in place.sources
+        ),
+    )
+
+
+def _as_part(host: Function, number: int, device: str, first_result: int) -> Function:
+    """A host program whose kernels have names of their own, and that knows where it runs."""
+    names = {kernel.name: f"{kernel.name}.{number}" for kernel in host.kernels}
+
+    def region(inner: Region) -> Region:
+        return Region(inner.parameters, tuple(map(renamed, inner.ops)))
+
+    def renamed(op: Op) -> Op:
+        if op.name == "launch":
+            kernel = names[op.attributes["kernel"]]
+            return replace(op, attributes=MappingProxyType({**op.attributes, "kernel": kernel}))
+        return replace(op, regions=tuple(map(region, op.regions))) if op.regions else op
+
+    kernels = (
+        replace(
+            function,
+            name=names.get(function.name, function.name),
+            attributes=MappingProxyType({**function.attributes, "device": device}),
+        )
+        for function in host.functions
+    )
+    attributes = MappingProxyType({**host.attributes, "device": device, "first_result": first_result})
+    return replace(host, region=region(host.region), functions=tuple(kernels), attributes=attributes)
