@@ -225,6 +225,15 @@ def a_view_that_one_path_binds(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     return w
 
 
+def a_view_of_one_array_or_another_array(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = a[1:] if c else b
+    y = b * 2
+    z = a + 1
+    if n:
+        y = z[:2]
+    return x, b, y, z
+
+
 def _objects(thing: Any) -> list[Any]:
     parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
     own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
@@ -243,6 +252,7 @@ def _objects(thing: Any) -> list[Any]:
      a_dict_that_a_turn_changes_before_it_leaves_it,
      a_dict_of_other_kinds_that_turns_choose, a_dict_or_another_one, numbers_of_two_kinds_in_two_dicts,
      an_array_of_its_own,
+     a_view_of_one_array_or_another_array,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip
 def test_objects_are_those_of_python(program: Any) -> None:
