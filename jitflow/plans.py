@@ -139,6 +139,9 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
                 return SameResult(first_leaf[leaf.index])
             given.add(leaf.index)
             return _new_array(place, read_only)
+        if place.kind in ("argument", "result") and leaf.is_merged and place.whole:
+            is_argument = place.kind == "argument"  # an array of several that always is this one
+            return alternative(leaf, place, PlaceSource(0, is_argument, place.source, whole=True))
         if place.kind == "argument":
             register = traced.leaves[place.source].register
             return ViewOfArgument(place.slot, place.dtype.name, place.rank, register, read_only)

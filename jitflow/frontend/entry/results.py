@@ -37,7 +37,7 @@ class Computed:
 
     ``part`` of it (``real``, ``imag``), if the program returns a view of that; ``read_only``: nobody may write to it.
     ``views``: the parameters of which it is a view, where it shows them, and not the array itself; ``is_view``: the
-    same for what the program makes.
+    same for what the program makes. ``is_merged``: it is one of several arrays where it is no view.
     """
 
     index: int
@@ -46,6 +46,7 @@ class Computed:
     part: str = ""
     views: frozenset[int] = frozenset()
     is_view: bool = False
+    is_merged: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +176,9 @@ class Results:
             else:
                 roots = storage.shown_by_views(result._value) if isinstance(result, ArrayTracer) else set()
                 views = current_trace().positions(roots)
+                is_merged = isinstance(result, ArrayTracer) and storage.is_adopted(result._value)
                 self._indices[id(result)] = Computed(
-                    len(self.values), type_of(result), read_only, views=views, is_view=len(views) < len(roots)
+                    len(self.values), type_of(result), read_only, "", views, len(views) < len(roots), is_merged
                 )
                 self.values.append(self._apart(result))
             self._kept.append(result)

@@ -37,7 +37,8 @@ class ResultPlace:
 
     ``kind``: ``new`` array, ``argument`` (a view of parameter ``source``), ``result`` (a view of place ``source``),
     ``one of`` several ``sources`` (slot ``chosen`` holds the number of which), or ``scalar``. ``slot`` is its first
-    result slot. Places behind the function's own results are new arrays that only own the memory of others.
+    result slot. ``whole``: it shows all of its one source. Places behind the function's own results are new arrays that
+    only own the memory of others.
     """
 
     kind: Literal["new", "argument", "result", "one of", "scalar"]
@@ -47,6 +48,7 @@ class ResultPlace:
     source: int = -1
     chosen: int = -1
     sources: tuple[PlaceSource, ...] = ()
+    whole: bool = False
 
 
 def give_results(host: OwningProgram) -> tuple[tuple[ResultPlace, ...], int]:
@@ -101,11 +103,13 @@ class _Results:
         if self._is_chosen(value):
             return self._one_of(value)
         if storage.parameter >= 0:
-            place = ResultPlace("argument", slot, dtype, rank, storage.parameter)
+            whole = host.lifetimes.is_whole(value)
+            place = ResultPlace("argument", slot, dtype, rank, storage.parameter, whole=whole)
         elif self.owners.get(storage) == position:
             place = ResultPlace("new", slot, dtype, rank)
         else:
-            place = ResultPlace("result", slot, dtype, rank, self._owner(storage))
+            whole = host.lifetimes.is_whole(value)
+            place = ResultPlace("result", slot, dtype, rank, self._owner(storage), whole=whole)
         self._give_array(storage, host.layouts[value], dims)
         return place
 

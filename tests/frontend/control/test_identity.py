@@ -234,6 +234,13 @@ def a_view_of_one_array_or_another_array(a: Any, b: Any, s: Any, c: Any, n: Any)
     return x, b, y, z
 
 
+def one_of_two_arrays_by_what_is_known(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = a if n < n else b
+    y, z = a * 2, b * 2
+    w = y if n > n else z
+    return x, w, y, z
+
+
 def _objects(thing: Any) -> list[Any]:
     parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
     own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
@@ -252,7 +259,7 @@ def _objects(thing: Any) -> list[Any]:
      a_dict_that_a_turn_changes_before_it_leaves_it,
      a_dict_of_other_kinds_that_turns_choose, a_dict_or_another_one, numbers_of_two_kinds_in_two_dicts,
      an_array_of_its_own,
-     a_view_of_one_array_or_another_array,
+     a_view_of_one_array_or_another_array, one_of_two_arrays_by_what_is_known,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip
 def test_objects_are_those_of_python(program: Any) -> None:
