@@ -59,7 +59,7 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         leaf: Computed, place: ResultPlace, source: PlaceSource
     ) -> SameObject | SameResult | ViewOfArgument | ViewOfResult:
         is_view = source.index in leaf.views if source.is_argument else leaf.is_view
-        dtype, is_whole = place.dtype.name, source.whole and not is_view
+        dtype, is_whole = place.dtype.name, source.whole and leaf.is_merged and not is_view
         if source.is_argument:
             register = traced.leaves[source.index].register
             return SameObject(register) if is_whole else ViewOfArgument(place.slot, dtype, place.rank, register)
