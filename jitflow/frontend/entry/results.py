@@ -23,8 +23,10 @@ from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of, wrap
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
 
@@ -134,6 +136,10 @@ class Results:
             options = [(number, self.tree(option(result, number), path)) for number, thing in result.options.items()
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
+        if isinstance(result, ArrayTracer) and result._value in current_trace().storage.without_turns:
+            ran, entry = current_trace().storage.without_turns[result._value]
+            number = self._computed(wrap(as_weak(ran, I64)))
+            return Chosen(number, ((1, self._computed(result)), (0, self._computed(entry))))
         if isinstance(result, Tracer):
             return self._computed(result)
         if isinstance(result, Recorded):

@@ -241,6 +241,23 @@ def one_of_two_arrays_by_what_is_known(a: Any, b: Any, s: Any, c: Any, n: Any) -
     return x, w, y, z
 
 
+def a_view_of_all_of_an_array_that_a_branch_makes(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = np.zeros(len(a))
+    if c:
+        x = -x
+    y = x.reshape(-1)
+    y += 1
+    return x, y
+
+
+def an_array_that_turns_replace_if_there_are_any(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x, y = a, b * 2
+    for _ in range(n):
+        x = x + 1
+        y = y + 1
+    return x, {"x": x}, y
+
+
 def _objects(thing: Any) -> list[Any]:
     parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
     own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
@@ -260,6 +277,7 @@ def _objects(thing: Any) -> list[Any]:
      a_dict_of_other_kinds_that_turns_choose, a_dict_or_another_one, numbers_of_two_kinds_in_two_dicts,
      an_array_of_its_own,
      a_view_of_one_array_or_another_array, one_of_two_arrays_by_what_is_known,
+     an_array_that_turns_replace_if_there_are_any, a_view_of_all_of_an_array_that_a_branch_makes,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip
 def test_objects_are_those_of_python(program: Any) -> None:
