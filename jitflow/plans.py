@@ -59,7 +59,7 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         leaf: Computed, place: ResultPlace, source: PlaceSource
     ) -> SameObject | SameResult | ViewOfArgument | ViewOfResult:
         is_view = source.index in leaf.views if source.is_argument else leaf.is_view
-        dtype, is_whole = place.dtype.name, place.whole and not is_view
+        dtype, is_whole = place.dtype.name, source.whole and leaf.is_merged and not is_view
         if source.is_argument:
             register = traced.leaves[source.index].register
             return SameObject(register) if is_whole else ViewOfArgument(place.slot, dtype, place.rank, register)
@@ -139,6 +139,9 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
                 return SameResult(first_leaf[leaf.index])
             given.add(leaf.index)
             return _new_array(place, read_only)
+        if place.kind in ("argument", "result") and leaf.is_merged and place.whole:
+            is_argument = place.kind == "argument"  # an array of several that always is this one
+            return alternative(leaf, place, PlaceSource(0, is_argument, place.source, whole=True))
         if place.kind == "argument":
             register = traced.leaves[place.source].register
             return ViewOfArgument(place.slot, place.dtype.name, place.rank, register, read_only)

@@ -94,7 +94,7 @@ class Compiled:
 
 
 def _alternative(place: ResultPlace, source: PlaceSource) -> Any:
-    if place.whole:
+    if source.whole:
         return (p.SameObject if source.is_argument else p.SameResult)(source.index)
     view = p.ViewOfArgument if source.is_argument else p.ViewOfResult
     return view(place.slot, place.dtype.name, place.rank, source.index)

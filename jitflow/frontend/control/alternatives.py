@@ -14,17 +14,21 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import option_of, parts_of
 from jitflow.frontend.control.local_types import converted, kind_of
+from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers import Alternatives, wrap
+from jitflow.frontend.tracers import Alternatives, Tracer, lift, wrap
 from jitflow.frontend.tracers.alternatives import Kinds
+from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
 
-__all__ = ["aligned", "described", "number_of", "option", "released"]
+__all__ = ["aligned", "described", "number_of", "of_own_kinds", "option", "released"]
 
 
 def aligned(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool] = lambda thing: False) -> list[Any]:
@@ -103,6 +107,25 @@ def option(thing: Alternatives, number: int) -> Any:
     if kind is None or kind_of(found) == kind:
         return found
     return wrap(converted(found, kind))
+
+
+def of_own_kinds(thing: Alternatives, is_itself: Callable[[Any], bool]) -> Alternatives:
+    """The same, of which the objects that ``is_itself`` says so of are kinds of their own from here on."""
+    own = {number: cast("int", number_of(held, partial(operator.is_, held))) for number, held in thing.options.items()
+           if is_itself(held)}  # fmt: skip
+    numbers = {number: own.get(number, number) for number in thing.options}
+    if all(map(operator.eq, numbers, numbers.values())):
+        return thing
+    chosen = thing.chosen
+    if isinstance(chosen, Tracer):
+        tag = as_weak(lift(chosen), I64)
+        for number in (number for number in numbers if numbers[number] != number):
+            is_chosen = values.emit("equal", values.cast(lift(chosen), I64), values.constant(number, I64))
+            tag = values.select(is_chosen, as_weak(values.constant(numbers[number], I64), I64), tag)
+        chosen = wrap(tag)
+    options = {numbers[number]: held for number, held in thing.options.items()}
+    words = {numbers.get(number, number): word for number, word in thing.words.items()}
+    return Alternatives(chosen if isinstance(chosen, Tracer) else numbers[chosen], options, thing.name, words)
 
 
 def released(thing: Any, holds: Callable[[Any], bool]) -> Any:

@@ -116,7 +116,7 @@ def choose_path(
     objects.write({name: found[name] for name in contents})
     if all(path.ended for path in paths):
         raise EndOfPath
-    return found["the value"]
+    return resolved(found["the value"])
 
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:

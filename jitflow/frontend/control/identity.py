@@ -16,6 +16,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError
@@ -24,6 +25,7 @@ from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables, held
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Trace, Undoable, current_trace
+from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers import Alternatives
 
 __all__ = [
@@ -34,6 +36,8 @@ __all__ = [
     "remember_torn",
     "require_apart",
     "require_unchanged",
+    "shown_by_others",
+    "with_contents",
 ]
 
 
@@ -43,6 +47,8 @@ class Merged:
 
     site: Site
     known: tuple[Any, ...]
+    given_up: tuple[Any, ...]
+    """Those known for which something else stands behind the site."""
     made: tuple[Any, ...]
     held: tuple[Held, ...]
     is_written: bool
@@ -89,7 +95,7 @@ def _is_known(thing: Any, before: Mutables) -> bool:
     return any(map(before.holds, options)) or any(map(before.holds, behind))
 
 
-def _with_contents(things: Sequence[Any]) -> list[Any]:
+def with_contents(things: Sequence[Any]) -> list[Any]:
     """Objects, and those that they hold."""
     found = _apart(things)
     for thing in found:
@@ -121,16 +127,18 @@ def remember_choice(
     with what it has ``found`` in those made for it.
     """
     if whole or any(type(thing) is Alternatives for thing in made):
-        things, made = _with_contents(things), _with_contents(made)
+        things, made = with_contents(things), with_contents(made)
     known = [thing for thing in _apart(things) if _is_known(thing, before)]
-    made = [thing for thing in _apart(made) if not any(thing is one for one in known)]
+    behind_it = _apart(made)
+    given_up = [thing for thing in known if not any(thing is one for one in behind_it)]
+    made = [thing for thing in behind_it if not any(thing is one for one in known)]
     now = [content for content in map(held, [*known, *made]) if content is not None]
     if known and now:
         is_written = any(content.changed() for content in found)
         behind = (one for thing in known for choice in _behind(current_trace(), id(thing)) for one in choice.known)
         torn = current_trace().state(_TornObjects)
         is_kept = is_written and any(map(_within_reach().holds, torn.with_others(*known, *behind)))
-        merged = Merged(site, tuple(known), tuple(made), tuple(now), is_written, is_kept)
+        merged = Merged(site, tuple(known), tuple(given_up), tuple(made), tuple(now), is_written, is_kept)
         current_trace().state(_MergedObjects).append(merged)
 
 
@@ -200,6 +208,20 @@ def _within_reach() -> Mutables:
     return Mutables(resolved(thing) for frame in current_trace().user_frames() for thing in frame.f_locals.values())
 
 
+def shown_by_others(name: str) -> Mutables:
+    """The objects for which the program has other names than a local of the innermost function that has it."""
+    shown: list[Any] = []
+    is_found = False
+    for frame in current_trace().user_frames():
+        shown += (thing for other, thing in frame.f_locals.items() if is_found or other != name)
+        is_found |= name in frame.f_locals and name not in frame.f_code.co_freevars
+    return Mutables(resolved(thing) for thing in shown if not _is_block(thing))
+
+
+def _is_block(thing: Any) -> bool:
+    return isinstance(thing, FunctionType) and is_block(thing.__code__)
+
+
 def require_unchanged(trace: Trace) -> None:
     """Start the trace anew where an object has changed that was merged with another one.
 
@@ -211,8 +233,17 @@ def require_unchanged(trace: Trace) -> None:
         if was_written or any(content.changed() for content in merged.held):
             _choose_by_identity(trace, merged, *around)
     for content, error in trace.state(_TornObjects):
-        if content.changed():
+        if content.changed() or any(one.changed() for one in _made_later(trace, content.thing)):
             raise error
+
+
+def _made_later(trace: Trace, thing: Any) -> Iterator[Held]:
+    """What was made of an object where it was merged with others, as it was then."""
+    found = [thing]
+    for merged in trace.state(_MergedObjects):
+        if any(one is other for one in merged.given_up for other in found):
+            found += merged.made
+            yield from (content for content in merged.held if any(content.thing is one for one in merged.made))
 
 
 def require_apart(trace: Trace, returned: Collection[int]) -> None:

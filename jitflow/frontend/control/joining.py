@@ -8,13 +8,15 @@ from dataclasses import replace
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.alternatives import aligned, released
+from jitflow.frontend.control.alternatives import aligned, of_own_kinds, released
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.identity import (
     is_chosen_by_identity,
     remember_choice,
     remember_renewed,
     remember_torn,
+    shown_by_others,
+    with_contents,
 )
 from jitflow.frontend.control.leaves import can_change, flatten, parts_of
 from jitflow.frontend.control.merge import (
@@ -149,10 +151,15 @@ def _released(path: Path, thing: Any, before: Mutables | None) -> Any:
         return released(thing, (lambda thing: False) if before is None else before.holds)
 
 
-def _as_left(path: Path, thing: Any, left_in: LeftIn) -> Any:
-    """What leaves a path: objects that are no kinds of their own are merged with what the path has left in them."""
+def _as_left(path: Path, thing: Any, left_in: LeftIn, before: Mutables, others: Mutables) -> Any:
+    """What leaves a path: objects that are no kinds of their own are merged with what the path has left in them.
+
+    Those that have ``others`` for names are kinds of their own from here on.
+    """
     if path.ended or type(thing) is not Alternatives:
         return thing
+    with current_trace().region(path.scope):
+        thing = of_own_kinds(thing, lambda held: before.holds(held) and any(map(others.holds, with_contents([held]))))
     kinds = current_trace().state(Kinds).options
     own = {number: any(held is one for one in kinds[number].objects) for number, held in thing.options.items()}
     options = {number: held if own[number] else left_in(path, held) for number, held in thing.options.items()}
@@ -190,7 +197,8 @@ def _by_leaves(
     if is_one and (len(live) == len(paths) or before.holds(live[0])):
         return lambda results: live[0]
     if chosen_by_identity := is_chosen_by_identity(site):
-        things = [_as_left(path, thing, left_in) for path, thing in zip(paths, things, strict=True)]
+        others = shown_by_others(name)
+        things = [_as_left(path, thing, left_in, before, others) for path, thing in zip(paths, things, strict=True)]
         live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
     keeps_objects = current_trace().storage.keeps_objects((site.file, site.line), name)
     is_returned = current_trace().is_passed if keeps_objects else is_returned_itself(name)

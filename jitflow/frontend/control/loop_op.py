@@ -96,10 +96,17 @@ class LoopOp(OneTurn):
                         kind = Tensor(value.type.dtype, value.type.dims)
                         outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared, views=slot.views)
                     items[number] = result_of(outside, value)
+                    self._note_no_turn(local.leaves.items[number], value, ran)
             if local.is_made:
                 thing = local.make(items)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
+
+    def _note_no_turn(self, entry: Any, value: Value, ran: Value | None) -> None:
+        """Where a loop of the function itself had no turn, a local is still the very object that it was before."""
+        trace = current_trace()
+        if ran is not None and isinstance(value.type, Tensor) and trace.scope is trace.root and trace.is_passed(entry):
+            trace.storage.without_turns[value] = ran, entry
 
     def _remember(self, local: Local) -> None:
         """A turn may leave an object that others know, and what goes round is made anew."""

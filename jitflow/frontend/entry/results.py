@@ -23,8 +23,10 @@ from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of, wrap
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
 
@@ -37,7 +39,7 @@ class Computed:
 
     ``part`` of it (``real``, ``imag``), if the program returns a view of that; ``read_only``: nobody may write to it.
     ``views``: the parameters of which it is a view, where it shows them, and not the array itself; ``is_view``: the
-    same for what the program makes.
+    same for what the program makes. ``is_merged``: it is one of several arrays where it is no view.
     """
 
     index: int
@@ -46,6 +48,7 @@ class Computed:
     part: str = ""
     views: frozenset[int] = frozenset()
     is_view: bool = False
+    is_merged: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +136,10 @@ class Results:
             options = [(number, self.tree(option(result, number), path)) for number, thing in result.options.items()
                        if thing is not UNBOUND]  # fmt: skip
             return Chosen(self.tree(result.chosen, path), tuple(options))
+        if isinstance(result, ArrayTracer) and result._value in current_trace().storage.without_turns:
+            ran, entry = current_trace().storage.without_turns[result._value]
+            number = self._computed(wrap(as_weak(ran, I64)))
+            return Chosen(number, ((1, self._computed(result)), (0, self._computed(entry))))
         if isinstance(result, Tracer):
             return self._computed(result)
         if isinstance(result, Recorded):
@@ -175,8 +182,9 @@ class Results:
             else:
                 roots = storage.shown_by_views(result._value) if isinstance(result, ArrayTracer) else set()
                 views = current_trace().positions(roots)
+                is_merged = isinstance(result, ArrayTracer) and storage.is_adopted(result._value)
                 self._indices[id(result)] = Computed(
-                    len(self.values), type_of(result), read_only, views=views, is_view=len(views) < len(roots)
+                    len(self.values), type_of(result), read_only, "", views, len(views) < len(roots), is_merged
                 )
                 self.values.append(self._apart(result))
             self._kept.append(result)

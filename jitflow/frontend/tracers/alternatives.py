@@ -27,6 +27,8 @@ __all__ = ["Alternatives", "Kinds", "distributed", "holds_alternatives", "kind_b
 
 _MOST_KINDS = 4
 """Of how many kinds a value may be before an operation on it is refused: each is done once for each of them."""
+_MOST_OBJECTS = 16
+"""The same for lists, dicts and the like, each of which is a kind of its own."""
 
 
 class Kinds:
@@ -65,9 +67,15 @@ class Alternatives(Tracer):
 
     def of_few_kinds(self) -> Alternatives:
         """The thing itself. Raises if its kinds are too many to do anything once for each."""
-        if len(self.options) > _MOST_KINDS:
+        objects = self._objects()
+        if len(self.options) - len(objects) > _MOST_KINDS or len(self.options) > _MOST_OBJECTS:
             raise self.refusal()
         return self
+
+    def _objects(self) -> list[Any]:
+        """Those that are kinds of their own."""
+        known = self._trace.state(Kinds).options
+        return [thing for number, thing in self.options.items() if any(thing is one for one in known[number].objects)]
 
     def refusal(self) -> UserNotImplementedError:
         """The error where one kind is needed, or more would be too many."""
@@ -76,10 +84,12 @@ class Alternatives(Tracer):
         mend = "arrays of one number of axes, tuples of one length; or use two names"
         if are_numbers:
             mend = "write float(...), np.float64(...) or .astype(...) where it is assigned"
+        what, mend = "is of several types", f"give {self.name} one type on every path: {mend}"
+        if len(self._objects()) > _MOST_KINDS:
+            what = "may be one of too many objects that have other names too"
+            mend = "give the other names a copy of it (with .copy()), or keep what it holds in numbers or arrays"
         error = UserNotImplementedError(
-            f"{self.name} is of several types here, which the running program chooses from",
-            found=found,
-            mend=f"give {self.name} one type on every path: {mend}",
+            f"{self.name} {what} here, which the running program chooses from", found=found, mend=mend
         )
         located(error)
         return error

@@ -124,4 +124,21 @@ class ArrayTracer(Tracer):
         return self
 
 
-define_operators(ArrayTracer, ufunc_binary, ufunc_unary, ufunc_in_place)
+def _binary(name: str, left: Any, right: Any) -> Any:
+    if _is_square(name, left, right):
+        return surface.apply_ufunc(np.square, "__call__", (left,), {})
+    return ufunc_binary(name, left, right)
+
+
+def _in_place(name: str, target: Any, operand: Any) -> Any:
+    if _is_square(name, target, operand):
+        return surface.apply_ufunc(np.square, "__call__", (target,), {"out": (target,)})
+    return ufunc_in_place(name, target, operand)
+
+
+def _is_square(name: str, left: Any, right: Any) -> bool:
+    """Whether NumPy's operator takes another function than the one it stands for, which has another dtype for bools."""
+    return name == "pow" and type(right) is int and right == 2 and isinstance(left, ArrayTracer) and left.dtype == bool
+
+
+define_operators(ArrayTracer, _binary, ufunc_unary, _in_place)

@@ -20,11 +20,15 @@ __all__ = ["PlaceSource", "ResultPlace", "give_results"]
 
 @dataclass(frozen=True, slots=True)
 class PlaceSource:
-    """What a result may turn out to show: an argument or a result place (by ``index``), known by its ``number``."""
+    """What a result may turn out to show: an argument or a result place (by ``index``), known by its ``number``.
+
+    ``whole``: it then is that very array, rather than a view of it.
+    """
 
     number: int
     is_argument: bool
     index: int
+    whole: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,9 @@ class ResultPlace:
     """How a result of the function comes out of `run`.
 
     ``kind``: ``new`` array, ``argument`` (a view of parameter ``source``), ``result`` (a view of place ``source``),
-    ``one of`` several ``sources`` (slot ``chosen`` holds the number of which; ``whole``: that very array rather than a
-    view of it), or ``scalar``. ``slot`` is its first result slot. Places behind the function's own results are new
-    arrays that only own the memory of others.
+    ``one of`` several ``sources`` (slot ``chosen`` holds the number of which), or ``scalar``. ``slot`` is its first
+    result slot. ``whole``: it shows all of its one source. Places behind the function's own results are new arrays that
+    only own the memory of others.
     """
 
     kind: Literal["new", "argument", "result", "one of", "scalar"]
@@ -99,11 +103,13 @@ class _Results:
         if self._is_chosen(value):
             return self._one_of(value)
         if storage.parameter >= 0:
-            place = ResultPlace("argument", slot, dtype, rank, storage.parameter)
+            whole = host.lifetimes.is_whole(value)
+            place = ResultPlace("argument", slot, dtype, rank, storage.parameter, whole=whole)
         elif self.owners.get(storage) == position:
             place = ResultPlace("new", slot, dtype, rank)
         else:
-            place = ResultPlace("result", slot, dtype, rank, self._owner(storage))
+            whole = host.lifetimes.is_whole(value)
+            place = ResultPlace("result", slot, dtype, rank, self._owner(storage), whole=whole)
         self._give_array(storage, host.layouts[value], dims)
         return place
 
@@ -126,21 +132,19 @@ class _Results:
         """A place that may show one of several variables: the program knows which."""
         host, slot = self.host, self.slot
         sources: list[PlaceSource] = []
+        viewed = host.lifetimes.viewed_by(value)
         for root in sorted(host.lifetimes.roots(value), key=host.root_number):
             storage = host.storage.get(root)
             if storage is None or host.lifetimes.home[root] is not host.function.region:
                 raise _shows_what_a_region_made(value, host.builder.loc)
             argument = storage.parameter >= 0
             index = storage.parameter if argument else self._owner(storage)
-            sources.append(PlaceSource(host.root_number(root), argument, index))
+            sources.append(PlaceSource(host.root_number(root), argument, index, root not in viewed))
         storage, dims = host.storage[value], dims_of(value.type)
         self._give_array(storage, host.layouts[value], dims)
         host.builder.add("result", host.root_of(value), slot=self.slot)
         self.slot += 1
-        whole = host.lifetimes.is_whole(value)
-        return ResultPlace(
-            "one of", slot, storage.dtype, len(dims), chosen=self.slot - 1, sources=tuple(sources), whole=whole
-        )
+        return ResultPlace("one of", slot, storage.dtype, len(dims), chosen=self.slot - 1, sources=tuple(sources))
 
     def _owner(self, storage: Storage) -> int:
         """The place that owns a block; one that no result shows as a whole gets a place of its own."""

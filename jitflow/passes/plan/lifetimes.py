@@ -139,17 +139,22 @@ class Lifetimes:
 
     def is_whole(self, place: Value) -> bool:
         """Whether a place never is a view: it shows whole variables, as they lie in memory."""
-        return self._origins(place) is not None
+        return not self.viewed_by(place)
+
+    def viewed_by(self, place: Value) -> Roots:
+        """The roots of which a place may show a view, rather than all of it as it lies in memory."""
+        return self._origins(place)[1]
 
     def is_plain(self, place: Value) -> bool:
         """Whether a place always shows a whole variable that was made here, so that it lies in C order."""
-        origins = self._origins(place)
-        return origins is not None and not any(self.home[root] is self.region and root in self.region.parameters
-                                               for root in origins)  # fmt: skip
+        origins, viewed = self._origins(place)
+        return not viewed and not any(self.home[root] is self.region and root in self.region.parameters
+                                      for root in origins)  # fmt: skip
 
-    def _origins(self, place: Value) -> set[Value] | None:
-        """The variables that arrive at a place by flowing through regions alone; None if there are others."""
+    def _origins(self, place: Value) -> tuple[Roots, Roots]:
+        """The variables that arrive at a place by flowing through regions alone, and the roots of others."""
         seen: set[Value] = set()
+        viewed: set[Value] = set()
         found: set[Value] = set()
         frontier = [place]
         while frontier:
@@ -163,8 +168,8 @@ class Lifetimes:
             elif self.roots(value) == {value}:
                 found.add(value)
             else:
-                return None
-        return found
+                viewed |= self.roots(value)
+        return frozenset(found), frozenset(viewed)
 
 
 def edges(op: Op) -> Iterator[tuple[Value, list[Value]]]:

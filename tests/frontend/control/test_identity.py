@@ -225,6 +225,39 @@ def a_view_that_one_path_binds(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
     return w
 
 
+def a_view_of_one_array_or_another_array(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = a[1:] if c else b
+    y = b * 2
+    z = a + 1
+    if n:
+        y = z[:2]
+    return x, b, y, z
+
+
+def one_of_two_arrays_by_what_is_known(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = a if n < n else b
+    y, z = a * 2, b * 2
+    w = y if n > n else z
+    return x, w, y, z
+
+
+def a_view_of_all_of_an_array_that_a_branch_makes(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = np.zeros(len(a))
+    if c:
+        x = -x
+    y = x.reshape(-1)
+    y += 1
+    return x, y
+
+
+def an_array_that_turns_replace_if_there_are_any(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x, y = a, b * 2
+    for _ in range(n):
+        x = x + 1
+        y = y + 1
+    return x, {"x": x}, y
+
+
 def _objects(thing: Any) -> list[Any]:
     parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
     own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
@@ -243,6 +276,8 @@ def _objects(thing: Any) -> list[Any]:
      a_dict_that_a_turn_changes_before_it_leaves_it,
      a_dict_of_other_kinds_that_turns_choose, a_dict_or_another_one, numbers_of_two_kinds_in_two_dicts,
      an_array_of_its_own,
+     a_view_of_one_array_or_another_array, one_of_two_arrays_by_what_is_known,
+     an_array_that_turns_replace_if_there_are_any, a_view_of_all_of_an_array_that_a_branch_makes,
      an_array_of_a_size_of_its_own],
 )  # fmt: skip
 def test_objects_are_those_of_python(program: Any) -> None:
@@ -397,6 +432,115 @@ def list_of_which_turns_change_one_of_two(x: Any) -> Any:
         a[0] = a[0] + v
         a = b
     return a[0], b[0]
+
+
+def the_list_of_the_turn_before(x: Any) -> Any:
+    now = before = [0.0]
+    for v in x:
+        before = now
+        if v > 2:
+            now = [v]
+        now[0] += 1
+    return now[0], before[0]
+
+
+def a_list_in_a_dict_and_behind_another_name(x: Any) -> Any:
+    now, kept = {"n": [0.0]}, {"n": (1.0, [1.0])}
+    i = 0
+    while i < len(x):
+        kept["n"] = (x[i], now["n"])
+        if x[i] > 0:
+            now = {"n": [x[i]]} if x[i] > 2 else now
+        now["n"][0] += 1
+        i += 1
+    return now["n"][0], kept["n"][0], kept["n"][1][0]
+
+
+def two_lists_and_those_before(x: Any) -> Any:
+    a, b = [0.0], [1.0]
+    p, q = a, b
+    for v in x:
+        p, q = a, b
+        if v > 2:
+            a, b = b, [v]
+        a[0] += 1
+        q[0] += 10
+    return a[0], b[0], p[0], q[0]
+
+
+def a_list_that_turns_change_when_it_has_another_name(x: Any) -> Any:
+    a, c = [0.0], [5.0]
+    for v in x:
+        b = a
+        a = [v]
+        if v > 2:
+            c = b
+        b[0] += 10
+    return a[0], b[0], c[0]
+
+
+@pytest.mark.parametrize("count", [2, 5, 8])
+@pytest.mark.parametrize(
+    "function",
+    [
+        the_list_of_the_turn_before,
+        a_list_in_a_dict_and_behind_another_name,
+        two_lists_and_those_before,
+        a_list_that_turns_change_when_it_has_another_name,
+    ],
+)
+def test_what_is_one_object_behind_a_branch_in_some_turns_takes_the_changes_of_both_names(
+    function: Any, count: int
+) -> None:
+    compiled = jitflow.function(function)
+    for values in ([3.0, 1.0, 1.0, 4.0, 0.0], [1.0, 3.0], [1.0], [3.0]):
+        x = np.resize(values, count)
+        assert compiled(x) == function(x)
+
+
+def a_list_that_two_names_may_share_in_a_native_loop(x: Any) -> Any:
+    now, best = [0.0], [0.0]
+    for v in x:
+        if v > 2:
+            now = [v]
+        if v > 3:
+            best = now
+        now[0] += 1
+    return now[0], best[0]
+
+
+@pytest.mark.parametrize("function", [the_list_of_the_turn_before, a_list_that_two_names_may_share_in_a_native_loop])
+def test_objects_of_too_many_turns_are_refused_and_a_copy_mends_it(function: Any) -> None:
+    x = np.resize([3.0, 1.0, 4.0], 40)
+    with pytest.raises(NotImplementedError, match="may be one of too many objects") as caught:
+        jitflow.function(function)(x)
+    assert "copy" in caught.value.mend
+
+
+def the_list_of_the_turn_before_copied(x: Any) -> Any:
+    now = before = [0.0]
+    for v in x:
+        before = now.copy()
+        if v > 2:
+            now = [v]
+        now[0] += 1
+    return now[0], before[0]
+
+
+def the_item_of_the_turn_before(x: Any) -> Any:
+    now = before = [0.0]
+    for v in x:
+        before = [now[0]]
+        if v > 2:
+            now = [v]
+        now[0] += 1
+    return now[0], before[0]
+
+
+@pytest.mark.parametrize("function", [the_list_of_the_turn_before_copied, the_item_of_the_turn_before])
+def test_a_copy_under_the_other_name_is_an_object_of_its_own(function: Any) -> None:
+    x = np.resize([3.0, 1.0, 4.0], 40)
+    assert jitflow.function(function)(x) == function(x)
 
 
 @pytest.mark.parametrize("count", [1, 2, 5, 40])

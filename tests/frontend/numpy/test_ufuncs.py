@@ -235,3 +235,9 @@ def test_an_output_of_another_dtype_is_a_mistake_before_one_of_another_size():
 
     with pytest.raises(TypeError, match="Cannot cast ufunc 'add'"):
         jitflow.function(sums)(np.ones(3))
+
+
+def test_the_square_of_a_bool_array_by_the_operator_has_the_dtype_of_square():
+    flags = np.array([[True, False]])
+    for array in (flags, flags.T, np.array(True)):
+        check(lambda x: (x**2, np.power(x, 2), x**3, x**2.0, x[..., :1] ** 2 if x.ndim else x[()] ** 2), array)
