@@ -54,7 +54,14 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
-def function(fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered") -> Any:
+def function(
+    fn: Any = None,
+    *,
+    static: str | Iterable[str] = (),
+    fastmath: bool = False,
+    sync: str = "ordered",
+    check: str | None = None,
+) -> Any:
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
     ``static`` names parameters whose values are constants of the code: it is compiled anew for each value.
@@ -63,13 +70,19 @@ def function(fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool
     other. Use it as ``@jitflow.function`` or with options, as ``@jitflow.function(static=("mode",))``; below or above
     ``staticmethod`` and ``classmethod``, and on lambdas.
 
+    ``check="nan"`` finds the line that makes the first nan (of operands of which none is nan) or infinity (of finite
+    ones), and raises FloatingPointError there, which no ``try`` inside of the function catches. What is only handed on
+    or chosen is not made. Such code is slow, since little of it is fused.
+
     Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
     static name that is no parameter.
     """
     names = (static,) if isinstance(static, str) else tuple(static)
     if sync not in ("ordered", "unordered"):
         raise UserValueError("expected sync to be 'ordered' or 'unordered'", found=repr(sync))
-    options = _Options(names, fastmath, sync == "ordered")
+    if check not in (None, "nan"):
+        raise UserValueError("expected check to be 'nan' or None", found=repr(check))
+    options = _Options(names, fastmath, sync == "ordered", check or "")
     return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
 
 
@@ -79,6 +92,7 @@ class _Options(NamedTuple):
     static: tuple[str, ...] = ()
     fastmath: bool = False
     ordered: bool = True
+    check: str = ""
     part: Part | None = None
     """What is wanted, if the function is a part of another one."""
 
@@ -211,7 +225,7 @@ class CompiledFunction:
         from jitflow.runtime.threads import most_threads
 
         options, part = self._options, self._options.part
-        compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered, threads=most_threads())
+        compilation = Compilation(options.fastmath, options.check, options.ordered, most_threads())
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels

@@ -48,6 +48,8 @@ class Compilation:
     """What a compilation made, stage by stage, and how long each took (seconds)."""
 
     fastmath: bool
+    check: str = ""
+    """``nan``: the program stops at the first op that makes a nan or an infinity."""
     ordered: bool = True
     """Whether calls that use the same variables wait for each other."""
     threads: int = 1
@@ -114,7 +116,7 @@ def differentiated(compilation: Compilation) -> Function:
 def optimize(compilation: Compilation) -> Function:
     """Verify what was traced and run the tensor passes."""
     from jitflow.ir.verifier import verify
-    from jitflow.passes.pipeline import run_passes, tensor_pipeline
+    from jitflow.passes.pipeline import run_passes, tensor_pipeline, trapping
 
     if compilation.optimized is None:
         traced = with_layouts(compilation.traced)
@@ -123,6 +125,8 @@ def optimize(compilation: Compilation) -> Function:
             verify(traced, "trace")  # always: it is where the frontend's mistakes are found
         with compilation.stage("optimize"):
             pipeline = tensor_pipeline(traced)
+            if compilation.check:
+                pipeline = trapping(pipeline)
             if compilation.fastmath:
                 pipeline = ("fastmath", *pipeline)
             compilation.optimized = run_passes(traced, pipeline, observe=_observer())

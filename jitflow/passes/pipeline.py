@@ -39,10 +39,11 @@ from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
 from jitflow.passes.sparsify import sparsify
 from jitflow.passes.split import split
+from jitflow.passes.trap import trap
 from jitflow.passes.unmark import has_marks, unmark
 
 __all__ = ["FUSION_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "Step", "run_passes",
-           "tensor_pipeline"]  # fmt: skip
+           "tensor_pipeline", "trapping"]  # fmt: skip
 
 PASSES: dict[str, Callable[[Function], Function]] = {
     "unmark": unmark,
@@ -52,6 +53,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "fold": fold,
     "simplify": simplify,
     "fastmath": fastmath,
+    "trap": trap,
     "promote": promote,
     "cse": cse,
     "dce": dce,
@@ -86,6 +88,11 @@ LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_E
 
 FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload", "absorb")
 """What groups a tensor function into kernels."""
+
+
+def trapping(pipeline: Iterable[str]) -> tuple[str, ...]:
+    """The passes with those that stop the program at a nan."""
+    return ("trap", *(one for name in pipeline for one in ((name, "trap") if name == "differentiate" else (name,))))
 
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:
