@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jitflow.naming import Part
     from jitflow.runtime.specialisation import Specialisation
 
-__all__ = ["CacheInfo", "derived", "function"]
+__all__ = ["CacheInfo", "change_sides", "derived", "function"]
 
 _ATTEMPTS = 4
 """How often a call compiles when what it reads changes in between."""
@@ -126,6 +126,12 @@ def derived(fn: Any, like: Any = None) -> Any:
     return _function_type()(fn, options)
 
 
+def change_sides(noted: bool) -> None:
+    """Let every compiled function have code that tells a profile what it does, or again code that does not."""
+    for one in list(_FUNCTIONS):
+        one._change_sides(noted)
+
+
 @functools.cache
 def _function_type() -> type[Any]:
     from jitflow.runtime.dispatcher import make_function_type
@@ -168,6 +174,8 @@ class CompiledFunction:
         self._missed_calls = 0
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
+        self._aside: tuple[Specialisation, ...] = ()
+        """What was compiled for calls that are profiled while none are, and the other way round."""
 
     def _renew_lock(self) -> None:
         self._lock = threading.RLock()
@@ -206,9 +214,12 @@ class CompiledFunction:
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced
+        from jitflow.runtime.notes import is_recording
         from jitflow.runtime.threads import note_compiled
 
+        notes = is_recording()
         compilation = self._trace(flat)
+        compilation.notes = notes
         note_compiled(self, compilation.threads)
         try:
             specialisation = compile_traced(compilation)
@@ -225,7 +236,9 @@ class CompiledFunction:
         from jitflow.runtime.threads import most_threads
 
         options, part = self._options, self._options.part
-        compilation = Compilation(options.fastmath, options.check, options.ordered, most_threads())
+        compilation = Compilation(
+            options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__
+        )
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
@@ -254,6 +267,25 @@ class CompiledFunction:
         with self._lock:
             for specialisation in self._specialisations:
                 self._forget(specialisation)
+            self._drop_aside()
+
+    def _drop_aside(self) -> None:
+        self._evicted_hits += sum(one.hits for one in self._aside)
+        self._aside = ()
+
+    def _change_sides(self, noted: bool) -> None:
+        """Link what was compiled for calls that are profiled, or for those that are not, in the place of the others."""
+        with self._lock:
+            waiting, self._aside = self._aside, ()
+            for specialisation in self._specialisations:
+                if specialisation.noted != noted:
+                    self._unlink(specialisation)
+                    self._aside += (specialisation,)
+            for specialisation in waiting:
+                if specialisation.noted == noted:
+                    self._link(specialisation)
+                else:
+                    self._aside += (specialisation,)
 
     # -- what users call ---------------------------------------------------------------------------
 
@@ -319,7 +351,7 @@ class CompiledFunction:
         """Statistics of the calls so far."""
         with self._lock:
             linked = self._specialisations
-            hits = self._evicted_hits + sum(one.hits for one in linked) - self._missed_calls
+            hits = self._evicted_hits + sum(one.hits for one in (*linked, *self._aside)) - self._missed_calls
             return CacheInfo(hits, self._misses, CONFIG.cache_size, len(linked))
 
     def cache_clear(self) -> None:
@@ -327,6 +359,7 @@ class CompiledFunction:
         with self._lock:
             for specialisation in self._specialisations:
                 self._forget(specialisation)
+            self._drop_aside()
             self._misses = self._missed_calls = self._evicted_hits = 0
             self._hits_seen.clear()
 

@@ -54,6 +54,9 @@ class Compilation:
     """Whether calls that use the same variables wait for each other."""
     threads: int = 1
     """How many threads may run a kernel."""
+    notes: bool = False
+    """Whether the program tells a profile what it does."""
+    name: str = ""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -66,9 +69,12 @@ class Compilation:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time what happens inside; what fails there other than by a user's mistake is a bug, with all to find it."""
+        from jitflow.runtime.notes import span
+
         start = perf_counter()
         try:
-            yield
+            with span(f"compile {self.name}: {name}"):
+                yield
         except CompilerBug as bug:
             bug.pass_name = bug.pass_name or name
             bug.reproducer = bug.reproducer or self._reproducer()
@@ -153,7 +159,8 @@ def lower(compilation: Compilation) -> Function:
 
     if compilation.host is None:
         fused = fuse(compilation)
-        target = replace(CPU, threads=compilation.threads, tile=CPU.tile if ENGINE.makes_products else None)
+        tile = CPU.tile if ENGINE.makes_products else None
+        target = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
         with compilation.stage("lower"):
             compilation.lowered = lower_function(fused, target)
         with compilation.stage("expand"):
@@ -274,6 +281,7 @@ def _specialise(compilation: Compilation) -> Specialisation:
         keep_alive=(executable, linked),
         entry=entry,
         entry_address=executable.address(entry.name) if entry is not None else 0,
+        noted=compilation.notes,
     )
 
 

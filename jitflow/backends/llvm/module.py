@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
+from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
 from jitflow.backends.llvm.ledger import Ledger
@@ -213,5 +214,6 @@ def _host(module: ModuleText, program: Function) -> str:
         status = out.let(f"phi i32 {incoming}")
         out.ledger.release(out)
         release_tapes(out)
+        note_end(out, program)
         out.do(f"ret i32 {status}")
     return out.text(_SIGNATURE)

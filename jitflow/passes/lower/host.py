@@ -23,6 +23,7 @@ from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.in_place import early_stores
 from jitflow.passes.lower.inside import inside
 from jitflow.passes.lower.library import lower_matmul
+from jitflow.passes.lower.notes import note_program, noted
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.paces import paces
@@ -90,6 +91,8 @@ class HostLowering(OwningProgram):
             host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
             host = poll(count(paces(inside(host))))
             host = settle(host, self._lasting())
+            if self.target.notes:
+                host = note_program(host)
         return Lowered(host, places, slots)
 
     def _lasting(self) -> set[Value]:
@@ -135,6 +138,12 @@ class HostLowering(OwningProgram):
     # Ops
 
     def lower_op(self, op: Op) -> None:
+        if self.target.notes and op.name not in ("for", "while", "if"):
+            noted(self, op, self._lower)
+        else:
+            self._lower(op)
+
+    def _lower(self, op: Op) -> None:
         if op.name == "fusion":
             (lower_fusion if product_of(op) is None else lower_product)(self, op)
         elif op.name == "load":
