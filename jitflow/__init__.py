@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
     from jitflow.hardware import device, devices
     from jitflow.naming import name
+    from jitflow.profiling import profile
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import num_threads, set_num_threads
     from jitflow.runtime.variable import Variable
@@ -71,6 +72,7 @@ __all__ = [
     "nn",
     "num_threads",
     "optim",
+    "profile",
     "random",
     "restore",
     "save",
@@ -110,6 +112,7 @@ _LAZY = {
     "memory_stats": "jitflow.runtime.pool",
     "name": "jitflow.naming",
     "num_threads": "jitflow.runtime.threads",
+    "profile": "jitflow.profiling",
     "restore": "jitflow.checkpoints",
     "save": "jitflow.checkpoints",
     "scan": "jitflow.frontend.control.explicit",

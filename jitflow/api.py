@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jitflow.naming import Part
     from jitflow.runtime.specialisation import Specialisation
 
-__all__ = ["CacheInfo", "derived", "function"]
+__all__ = ["CacheInfo", "change_sides", "derived", "function"]
 
 _ATTEMPTS = 4
 """How often a call compiles when what it reads changes in between."""
@@ -56,9 +56,14 @@ class CacheInfo(NamedTuple):
 
 
 def function(
-    fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
+    fn: Any = None,
+    *,
+    static: str | Iterable[str] = (),
+    fastmath: bool = False,
+    sync: str = "ordered",
+    check: str | None = None,
     device: str | Device | None = None,
-) -> Any:  # fmt: skip
+) -> Any:
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
     ``static`` names parameters whose values are constants of the code: it is compiled anew for each value.
@@ -69,13 +74,20 @@ def function(
     ``@jitflow.function(static=("mode",))``; below or above
     ``staticmethod`` and ``classmethod``, and on lambdas.
 
+    ``check="nan"`` finds the line that makes the first nan (of operands of which none is nan) or infinity (of finite
+    ones), and raises FloatingPointError there, which no ``try`` inside of the function catches. What is only handed on
+    or chosen is not made. Such code is slow, since little of it is fused.
+
     Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
     static name that is no parameter, or a device that there is not.
     """
     names = (static,) if isinstance(static, str) else tuple(static)
     if sync not in ("ordered", "unordered"):
         raise UserValueError("expected sync to be 'ordered' or 'unordered'", found=repr(sync))
-    options = _Options(names, fastmath, sync == "ordered", "" if device is None else device_named(device))
+    if check not in (None, "nan"):
+        raise UserValueError("expected check to be 'nan' or None", found=repr(check))
+    place = "" if device is None else device_named(device)
+    options = _Options(names, fastmath, sync == "ordered", check or "", place)
     return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
 
 
@@ -85,6 +97,7 @@ class _Options(NamedTuple):
     static: tuple[str, ...] = ()
     fastmath: bool = False
     ordered: bool = True
+    check: str = ""
     device: str = ""
     part: Part | None = None
     """What is wanted, if the function is a part of another one."""
@@ -117,6 +130,12 @@ def derived(fn: Any, like: Any = None) -> Any:
     """
     options = like._options if getattr(type(like), "__jitflow_compiled__", False) else _Options()
     return _function_type()(fn, options)
+
+
+def change_sides(noted: bool) -> None:
+    """Let every compiled function have code that tells a profile what it does, or again code that does not."""
+    for one in list(_FUNCTIONS):
+        one._change_sides(noted)
 
 
 @functools.cache
@@ -161,6 +180,8 @@ class CompiledFunction:
         self._missed_calls = 0
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
+        self._aside: tuple[Specialisation, ...] = ()
+        """What was compiled for calls that are profiled while none are, and the other way round."""
 
     @property
     def __jitflow_device__(self) -> str:
@@ -204,9 +225,12 @@ class CompiledFunction:
 
     def _compile(self, flat: tuple[Any, ...]) -> None:
         from jitflow.compiler import compile_traced
+        from jitflow.runtime.notes import is_recording
         from jitflow.runtime.threads import note_compiled
 
+        notes = is_recording()
         compilation = self._trace(flat)
+        compilation.notes = notes
         note_compiled(self, compilation.threads)
         try:
             specialisation = compile_traced(compilation)
@@ -223,7 +247,7 @@ class CompiledFunction:
         from jitflow.runtime.threads import most_threads
 
         options, part = self._options, self._options.part
-        compilation = Compilation(fastmath=options.fastmath, ordered=options.ordered, threads=most_threads())
+        compilation = Compilation(options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__)
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
@@ -253,6 +277,25 @@ class CompiledFunction:
         with self._lock:
             for specialisation in self._specialisations:
                 self._forget(specialisation)
+            self._drop_aside()
+
+    def _drop_aside(self) -> None:
+        self._evicted_hits += sum(one.hits for one in self._aside)
+        self._aside = ()
+
+    def _change_sides(self, noted: bool) -> None:
+        """Link what was compiled for calls that are profiled, or for those that are not, in the place of the others."""
+        with self._lock:
+            waiting, self._aside = self._aside, ()
+            for specialisation in self._specialisations:
+                if specialisation.noted != noted:
+                    self._unlink(specialisation)
+                    self._aside += (specialisation,)
+            for specialisation in waiting:
+                if specialisation.noted == noted:
+                    self._link(specialisation)
+                else:
+                    self._aside += (specialisation,)
 
     # -- what users call ---------------------------------------------------------------------------
 
@@ -318,7 +361,7 @@ class CompiledFunction:
         """Statistics of the calls so far."""
         with self._lock:
             linked = self._specialisations
-            hits = self._evicted_hits + sum(one.hits for one in linked) - self._missed_calls
+            hits = self._evicted_hits + sum(one.hits for one in (*linked, *self._aside)) - self._missed_calls
             return CacheInfo(hits, self._misses, CONFIG.cache_size, len(linked))
 
     def cache_clear(self) -> None:
@@ -326,6 +369,7 @@ class CompiledFunction:
         with self._lock:
             for specialisation in self._specialisations:
                 self._forget(specialisation)
+            self._drop_aside()
             self._misses = self._missed_calls = self._evicted_hits = 0
             self._hits_seen.clear()
 

@@ -20,6 +20,7 @@ import typer
 
 from jitflow.compiler import GRAPH_STAGES, STAGES
 from jitflow.errors import JitflowError, UserError
+from jitflow.profiling import LIMIT
 
 if TYPE_CHECKING:
     from jitflow.passes.pipeline import Step
@@ -146,6 +147,33 @@ def opt(
     result = _compiling(lambda: run_passes(function, names, observe=observe))
     if not (print_between and names):
         typer.echo(print_function(result), nl=False)
+
+
+@app.command()
+def profile(
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT.py", help="Runs as with python SCRIPT.py.")],
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGUMENTS", help="The script's, behind --.")] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write a trace for Perfetto to this file.")] = None,
+    limit: Annotated[int, typer.Option(min=0, help="The most events in the trace.")] = LIMIT,
+) -> None:
+    """Run a script, write a trace of what its functions do, and print the dearest lines.
+
+    \b
+    jitflow profile train.py --out trace.json
+    jitflow profile train.py --out trace.json -- --epochs 2
+    """  # noqa: D301 - \b keeps the lines of the example
+    import runpy
+
+    import jitflow
+
+    if not script.is_file():
+        raise _usage_error(f"no such file: {script}", "SCRIPT.py")
+    if out is not None and not out.parent.is_dir():
+        raise _usage_error(f"no such folder: {out.parent}", "--out")
+    sys.argv = [str(script), *(arguments or ())]
+    sys.path.insert(0, str(script.resolve().parent))
+    with jitflow.profile(out, limit=limit):
+        runpy.run_path(str(script), run_name="__main__")
 
 
 @app.command()

@@ -48,10 +48,15 @@ class Compilation:
     """What a compilation made, stage by stage, and how long each took (seconds)."""
 
     fastmath: bool
+    check: str = ""
+    """``nan``: the program stops at the first op that makes a nan or an infinity."""
     ordered: bool = True
     """Whether calls that use the same variables wait for each other."""
     threads: int = 1
     """How many threads may run a kernel."""
+    notes: bool = False
+    """Whether the program tells a profile what it does."""
+    name: str = ""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -64,9 +69,12 @@ class Compilation:
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
         """Time what happens inside; what fails there other than by a user's mistake is a bug, with all to find it."""
+        from jitflow.runtime.notes import span
+
         start = perf_counter()
         try:
-            yield
+            with span(f"compile {self.name}: {name}"):
+                yield
         except CompilerBug as bug:
             bug.pass_name = bug.pass_name or name
             bug.reproducer = bug.reproducer or self._reproducer()
@@ -114,7 +122,7 @@ def differentiated(compilation: Compilation) -> Function:
 def optimize(compilation: Compilation) -> Function:
     """Verify what was traced and run the tensor passes."""
     from jitflow.ir.verifier import verify
-    from jitflow.passes.pipeline import run_passes, tensor_pipeline
+    from jitflow.passes.pipeline import run_passes, tensor_pipeline, trapping
 
     if compilation.optimized is None:
         traced = with_layouts(compilation.traced)
@@ -123,6 +131,8 @@ def optimize(compilation: Compilation) -> Function:
             verify(traced, "trace")  # always: it is where the frontend's mistakes are found
         with compilation.stage("optimize"):
             pipeline = tensor_pipeline(traced)
+            if compilation.check:
+                pipeline = trapping(pipeline)
             if compilation.fastmath:
                 pipeline = ("fastmath", *pipeline)
             compilation.optimized = run_passes(traced, pipeline, observe=_observer())
@@ -149,7 +159,8 @@ def lower(compilation: Compilation) -> Function:
 
     if compilation.host is None:
         fused = fuse(compilation)
-        target = replace(CPU, threads=compilation.threads, tile=CPU.tile if ENGINE.makes_products else None)
+        tile = CPU.tile if ENGINE.makes_products else None
+        target = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
         with compilation.stage("lower"):
             compilation.lowered = lower_function(fused, target, _observer())
         with compilation.stage("expand"):
@@ -270,6 +281,7 @@ def _specialise(compilation: Compilation) -> Specialisation:
         keep_alive=(executable, linked),
         entry=entry,
         entry_address=executable.address(entry.name) if entry is not None else 0,
+        noted=compilation.notes,
     )
 
 

@@ -195,6 +195,10 @@ class UserOverflowError(UserError, OverflowError):
     """A Python number that does not fit where it is used."""
 
 
+class UserFloatingPointError(UserError, FloatingPointError):
+    """A nan or an infinity that was made where the function asks for none."""
+
+
 class UserRuntimeError(UserError, RuntimeError):
     """A program used in a state in which it cannot run."""
 
@@ -217,6 +221,7 @@ USER_ERRORS: Mapping[type[Exception], type[UserError]] = MappingProxyType(
         UnboundLocalError: UserUnboundLocalError,
         ZeroDivisionError: UserZeroDivisionError,
         OverflowError: UserOverflowError,
+        FloatingPointError: UserFloatingPointError,
         RuntimeError: UserRuntimeError,
         NotImplementedError: UserNotImplementedError,
     }

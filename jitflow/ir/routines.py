@@ -21,7 +21,7 @@ import numpy as np
 
 from jitflow.ir.dtypes import DType
 
-__all__ = ["POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results",
+__all__ = ["CLOCK", "NOTE", "NOTES", "NOTE_ROW", "POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results",
            "argument_of", "flags_ignored", "is_quick", "is_silent", "options_of", "prepared", "results_of",
            "routine_function", "run_routine", "without_warnings"]  # fmt: skip
 
@@ -33,6 +33,12 @@ POLL = "jitflow.poll"
 
 SHARE = "jitflow.share"
 """What it calls there to let threads share a loop."""
+
+CLOCK, NOTE, NOTES = "jitflow.clock", "jitflow.note", "jitflow.notes"
+"""What a program that is profiled calls there, and the rows in which its notes are summed up, one for each site."""
+
+NOTE_ROW = 32
+"""The bytes of a row: how often, nanoseconds, bytes, operations."""
 
 _LIBRARIES = ("numpy", "scipy", "jitflow")
 

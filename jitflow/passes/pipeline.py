@@ -5,7 +5,7 @@ A pass is ``Function -> Function``, run by the one runner (`runner.py`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from jitflow.ir.core import Function, walk
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
@@ -34,10 +34,11 @@ from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
 from jitflow.passes.sparsify import sparsify
 from jitflow.passes.split import split
+from jitflow.passes.trap import trap
 from jitflow.passes.unmark import has_marks, unmark
 
 __all__ = ["FUSION_PIPELINE", "HOST_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE",
-           "Step", "run_passes", "tensor_pipeline"]  # fmt: skip
+           "Step", "run_passes", "tensor_pipeline", "trapping"]  # fmt: skip
 
 PASSES: dict[str, Pass] = {
     "unmark": unmark,
@@ -47,6 +48,7 @@ PASSES: dict[str, Pass] = {
     "fold": fold,
     "simplify": simplify,
     "fastmath": fastmath,
+    "trap": trap,
     "promote": promote,
     "cse": cse,
     "dce": dce,
@@ -85,6 +87,11 @@ FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload", "abs
 
 HOST_PIPELINE = tuple(HOST_PASSES)
 """What host programs go through that lowering has made for a processor."""
+
+
+def trapping(pipeline: Iterable[str]) -> tuple[str, ...]:
+    """The passes with those that stop the program at a nan."""
+    return ("trap", *(one for name in pipeline for one in ((name, "trap") if name == "differentiate" else (name,))))
 
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:

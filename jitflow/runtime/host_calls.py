@@ -29,6 +29,9 @@ import numpy as np
 from jitflow.ir.core import Op
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
 from jitflow.ir.routines import (
+    CLOCK,
+    NOTE,
+    NOTES,
     POLL,
     SHARE,
     SITE_PREFIX,
@@ -50,6 +53,7 @@ from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.host_call_text import ARRAY_FIELDS, RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
 from jitflow.runtime.inner_loops import flag_function, loop_address
 from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.notes import NoteTable, recorder
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
@@ -264,7 +268,7 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
 
     Raises KeyError for the name of a library function that there is not.
     """
-    owners: list[CallSite] = []
+    owners: list[CallSite | NoteTable] = []
 
     def address(name: str) -> int:
         if name == TRAMPOLINE:
@@ -277,13 +281,15 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
             return device_function(name)
         if name == SHARE:
             return share_address()
+        if name in (CLOCK, NOTE):
+            return recorder().address(name)
         if name in FLAG_FUNCTIONS:
             return flag_function(name)
         if name.startswith(LOOP_PREFIX):
             return loop_address(name)
-        if not name.startswith(SITE_PREFIX):
+        if name != NOTES and not name.startswith(SITE_PREFIX):
             return symbol_address(name)
-        owners.append(CallSite(sites[int(name.removeprefix(SITE_PREFIX))]))
+        owners.append(NoteTable(sites) if name == NOTES else CallSite(sites[int(name.removeprefix(SITE_PREFIX))]))
         return owners[-1].address
 
     return LinkedSymbols(tuple(map(address, names)), tuple(owners))

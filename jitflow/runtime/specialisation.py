@@ -49,7 +49,8 @@ class Specialisation:
     `run` and `guard` are addresses (guard 0: none). `symbols` follow the pool's two functions in the
     context. `raise_error(status, error_address)` must raise; it may read `ERROR_SLOTS` words at the
     address during the call. `keep_alive` is whatever owns the machine code. When the module holds a
-    native entry, `entry` and `entry_address` tell; otherwise one is compiled when it is needed.
+    native entry, `entry` and `entry_address` tell; otherwise one is compiled when it is needed. `noted`: it is linked
+    while a profile is taken, which it tells what it does.
     """
 
     def __init__(
@@ -63,10 +64,12 @@ class Specialisation:
         keep_alive: object = None,
         entry: EntryCode | None = None,
         entry_address: int = 0,
+        noted: bool = False,
     ) -> None:
         self.plan = plan
         self.raise_error = raise_error
         self.keep_alive = keep_alive
+        self.noted = noted
         self._entry_code: object = None
         addresses = (pool().allocate_address, pool().free_address, *symbols)
         self.context = (ctypes.c_void_p * len(addresses))(*addresses)

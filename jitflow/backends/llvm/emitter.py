@@ -40,6 +40,8 @@ class ModuleText:
         self.symbols: list[str] = list(symbols)
         self.sites: list[Op] = []
         self.fast_flags = FAST_MATH if fast_math else ""
+        self.notes = any(op.name == "note" for program in programs for op in program.region.ops)
+        """Whether the program is profiled."""
         self.declarations: dict[str, str] = {}
         """Declared or helper functions by name: the whole text of each."""
         self.shared: dict[str, str] = {}

@@ -14,6 +14,7 @@ from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
 from jitflow.backends.llvm.emit_devices import part_name, run_parts
+from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
 from jitflow.backends.llvm.ledger import Ledger
@@ -230,6 +231,7 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
         status = out.let(f"phi i32 {incoming}")
         out.ledger.release(out)
         release_tapes(out)
+        note_end(out, program)
         out.do(f"ret i32 {status}")
     if len(programs) == 1:
         return out.text(_SIGNATURE.format(RUN))

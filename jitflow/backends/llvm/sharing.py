@@ -1,11 +1,13 @@
 """The launch of a kernel that several threads share (`jitflow.runtime.workers_text`).
 
 What the kernel takes lies in the caller's frame, as words, for as long as the call lasts. A small function reads it
-from there and runs the kernel on one span; its address is what the threads are given.
+from there and runs the kernel on one span; its address is what the threads are given. In a program that is profiled,
+each thread notes its spans.
 """
 
 from __future__ import annotations
 
+from jitflow.backends.llvm.emit_notes import read_clock, write_note
 from jitflow.backends.llvm.emitter import Emitter, can_fail, takes_context
 from jitflow.backends.llvm.slots import from_slot, to_slots
 from jitflow.ir.core import Function, Op
@@ -26,19 +28,21 @@ def can_be_shared(op: Op, kernel: Function) -> bool:
 def launch_shared(out: Emitter, op: Op, kernel: Function) -> None:
     """Run a kernel on spans side by side."""
     *given, _, last, _, least = op.operands
-    area = out.stack("i64", _WORDS * max(len(given), 1))
+    area = out.stack("i64", _WORDS * max(len(given) + out.module.notes, 1))
+    if out.module.notes:
+        out.do(f"store ptr %context, ptr {out.at(area, str(8 * _WORDS * len(given)))}, align 8")
     for number, value in enumerate(given):
         for part, word in enumerate(to_slots(out, value.type, out.operand(value))):
             out.do(f"store i64 {word}, ptr {out.at(area, str(8 * (_WORDS * number + part)))}, align 8")
     name = f'"{kernel.name}_span"'
-    out.module.define(name, _span(out, kernel, name))
+    out.module.define(name, _span(out, op, kernel, name))
     share = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(SHARE)))}, align 8")
     step, most = op.attributes["shared"]
     sizes = ", ".join(f"i64 {operand}" for operand in (out.operand(last), step, out.operand(least), most))
     out.do(f"call void {share}(ptr @{name}, ptr {area}, {sizes})")
 
 
-def _span(out: Emitter, kernel: Function, name: str) -> str:
+def _span(out: Emitter, op: Op, kernel: Function, name: str) -> str:
     inner = Emitter(out.module, kernel, out.rows)
     inner.lines.append("  br label %enter")
     inner.begin("enter")
@@ -47,6 +51,13 @@ def _span(out: Emitter, kernel: Function, name: str) -> str:
         slot = inner.at("%area", str(8 * _WORDS * number))
         inner.operands[parameter] = from_slot(inner, parameter.type, slot)
     arguments = [inner.typed(parameter) for parameter in given]
-    inner.do(f'call i32 @"{kernel.name}"({", ".join([*arguments, *_SPAN, "ptr null"])})')
+    call = f'call i32 @"{kernel.name}"({", ".join([*arguments, *_SPAN, "ptr null"])})'
+    if out.module.notes:
+        context = inner.let(f"load ptr, ptr {inner.at('%area', str(8 * _WORDS * len(given)))}, align 8")
+        start = read_clock(inner, context)
+        inner.do(call)
+        write_note(inner, op, start, context=context)
+    else:
+        inner.do(call)
     inner.do("ret void")
     return inner.text(f"internal void @{name}(ptr %area, {', '.join(_SPAN)}) #0")

@@ -10,6 +10,7 @@ from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
 from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
 from jitflow.backends.llvm.emit_loops import LOOP_EMISSION
 from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
+from jitflow.backends.llvm.emit_notes import NOTES_EMISSION
 from jitflow.backends.llvm.emit_overlap import OVERLAP_EMISSION
 from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
 from jitflow.backends.llvm.emit_tiles import TILE_EMISSION
@@ -26,6 +27,7 @@ EMISSION: dict[str, Emission] = {
     **HOST_EMISSION,
     **INVOKE_EMISSION,
     **DEVICE_EMISSION,
+    **NOTES_EMISSION,
     **TAPE_EMISSION,
     **TILE_EMISSION,
     **OVERLAP_EMISSION,

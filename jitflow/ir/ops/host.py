@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
 import jitflow.ir.ops.memory as memory
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Buffer, Tape, Type
+from jitflow.ir.types import Buffer, Index, Tape, Type
 
 __all__ = ["HOST_OPS"]
 
@@ -16,6 +17,10 @@ _ON_TAPE = (Effect("reads", 0), Effect("writes", 0))
 
 def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return ()
+
+
+def _infer_clock(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Index(),)
 
 
 def _infer_alloc(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
@@ -50,5 +55,10 @@ HOST_OPS = [
     OpDef("extend", "tape, bytes: room at the end of a tape", "host", 2, _infer_room, memory.extend, _ON_TAPE),
     OpDef("retract", "tape, bytes: takes the last bytes off a tape, where they stay until something is put there again",
           "host", 2, _infer_room, lambda operands, attributes, types: operands[0].pop(), _ON_TAPE),
+    OpDef("clock", "the time in nanoseconds, of a clock that never goes backwards", "host", 0, _infer_clock,
+          lambda operands, attributes, types: time.monotonic_ns(), _EXTERNAL),
+    OpDef("note", "start, bytes, operations: tells the profile that since ``start``, the time of a `clock`, so many "
+          "bytes were moved and so much was computed. ``kind``, ``work`` and ``lines`` say what was at work", "host", 3,
+          _nothing, lambda *_: (), _EXTERNAL, frozenset(), ("kind", "work", "lines")),
     OpDef("clear", "gives the memory of a tape back", "any", 1, _nothing, memory.clear, (Effect("writes", 0),)),
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.messages import MESSAGE_OPS, meet_at_end
+from jitflow.passes.lower.notes import note_program, noted
 from jitflow.passes.lower.numbers import lower_arithmetic, lower_broadcast_dims, lower_size, lower_to_index
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_product
@@ -97,8 +98,10 @@ def lower(function: Function, target: Target = CPU, observe: Observer | None = N
     after each pass that finishes the host program.
     """
     lowered = HostLowering(function, target, LOWERING).run()
-    passes = () if target.distributed else HOST_PASSES.items()
-    return replace(lowered, host=run(lowered.host, passes, observe))
+    passes = {} if target.distributed else HOST_PASSES
+    if target.notes:
+        passes = {**passes, "note_program": note_program}
+    return replace(lowered, host=run(lowered.host, passes.items(), observe))
 
 
 class HostLowering(OwningProgram):
@@ -161,3 +164,9 @@ class HostLowering(OwningProgram):
                 version.take_array(position, other, self.storage[own].buffer)
         places, slots = version._body()
         return version.builder.region((), ()), places, slots
+
+    def lower_op(self, op: Op) -> None:
+        if self.target.notes and op.name not in ("for", "while", "if"):
+            noted(self, op, super().lower_op)
+        else:
+            super().lower_op(op)

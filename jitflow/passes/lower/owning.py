@@ -88,11 +88,15 @@ class OwningProgram(HostProgram):
         for number, op in enumerate(region.body):
             self._path[-1] = (region, number)
             self.builder.loc = op.loc
-            if op.name not in self.table:
-                raise CompilerBug(f"{op.name} has no lowering", location=op.loc)
-            self.table[op.name](self, op)
+            self.lower_op(op)
             self._give_back(ending.get(number, ()))
         self._path[-1] = (region, len(region.body))
+
+    def lower_op(self, op: Op) -> None:
+        """Lower an op, as its row says."""
+        if op.name not in self.table:
+            raise CompilerBug(f"{op.name} has no lowering", location=op.loc)
+        self.table[op.name](self, op)
 
     def end_region(self) -> None:
         """Give back what the region has yielded copies of."""

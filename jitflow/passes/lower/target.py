@@ -22,7 +22,7 @@ class Target:
     ``masked``: vector loops run under masks throughout, rather than once without and once, for the tail, with.
     ``threads``: how many may run a kernel, each of which takes spans of the outermost loop (`sharing.py`).
     ``tile`` is how many rows of how many bytes of a matrix product are made at a time, None where products are the
-    library's.
+    library's. ``notes``: the program tells a profile when what it launches begins and ends (`notes.py`).
     """
 
     vector_bytes: int = 64
@@ -31,6 +31,7 @@ class Target:
     masked: bool = False
     threads: int = 1
     tile: tuple[int, int] | None = None
+    notes: bool = False
 
 
 CPU = Target(tile=(16, 192))

@@ -1,0 +1,135 @@
+"""Notes: the program tells a profile when what it launches begins and ends, what it moves and what it computes.
+
+Each op of the fused function for which kernels, library functions or routines run stands between a `clock` and a
+`note`, with the bytes that it has to move at least (every array that it reads or writes, once, and of those of which it
+reads parts, these) and the operations on numbers that it asks for. What has no op of its own, such as a loop that
+became a kernel or a copy of a result, is noted without; and so is the whole program, whose note comes last.
+
+    launch %x, %y, %n {kernel="kernel_0"}     ->    %t = clock
+                                                    launch %x, %y, %n {kernel="kernel_0"}
+                                                    note %t, %bytes, %operations {kind="kernel", ...}
+
+Only programs that are profiled have notes (`Target.notes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_inside, walk_ops
+from jitflow.ir.dims import Dim, minimum, product, symbols
+from jitflow.ir.location import NOWHERE
+from jitflow.ir.routines import Routine
+from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.lower.owning import OwningProgram
+
+__all__ = ["note_program", "noted", "operations_of", "traffic_of"]
+
+_WORK = ("launch", "library", "invoke")
+_KINDS = {"matmul": "library", "host_call": "routine", "send": "transfer", "recv": "wait", "meet": "wait"}
+_FREE = frozenset("copy select cast bitcast complex real imag conjugate".split())
+"""Elementwise ops that compute nothing."""
+
+
+def noted(host: OwningProgram, op: Op, lower: Callable[[Op], None]) -> None:
+    """Lower an op, between a clock and a note if anything is launched for it."""
+    builder = host.builder
+    builder.add("clock")
+    clock = builder.ops[-1]
+    lower(op)
+    place = builder.ops.index(clock)
+    if not any(inner.name in _WORK for inner in walk_ops(builder.ops[place:])):
+        del builder.ops[place]
+        return
+    sizes = [size if all(map(host.scopes.knows, symbols(size))) else 0 for size in (traffic_of(op), operations_of(op))]
+    kind = _KINDS.get(op.name, "kernel")
+    if isinstance(op.attributes.get("routine"), Routine):
+        kind = "callback"
+    name = op.attributes.get("kernel") or op.attributes.get("routine") or op.name
+    lines = sorted({str(inner.loc) for inner in (op, *walk_inside(op)) if inner.loc is not NOWHERE})
+    values = [host.dim(size) for size in sizes]
+    builder.add("note", clock.result, *values, kind=kind, work=str(name), lines=tuple(lines))
+
+
+def note_program(host: Function) -> Function:
+    """The host program with notes of what has none yet, and of itself."""
+    builder = Builder(loc=next((op.loc for op in walk(host.region) if op.loc is not NOWHERE), NOWHERE))
+    nothing = builder.make("size", dim=0)
+    start = builder.make("clock")
+    *ops, closing = _with_notes(host.region, nothing).ops
+    builder.ops += ops
+    builder.add("note", start, nothing, nothing, kind="call", work=host.name, lines=())
+    return replace(host, region=Region(host.region.parameters, (*builder.ops, closing)))
+
+
+def _with_notes(region: Region, nothing: Value) -> Region:
+    builder = Builder()
+    started: Value | None = None
+    for op in region.ops:
+        builder.loc = op.loc
+        if op.name == "clock":
+            started = op.result
+        elif op.name == "note" and op.operands[0] is started:
+            started = None
+        if started is None and op.name in _WORK:
+            start = builder.make("clock")
+            builder.ops.append(op)
+            kind, name = ("routine", "routine") if op.name == "invoke" else ("kernel", "kernel")
+            name = str(op.attributes.get(name) or op.attributes.get("symbol"))
+            builder.add("note", start, nothing, nothing, kind=kind, work=name, lines=(str(op.loc),))
+            continue
+        if started is None and op.regions:
+            op = replace(op, regions=tuple(_with_notes(inner, nothing) for inner in op.regions))
+        builder.ops.append(op)
+    return Region(region.parameters, tuple(builder.ops))
+
+
+# -- what an op moves and computes -----------------------------------------------------------------
+
+
+def traffic_of(op: Op) -> Dim:
+    """The bytes that an op has to read and write at least."""
+    total: Dim = sum((_bytes(result) for result in op.results), start=0)
+    if op.name != "fusion":
+        return sum((_bytes(operand) for operand in dict.fromkeys(op.operands)), start=total)
+    users: dict[Value, list[Op]] = {}
+    for inner in walk_inside(op):
+        for operand in dict.fromkeys(inner.operands):
+            users.setdefault(operand, []).append(inner)
+    return sum((_read(parameter, users) for parameter in op.regions[0].parameters), start=total)
+
+
+def _read(value: Value, users: dict[Value, list[Op]]) -> Dim:
+    """The bytes of an array that are read, where views may show parts of it."""
+    parts: Dim = 0
+    for user in users.get(value, ()):
+        if "view" in user.definition.traits:
+            parts += _read(user.result, users)
+        elif user.name == "gather" and user.operands[0] is value:
+            parts += _bytes(user.result)
+        else:
+            return _bytes(value)
+    return parts if parts == 0 else minimum(parts, _bytes(value))
+
+
+def _bytes(value: Value) -> Dim:
+    if not isinstance(value.type, Tensor):
+        return 0
+    return product(value.type.dims) * value.type.dtype.itemsize
+
+
+def operations_of(op: Op) -> Dim:
+    """How often an op computes a number of numbers; a product of matrices multiplies and adds."""
+    return sum(map(_one, walk_inside(op) if op.name == "fusion" else (op,)), start=0)
+
+
+def _one(op: Op) -> Dim:
+    traits = op.definition.traits
+    if op.name == "matmul":
+        return 2 * product(dims_of(op.result.type)) * dims_of(op.operands[0].type)[-1]
+    if "reduction" in traits or "accumulation" in traits:
+        return product(dims_of(op.operands[0].type))
+    if "elementwise" in traits and op.name not in _FREE:
+        return product(dims_of(op.result.type))
+    return 0
