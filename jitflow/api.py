@@ -236,9 +236,7 @@ class CompiledFunction:
         from jitflow.runtime.threads import most_threads
 
         options, part = self._options, self._options.part
-        compilation = Compilation(
-            options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__
-        )
+        compilation = Compilation(options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__)
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
