@@ -40,8 +40,9 @@ def profile(path: str | os.PathLike[str] | None = None, *, limit: int = LIMIT) -
     which has both as data afterwards. All threads are profiled. The trace has the first ``limit`` events; the table
     counts all. Functions compile once more when they are first called in a profile. Profiles may be taken in others.
 
-    Raises TypeError for a path that is none, ValueError for a limit below 0, RuntimeError inside of a function that is
-    being compiled, and NotImplementedError on systems without POSIX clocks and threads.
+    Raises TypeError for a path that is none, FileNotFoundError for one in a folder that there is not, ValueError for a
+    limit below 0, RuntimeError inside of a function that is being compiled, and NotImplementedError on systems without
+    POSIX clocks and threads.
     """
     return Profile(path, limit=limit)
 
@@ -104,8 +105,8 @@ class Profile:
             raise UserRuntimeError("a profile is taken around calls of compiled functions, not inside of one")
         if not can_record():
             raise UserNotImplementedError("profiles need POSIX clocks and threads, which this system has not")
-        if self.path is not None:
-            self.path.parent.resolve(strict=True)  # rather now than behind hours of work
+        if self.path is not None and not self.path.parent.is_dir():  # rather now than behind hours of work
+            raise FileNotFoundError(f"no such folder: {self.path.parent}")
         with _LOCK:
             if self._taken is not None:
                 raise UserRuntimeError("a profile is taken once", mend="call jitflow.profile again")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jitflow.ir.core import Op
-from jitflow.runtime.notes import Span
+from jitflow.runtime.notes import TRACKS, Span
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -93,10 +93,10 @@ def write_trace(
 
 
 def _names(tracks: Mapping[int, int]) -> Iterator[dict[str, Any]]:
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    names = TRACKS | {thread.ident: f"cpu:0 {thread.name}" for thread in threading.enumerate() if thread.ident}
     yield {"ph": "M", "name": "process_name", "pid": PROCESS, "args": {"name": "jitflow"}}
     for thread, track in tracks.items():
-        name = f"cpu:0 {names.get(thread, f'worker {track}')}"
+        name = names.get(thread, f"cpu:0 thread {track}")  # which has ended
         yield {"ph": "M", "name": "thread_name", "pid": PROCESS, "tid": track, "args": {"name": name}}
 
 

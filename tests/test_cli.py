@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -177,3 +178,32 @@ def test_doctor_reports_what_it_found() -> None:
 def test_help_names_the_commands() -> None:
     for command in ("ir", "graph", "explain", "opt", "bench", "doctor"):
         assert command in run("--help").output
+
+
+def test_a_script_is_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", [*sys.argv])
+    script, out = tmp_path / "script.py", tmp_path / "trace.json"
+    script.write_text(
+        "import sys, numpy as np, jitflow\n"
+        "f = jitflow.function(lambda x: np.exp(x).sum())\n"
+        "if __name__ == '__main__':\n"
+        "    print(sys.argv[1:], f(np.zeros(int(sys.argv[1]))))\n"
+    )
+    done = run("profile", script, "--out", out, "--", 5, "--quick")
+    assert done.exit_code == 0, done.output
+    assert "['5', '--quick'] 5.0" in done.output
+    assert [one.get("cat") for one in json.loads(out.read_text())["traceEvents"]].count("kernel") == 1
+    assert "1 calls" in done.stderr
+    assert run("profile", tmp_path / "missing.py").exit_code == 2
+    assert run("profile", script, "--out", tmp_path / "no" / "trace.json").exit_code == 2
+
+
+def test_a_profiled_script_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", [*sys.argv])
+    script, out = tmp_path / "script.py", tmp_path / "trace.json"
+    script.write_text("raise KeyError('lost')\n")
+    done = run("profile", script, "--out", out)
+    assert isinstance(done.exception, KeyError)
+    assert json.loads(out.read_text())["traceEvents"]

@@ -21,9 +21,9 @@ import numpy as np
 
 from jitflow.ir.dtypes import DType
 
-__all__ = ["CLOCK", "NOTE", "NOTES", "NOTE_ROW", "POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE", "Routine", "RoutineResultError", "adopt_results",
-           "argument_of", "flags_ignored", "is_quick", "is_silent", "options_of", "prepared", "results_of",
-           "routine_function", "run_routine", "without_warnings"]  # fmt: skip
+__all__ = ["CLOCK", "NOTE", "NOTES", "NOTE_ROW", "POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE", "Routine",
+           "RoutineResultError", "adopt_results", "argument_of", "flags_ignored", "is_quick", "is_silent", "options_of",
+           "prepared", "results_of", "routine_function", "run_routine", "without_warnings"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""

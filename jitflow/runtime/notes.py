@@ -1,9 +1,9 @@
 """What profiled programs have done: their notes, from all threads, in memory that native code writes.
 
 A note goes two ways. It is summed up in the row of its site, in the program's own `NoteTable`, so sums are exact
-however many notes there are; and it is an event, one record in an area that all threads share, as long as there is room. A
-thread takes its record by adding to one counter, so nobody waits, whichever thread or device worker it is, and nothing
-here needs Python. What no event was kept of is known by the difference.
+however many notes there are; and it is an event, one record in an area that all threads share, as long as there is
+room. A thread takes its record by adding to one counter, so nobody waits, whichever thread or device worker it is, and
+nothing here needs Python. What no event was kept of is known by the difference.
 
 The area lies there for good: a call that another thread began under a profile may end behind it.
 """
@@ -28,13 +28,17 @@ from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.polling import clock_address
 
-__all__ = ["EVENT", "NoteTable", "Recorder", "Span", "can_record", "is_recording", "recorder", "span"]
+__all__ = ["EVENT", "TRACKS", "NoteTable", "Recorder", "Span", "can_record", "is_recording", "recorder", "span"]
 
 EVENT = np.dtype([(name, np.int64) for name in ("row", "start", "end", "bytes", "operations", "thread")])
 """One event: the address of its row, times in nanoseconds, and the thread's `threading.get_ident`."""
 
 _STATE_FIELDS = ("next", "limit", "events", "clock", "self")
 _SECOND = 1_000_000_000
+
+
+TRACKS: dict[int, str] = {}
+"""The names of native threads, by the number that C gives them: who starts one says what it works for."""
 
 
 class NoteTable:
@@ -121,8 +125,8 @@ class Recorder:
     def events(self, first: int) -> np.ndarray[Any, Any]:
         """A copy of the events from one on."""
         found = self._areas[-1][first : self.position()]
-        kept: np.ndarray[Any, Any] = found[found["row"] != 0]
-        return kept
+        whole: np.ndarray[Any, Any] = found[found["row"] != 0]
+        return whole
 
     def _set(self, field: str, value: int) -> None:
         self._state[_STATE_FIELDS.index(field)] = value

@@ -18,6 +18,7 @@ from typing import Protocol
 
 from jitflow.config import CONFIG
 from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.notes import TRACKS
 from jitflow.runtime.workers_text import JOB_FIELDS, SYSTEM_FUNCTIONS, workers_text
 
 __all__ = ["most_threads", "note_compiled", "num_threads", "set_num_threads", "share_address"]
@@ -124,6 +125,7 @@ class _Workers:
                 break
             self._system.pthread_detach(thread)
             self._started += 1
+            TRACKS[thread.value or 0] = f"cpu:0 worker {self._started}"
         self._job[JOB_FIELDS.index("limit")] = min(count, self._started + 1)
 
     def _begin_anew(self) -> None:

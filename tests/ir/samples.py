@@ -202,6 +202,9 @@ _HOST_BODIES = {
       %2: buffer f32 = extend %1, %0
       %3: buffer f32 = retract %1, %0
       yield""",
+    "clock": "%0: index = clock\n yield",
+    "note": "%0: index = clock\n %1: index = size {dim=64}\n"
+    ' note %0, %1, %1 {kind="kernel", work="kernel_0", lines=["a.py:1"]}\n yield',
     "clear": "%0: tape f32 = tape {dtype=f32}\n clear %0\n yield",
 }
 

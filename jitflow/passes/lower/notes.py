@@ -26,8 +26,19 @@ from jitflow.passes.lower.owning import OwningProgram
 
 __all__ = ["note_program", "noted", "operations_of", "traffic_of"]
 
-_WORK = ("launch", "library", "invoke")
-_KINDS = {"matmul": "library", "host_call": "routine", "send": "transfer", "recv": "wait", "meet": "wait"}
+_WORK = ("launch", "library", "invoke", "send", "recv", "meet")
+_KINDS = {
+    "matmul": "library",
+    "library": "library",
+    "host_call": "routine",
+    "invoke": "routine",
+    "send": "transfer",
+    "recv": "wait",
+    "meet": "wait",
+}
+_NAMES = ("kernel", "routine", "symbol")
+"""The attributes that say what is launched."""
+
 _FREE = frozenset("copy select cast bitcast complex real imag conjugate".split())
 """Elementwise ops that compute nothing."""
 
@@ -46,10 +57,10 @@ def noted(host: OwningProgram, op: Op, lower: Callable[[Op], None]) -> None:
     kind = _KINDS.get(op.name, "kernel")
     if isinstance(op.attributes.get("routine"), Routine):
         kind = "callback"
-    name = op.attributes.get("kernel") or op.attributes.get("routine") or op.name
+    work = next((op.attributes[key] for key in _NAMES if key in op.attributes), op.name)
     lines = sorted({str(inner.loc) for inner in (op, *walk_inside(op)) if inner.loc is not NOWHERE})
     values = [host.dim(size) for size in sizes]
-    builder.add("note", clock.result, *values, kind=kind, work=str(name), lines=tuple(lines))
+    builder.add("note", clock.result, *values, kind=kind, work=str(work), lines=tuple(lines))
 
 
 def note_program(host: Function) -> Function:
@@ -75,9 +86,9 @@ def _with_notes(region: Region, nothing: Value) -> Region:
         if started is None and op.name in _WORK:
             start = builder.make("clock")
             builder.ops.append(op)
-            kind, name = ("routine", "routine") if op.name == "invoke" else ("kernel", "kernel")
-            name = str(op.attributes.get(name) or op.attributes.get("symbol"))
-            builder.add("note", start, nothing, nothing, kind=kind, work=name, lines=(str(op.loc),))
+            work = next((op.attributes[key] for key in _NAMES if key in op.attributes), op.name)
+            kind = _KINDS.get(op.name, "kernel")
+            builder.add("note", start, nothing, nothing, kind=kind, work=str(work), lines=(str(op.loc),))
             continue
         if started is None and op.regions:
             op = replace(op, regions=tuple(_with_notes(inner, nothing) for inner in op.regions))
