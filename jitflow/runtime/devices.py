@@ -48,26 +48,26 @@ class _Runtime:
         code = NativeCode("\n".join([channels_text(), devices_text()]), optimisation=1)
         make_immortal(code)
         self.addresses = {name: code.address(name.rpartition(".")[2]) for name in DEVICE_FUNCTIONS}
-        self._words = {
+        self.words = {
             name: ctypes.c_int64.from_address(code.address(name))
             for name in ("idle", "workers", "processors", "most_spins")
         }
         self._mutex, self._system = code.address("devices_mutex"), ctypes.CDLL(None)
-        functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("devices_system"))
+        self.functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("devices_system"))
         for place, name in enumerate(SYSTEM_FUNCTIONS):
-            functions[place] = ctypes.cast(getattr(self._system, name), ctypes.c_void_p).value
-        self._words["processors"].value = processors = os.cpu_count() or 1
-        self._words["most_spins"].value = _SPINS if processors > 1 else 0
+            self.functions[place] = ctypes.cast(getattr(self._system, name), ctypes.c_void_p).value
+        self.words["processors"].value = processors = os.cpu_count() or 1
+        self.words["most_spins"].value = _SPINS if processors > 1 else 0
         self._begin_anew()
         os.register_at_fork(after_in_child=self._begin_anew)
 
     @property
     def workers(self) -> int:
-        return self._words["workers"].value
+        return self.words["workers"].value
 
     def _begin_anew(self) -> None:
         """No workers: at the start, and in a process that was forked, perhaps while there were some at work."""
-        self._words["idle"].value = self._words["workers"].value = 0
+        self.words["idle"].value = self.words["workers"].value = 0
         self._system.pthread_mutex_init(ctypes.c_void_p(self._mutex), None)
 
 
