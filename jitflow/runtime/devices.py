@@ -1,34 +1,24 @@
-"""The virtual devices of this machine's CPU, and what runs a program that is split over devices.
+"""The threads that work for the devices of the CPU other than the caller's (`devices_text`).
 
-``cpu:0`` is the caller's thread. Every other device is a thread of its own while a call needs it (`devices_text`).
+They are started when calls need them, and never end. A process that was forked has none of them until its own calls
+do. They need POSIX threads.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from functools import cache
 
-from jitflow.config import CONFIG
 from jitflow.ir.together import DEVICE_FUNCTIONS
 from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS, channels_text
 from jitflow.runtime.devices_text import devices_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 
-__all__ = ["cpu_devices", "device_function", "workers_started"]
+__all__ = ["device_function", "workers_started"]
 
 _SPINS = 2000
 """How often who waits looks before he sleeps, some 100 us: waking up takes about as long."""
-
-
-def cpu_devices() -> tuple[str, ...]:
-    """The names of the CPU's devices, ``cpu:0`` first: as many as ``JITFLOW_CPU_DEVICES`` says.
-
-    Where there are no POSIX threads, there is one.
-    """
-    count = CONFIG.cpu_devices if sys.platform != "win32" else 1
-    return tuple(f"cpu:{number}" for number in range(count))
 
 
 def device_function(name: str) -> int:
