@@ -23,9 +23,8 @@ def test_every_switch_is_read() -> None:
         "JITFLOW_DUMP": "2",
         "JITFLOW_CACHE_SIZE": "8",
         "JITFLOW_THREADS": "4",
-        "JITFLOW_CPU_DEVICES": "3",
     }
-    expected = Config(disable=True, entry="python", verify=True, dump=2, cache_size=8, threads=4, cpu_devices=3)
+    expected = Config(disable=True, entry="python", verify=True, dump=2, cache_size=8, threads=4)
     assert read_config(environment) == expected
 
 

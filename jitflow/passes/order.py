@@ -6,7 +6,8 @@
   kernel finds itself, is no such check, nor is arithmetic that may fail: who trusts it reads what it gives;
 - *storage*: an op that reads a loaded value stays between the writes that it stands between, and so do the loads and
   the writes themselves; what a caller sees of a call that raised is written before the op that raises;
-- *sizes*: what mentions a size follows the op that binds it.
+- *sizes*: what mentions a size follows the op that binds it;
+- *messages*: who waits for another device has done first what stands before it.
 
 An op that only reads through views counts as reading what they show.
 """
@@ -22,6 +23,8 @@ from jitflow.ir.effects import ANYTHING, Access, Effects
 from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of
 
 __all__ = ["Order", "bound_sizes", "find_order", "is_free", "named_sizes", "reads_of", "sizes_inside", "sizes_of"]
+
+_WAITING = ("recv", "meet")
 
 Order = Mapping[Op, Sequence[Op]]
 """For each op the earlier ops of its region that it must follow."""
@@ -81,6 +84,7 @@ class _Order:
         self.writers: dict[Value, dict[Value | None, Op]] = {}
         self.readers: dict[Value, dict[Value | None, list[Op]]] = {}
         """Of each variable, by role, the last op that writes to it, and those that have read it since."""
+        self.entered: list[Op] = []
         self.effective: list[Op] = []
         """What has any effect, since the last op that is ordered with everything."""
 
@@ -93,6 +97,8 @@ class _Order:
         kinds = {access.kind for access in accesses} - {"allocates"}
         if kinds and self.external is not None:
             earlier[self.external] = None
+        if op.name in _WAITING:
+            earlier.update(dict.fromkeys(self.entered))
         if "external" in kinds:
             earlier.update(dict.fromkeys(self.effective))
         for access in accesses:
@@ -109,6 +115,7 @@ class _Order:
             if self.arithmetic is not None:
                 earlier[self.arithmetic] = None
         self._enter(op, accesses, fails)
+        self.entered.append(op)
         if earlier:
             self.before[op] = list(earlier)
 

@@ -1,34 +1,24 @@
-"""The virtual devices of this machine's CPU, and what runs a program that is split over devices.
+"""The threads that work for the devices of the CPU other than the caller's (`devices_text`).
 
-``cpu:0`` is the caller's thread. Every other device is a thread of its own while a call needs it (`devices_text`).
+They are started when calls need them, and never end. A process that was forked has none of them until its own calls
+do. They need POSIX threads.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import sys
 from functools import cache
 
-from jitflow.config import CONFIG
 from jitflow.ir.together import DEVICE_FUNCTIONS
 from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS, channels_text
 from jitflow.runtime.devices_text import devices_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 
-__all__ = ["cpu_devices", "device_function", "workers_started"]
+__all__ = ["device_function", "workers_started"]
 
 _SPINS = 2000
 """How often who waits looks before he sleeps, some 100 us: waking up takes about as long."""
-
-
-def cpu_devices() -> tuple[str, ...]:
-    """The names of the CPU's devices, ``cpu:0`` first: as many as ``JITFLOW_CPU_DEVICES`` says.
-
-    Where there are no POSIX threads, there is one.
-    """
-    count = CONFIG.cpu_devices if sys.platform != "win32" else 1
-    return tuple(f"cpu:{number}" for number in range(count))
 
 
 def device_function(name: str) -> int:
@@ -48,26 +38,26 @@ class _Runtime:
         code = NativeCode("\n".join([channels_text(), devices_text()]), optimisation=1)
         make_immortal(code)
         self.addresses = {name: code.address(name.rpartition(".")[2]) for name in DEVICE_FUNCTIONS}
-        self._words = {
+        self.words = {
             name: ctypes.c_int64.from_address(code.address(name))
             for name in ("idle", "workers", "processors", "most_spins")
         }
         self._mutex, self._system = code.address("devices_mutex"), ctypes.CDLL(None)
-        functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("devices_system"))
+        self.functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("devices_system"))
         for place, name in enumerate(SYSTEM_FUNCTIONS):
-            functions[place] = ctypes.cast(getattr(self._system, name), ctypes.c_void_p).value
-        self._words["processors"].value = processors = os.cpu_count() or 1
-        self._words["most_spins"].value = _SPINS if processors > 1 else 0
+            self.functions[place] = ctypes.cast(getattr(self._system, name), ctypes.c_void_p).value
+        self.words["processors"].value = processors = os.cpu_count() or 1
+        self.words["most_spins"].value = _SPINS if processors > 1 else 0
         self._begin_anew()
         os.register_at_fork(after_in_child=self._begin_anew)
 
     @property
     def workers(self) -> int:
-        return self._words["workers"].value
+        return self.words["workers"].value
 
     def _begin_anew(self) -> None:
         """No workers: at the start, and in a process that was forked, perhaps while there were some at work."""
-        self._words["idle"].value = self._words["workers"].value = 0
+        self.words["idle"].value = self.words["workers"].value = 0
         self._system.pthread_mutex_init(ctypes.c_void_p(self._mutex), None)
 
 
