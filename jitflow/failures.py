@@ -13,13 +13,14 @@ from jitflow.frontend.recording.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Index, Scalar, Type
+from jitflow.runtime.cuda import driver_error
 from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
 __all__ = ["failure_handler"]
 
-CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED, NOT_ON_TAPE = 1, 2, 3, 4, 5
+CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED, NOT_ON_TAPE, DEVICE_FAILED = 1, 2, 3, 4, 5, 6
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
@@ -76,6 +77,8 @@ def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
 def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
     if code == OUT_OF_MEMORY:
         return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
+    if code == DEVICE_FAILED:
+        return RuntimeError(driver_error(words[0]))
     if code == NOT_ON_TAPE:
         return CompilerBug("expected to pop what was pushed", operation=op.name, location=op.loc)
     if code != CHECK_FAILED:

@@ -31,10 +31,10 @@ FAST_MATH = "reassoc arcp contract afn "
 class ModuleText:
     """What the functions of one program share: declarations, library symbols and the sites of errors."""
 
-    def __init__(self, program: Function, symbols: Sequence[str], *, fast_math: bool) -> None:
+    def __init__(self, program: Function, symbols: Sequence[str], *, fast_math: bool, sites: Sequence[Op] = ()) -> None:
         self.kernels: dict[str, Function] = {kernel.name: kernel for kernel in program.kernels}
         self.symbols: list[str] = list(symbols)
-        self.sites: list[Op] = []
+        self.sites: list[Op] = list(sites)
         self.fast_flags = FAST_MATH if fast_math else ""
         self.declarations: dict[str, str] = {}
         """Declared or helper functions by name: the whole text of each."""
@@ -87,6 +87,8 @@ class Emitter:
         """(status, block) of every way into the block that ends a host program early."""
         self.ledger: Ledger | None = None
         """Of a host program: the buffers that it owns."""
+        self.device_ledger: Ledger | None = None
+        """Those of them that lie on a GPU."""
         self.tapes: dict[Value, TapeEnd] = {}
         self._cold: list[str] = []
         self._numbers = 0

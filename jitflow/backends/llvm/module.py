@@ -65,16 +65,23 @@ class ProgramText:
 
 
 def emit_program(
-    program: Function, header: str, attributes: str, *, fast_math: bool, extra_text: str, extra_symbols: Sequence[str]
+    program: Function,
+    header: str,
+    attributes: str,
+    *,
+    fast_math: bool,
+    extra_text: str,
+    extra_symbols: Sequence[str],
+    sites: Sequence[Op] = (),
 ) -> ProgramText:
     """The program's text, and what was collected while it was written.
 
     ``header`` names the target, ``attributes`` are those of every function. `extra_symbols` get the first symbol slots,
-    so that ``extra_text`` can count on them.
+    so that ``extra_text`` can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere.
     """
     if program.layer != "host":
         raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
-    module = ModuleText(program, extra_symbols, fast_math=fast_math)
+    module = ModuleText(program, extra_symbols, fast_math=fast_math, sites=sites)
     frame = (header, f"attributes #0 = {{ {attributes} }}", _METADATA)
     parts: list[ModuleCode] = []
 
@@ -83,13 +90,14 @@ def emit_program(
         if texts:
             parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
 
-    scalar = [kernel for kernel in program.kernels if kernel.attributes.get("scalar")]
-    vectors = [kernel for kernel in program.kernels if not kernel.attributes.get("scalar")]
+    kernels = [kernel for kernel in program.kernels if "device" not in kernel.attributes]
+    scalar = [kernel for kernel in kernels if kernel.attributes.get("scalar")]
+    vectors = [kernel for kernel in kernels if not kernel.attributes.get("scalar")]
     for share in _shares(vectors):
         add("vectors", (_kernel(module, kernel) for kernel in share))
     for share in _shares(scalar):
         add("loops", (_kernel(module, kernel) for kernel in share))
-    for kernel in program.kernels:
+    for kernel in kernels:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
     for function in program.functions:
         if function.attributes.get("called"):
@@ -200,18 +208,27 @@ def _host(module: ModuleText, program: Function) -> str:
     out = Emitter(module, program, EMISSION)
     out.ledger = Ledger(program)
     out.ledger.open(out)
+    for device in {
+        op.attributes["device"] for op in walk(program.region) if op.name == "alloc" and "device" in op.attributes
+    }:
+        out.device_ledger = Ledger(program, device)
+        out.device_ledger.open(out)
     if polls(program):
         open_polls(out)
     out.lines.append("  br label %enter")
     out.begin("enter")
     out.emit_region(program.region)
     out.ledger.close(out)
+    if out.device_ledger is not None:
+        out.device_ledger.close(out)
     out.do("ret i32 0")
     if out.failures:
         out.begin("failure")
         incoming = ", ".join(f"[ {status}, %{block} ]" for status, block in out.failures)
         status = out.let(f"phi i32 {incoming}")
         out.ledger.release(out)
+        if out.device_ledger is not None:
+            out.device_ledger.release(out)
         release_tapes(out)
         out.do(f"ret i32 {status}")
     return out.text(_SIGNATURE)

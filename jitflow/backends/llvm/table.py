@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
+from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
@@ -23,6 +24,7 @@ EMISSION: dict[str, Emission] = {
     **CONTROL_EMISSION,
     **LOOP_EMISSION,
     **HOST_EMISSION,
+    **DEVICE_EMISSION,
     **INVOKE_EMISSION,
     **TAPE_EMISSION,
     **TILE_EMISSION,

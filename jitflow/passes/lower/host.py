@@ -14,6 +14,7 @@ from jitflow.ir.layout import view_layout
 from jitflow.ir.types import Index, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.absorb import product_of
 from jitflow.passes.axes import is_axis_view
+from jitflow.passes.homebound import refuse_homebound
 from jitflow.passes.lower.concatenation import find_destinations, parts_of
 from jitflow.passes.lower.control import lower_control
 from jitflow.passes.lower.count import count
@@ -57,6 +58,8 @@ def lower(function: Function, target: Target = CPU) -> Lowered:
     The attribute ``layouts`` holds the layout class of each parameter (``C F unit general``); arrays are expected in
     argument slots in parameter order, 1 + 2 * rank slots each, scalars in one slot, c128 in two.
     """
+    if target.distributed:
+        refuse_homebound(function)
     return HostLowering(function, target).run()
 
 
@@ -86,7 +89,9 @@ class HostLowering(OwningProgram):
         host = Function(
             self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels.values()),
         )  # fmt: skip
-        if not self.target.distributed:
+        if self.target.distributed:
+            host = outline(host, reaching_memory=True)
+        else:
             host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
             host = poll(count(paces(inside(host))))
             host = settle(host, self._lasting())

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, Op, Region, Value, uses, walk
 from jitflow.ir.dims import product
 from jitflow.ir.effects import Effects
@@ -33,13 +32,6 @@ def _lower_tape(host: HostLowering, op: Op) -> None:
     """An empty tape, known to the whole program."""
     kind = op.result.type
     assert isinstance(kind, Tape)
-    if host.target.distributed:
-        raise UserNotImplementedError(
-            "a list that a program on a GPU changes, or a loop there whose values a gradient needs again, and whose "
-            "number of turns is not known beforehand",
-            mend="compile it for the CPU, or use arrays and `for` loops over a range",
-            location=op.loc,
-        )
     outermost = host.scopes.open[0].builder
     host.tapes[op.result] = outermost.make("tape", dtype=kind.dtype, names=(op.result.name,))
 
