@@ -28,6 +28,8 @@ _MISSING = (
 _PER_CALL = ("stream", "blas")
 """Handles that are the calling thread's."""
 _KERNEL = "kernel "
+_NO_MEMORY = 2
+"""The driver's code for memory that there is not."""
 
 
 class Gpu:
@@ -61,6 +63,53 @@ class Gpu:
         if status:
             raise RuntimeError(f"cuBLAS refused the stream with status {status}")
         return stream, blas
+
+    # Memory, in the order of the current stream's work
+
+    def allocate(self, size: int) -> int:
+        """New memory, of at least one byte. Raises MemoryError where there is none left."""
+        place = ctypes.c_void_p()
+        status = self._do("cuMemAllocAsync", ctypes.byref(place), max(size, 1), self._stream())
+        if status == _NO_MEMORY:
+            raise MemoryError(f"Unable to allocate {size} bytes on {self.name}")
+        _expect_success(status)
+        return place.value or 0
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        _expect_success(self._do("cuMemFreeAsync", address, self._stream()))
+
+    def freeing(self, address: int) -> Callable[[], None]:
+        """What gives memory back later, in the order of the stream that is the current one now."""
+        with self._device:
+            stream = self._cuda.get_current_stream()
+        return lambda: _expect_success(self._do("cuMemFreeAsync", address, stream.ptr))
+
+    def copy_there(self, there: int, here: int, size: int) -> None:
+        """Copy from the host's memory, which has been read when this returns."""
+        _expect_success(self._do("cuMemcpyHtoDAsync_v2", there, here, size, self._stream()))
+
+    def copy_here(self, here: int, there: int, size: int) -> None:
+        """Copy to the host's memory, and wait for it."""
+        stream = self._stream()
+        _expect_success(self._do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
+        _expect_success(self._do("cuStreamSynchronize", stream))
+
+    def array(self, address: int, dims: Sequence[int], dtype: Any, strides: Sequence[int], owner: object) -> Any:
+        """An array of cupy's over memory that belongs to ``owner``."""
+        span = 1 + sum(abs(stride) * (dim - 1) for dim, stride in zip(dims, strides, strict=True) if dim)
+        memory = self._cuda.UnownedMemory(address, span * dtype.itemsize, owner, self.number)
+        return _cupy().ndarray(tuple(dims), dtype, self._cuda.MemoryPointer(memory, 0), tuple(strides))
+
+    def _stream(self) -> int:
+        with self._device:
+            return int(self._cuda.get_current_stream().ptr)
+
+    def _do(self, name: str, *arguments: Any) -> int:
+        types = [ctypes.c_size_t if name.startswith("cuMem") and at == len(arguments) - 2 and at else ctypes.c_void_p
+                 for at in range(len(arguments))]  # fmt: skip
+        with self._device:
+            return int(ctypes.CFUNCTYPE(ctypes.c_int, *types)(address_of(name))(*arguments))
 
     def __enter__(self) -> None:
         self._device.__enter__()
@@ -148,6 +197,11 @@ def _blas() -> ctypes.CDLL:
     """The library that cupy has loaded."""
     major = _cupy().cuda.runtime.runtimeGetVersion() // 1000
     return ctypes.CDLL(f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}")
+
+
+def _expect_success(status: int) -> None:
+    if status:
+        raise RuntimeError(driver_error(status))
 
 
 def driver_error(code: int) -> str:

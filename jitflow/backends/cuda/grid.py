@@ -137,7 +137,8 @@ def grid_of(function: Function) -> Grid:
 def _spreadable(region: Region) -> Op | None:
     """The parallel loop of a region, if workers need not wait for each other there.
 
-    They would have to if an op beside the loop wrote what it touches, or touched what it writes.
+    They would have to if an op beside the loop wrote what it touches, or touched what it writes. Each worker runs the
+    ops beside the loop, so what they write none of them may read: a number that is replaced would be replaced again.
     """
     loops = [op for op in region.ops if op.name == "for" and op.attributes.get("parallel")]
     if len(loops) != 1:
@@ -145,7 +146,7 @@ def _spreadable(region: Region) -> Op | None:
     (loop,) = loops
     read, written = _touched([loop])
     others_read, others_written = _touched([op for op in region.ops if op is not loop])
-    if written & (others_read | others_written) or others_written & read:
+    if written & (others_read | others_written) or others_written & (read | others_read):
         return None
     return loop
 

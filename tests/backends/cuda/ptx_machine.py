@@ -91,7 +91,7 @@ class Block:
     """A buffer: its bytes, which of them have been written (None where that is not watched), and who is at each.
 
     A worker is what others do not wait for: a warp, or a thread where threads work alone. What one has written no other
-    may read or write in the same launch, nor may it write what another has read.
+    may read in the same launch, nor may it write what another has read. Several may write the same.
     """
 
     content: Array
@@ -109,11 +109,13 @@ class Block:
 
     def store(self, cells: Array, values: Array, workers: Array) -> None:
         """Put bytes at these places."""
-        self._meet(self.writers, cells, workers, "writes")
         self._meet(self.readers, cells, workers, "reads")
+        other = (self.content[cells] != values).any(1)
+        self._meet(self.writers, cells[other], workers[other], "writes")
         self.writers = self._noted(self.writers, cells, workers)
-        self._meet(self.writers, cells, workers, "writes")
         self.content[cells] = values
+        lost = (self.content[cells] != values).any(1)
+        self._meet(self.writers, cells[lost], workers[lost], "writes")
         if self.written is not None:
             self.written[cells] = True
 

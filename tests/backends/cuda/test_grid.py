@@ -48,6 +48,11 @@ def test_a_loop_is_not_spread_if_its_neighbours_touch_what_it_writes(body: str, 
     assert axes_of(nested(2, body, between)) == [("x", "i0")]
 
 
+def test_a_loop_is_not_spread_beside_what_replaces_a_number() -> None:
+    replaces = f"{READ}\nwrite %out, %0, %r"
+    assert axes_of(nested(2, OTHER, replaces)) == [("x", "i0")]
+
+
 @pytest.mark.parametrize(("body", "between"), [(WRITE, OTHER), (READ, ""), (OTHER, WRITE)])
 def test_a_loop_is_spread_beside_neighbours_that_do_not(body: str, between: str) -> None:
     assert axes_of(nested(2, body, between)) == [("x", "i1"), ("y", "i0")]
