@@ -14,13 +14,14 @@ from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.together import NO_WORKER
 from jitflow.ir.types import Index, Scalar, Type
+from jitflow.runtime.cuda import driver_error
 from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
 __all__ = ["failure_handler"]
 
-CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED, NOT_ON_TAPE = 1, 2, 3, 4, 5
+CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED, NOT_ON_TAPE, DEVICE_FAILED = 1, 2, 3, 4, 5, 6
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
@@ -79,6 +80,8 @@ def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
         return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
     if code == NO_WORKER:
         return RuntimeError("can't start new thread")
+    if code == DEVICE_FAILED:
+        return RuntimeError(driver_error(words[0]))
     if code == NOT_ON_TAPE:
         return CompilerBug("expected to pop what was pushed", operation=op.name, location=op.loc)
     if code != CHECK_FAILED:

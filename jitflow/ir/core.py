@@ -25,6 +25,7 @@ from jitflow.ir.records import (
     TypeRuleError,
     Value,
     clone_op,
+    kernel_operands,
     uses,
     walk,
     walk_inside,
@@ -33,7 +34,8 @@ from jitflow.ir.records import (
 from jitflow.ir.types import Type
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Builder", "Effect", "Fact", "Function", "Op", "OpDef", "Region",
-           "TypeRuleError", "Value", "clone_op", "uses", "walk", "walk_inside", "walk_ops"]  # fmt: skip
+           "TypeRuleError", "Value", "clone_op", "kernel_operands", "uses",
+           "walk", "walk_inside", "walk_ops"]  # fmt: skip
 
 Function.__str__ = print_function  # type: ignore[method-assign, assignment]
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.channels import Channels
-from jitflow.ir.core import Attributes, Function, Op, Region, Value
+from jitflow.ir.core import Attributes, Function, Op, Region, Value, kernel_operands
 from jitflow.ir.dims import Dim, Expression, evaluate, substitute, symbols
 from jitflow.ir.ops.memory import Memory, multiply_tile
 from jitflow.ir.printer import print_op
@@ -156,7 +156,7 @@ class _Interpreter:
         name = op.attributes["kernel" if op.name == "launch" else "function"]
         if name not in self.functions:
             raise CompilerBug(f"expected a function of this program, got {name}", operation=print_op(op))
-        return self.run(self.functions[name], operands[:-1] if "shared" in op.attributes else operands)
+        return self.run(self.functions[name], kernel_operands(op, operands))
 
     def library(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         symbol = op.attributes["symbol"]

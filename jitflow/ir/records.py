@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from jitflow.ir.dims import Dim, Expression, substitute
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.types import Type, map_dims
 
 __all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
-           "Value", "clone_op", "uses", "walk", "walk_inside", "walk_ops"]  # fmt: skip
+           "Value", "clone_op", "kernel_operands", "uses", "walk", "walk_inside", "walk_ops"]  # fmt: skip
 
 Attributes = Mapping[str, Any]
 NO_ATTRIBUTES: Attributes = MappingProxyType({})
@@ -160,6 +160,17 @@ class Function:
     def with_ops(self, ops: Iterable[Op]) -> Function:
         """The same function with other ops."""
         return replace(self, region=Region(self.region.parameters, tuple(ops)))
+
+
+_Operand = TypeVar("_Operand")
+
+
+def kernel_operands(launch: Op, operands: Sequence[_Operand]) -> Sequence[_Operand]:
+    """Those of the operands of a launch that the kernel takes; behind them stands how it is launched."""
+    beside = 1 if "shared" in launch.attributes else 0
+    if "block" in launch.attributes:
+        beside = 3 + bool(launch.attributes.get("recorded"))
+    return operands[: len(operands) - beside]
 
 
 def walk(region: Region) -> Iterator[Op]:

@@ -21,9 +21,9 @@ import numpy as np
 
 from jitflow.ir.dtypes import DType
 
-__all__ = ["CLOCK", "NOTE", "NOTES", "NOTE_ROW", "POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE", "Routine",
-           "RoutineResultError", "adopt_results", "argument_of", "flags_ignored", "is_quick", "is_silent", "options_of",
-           "prepared", "results_of", "routine_function", "run_routine", "without_warnings"]  # fmt: skip
+__all__ = ["CLOCK", "DEVICE_PREFIX", "NOTE", "NOTES", "NOTE_ROW", "POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE",
+           "Routine", "RoutineResultError", "adopt_results", "argument_of", "flags_ignored", "is_quick", "is_silent",
+           "options_of", "prepared", "results_of", "routine_function", "run_routine", "without_warnings"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""
@@ -39,6 +39,9 @@ CLOCK, NOTE, NOTES = "jitflow.clock", "jitflow.note", "jitflow.notes"
 
 NOTE_ROW = 32
 """The bytes of a row: how often, nanoseconds, bytes, operations."""
+
+DEVICE_PREFIX = "cuda:"
+"""What the names of all begin with that belongs to a GPU, such as ``cuda:0 stream`` or ``cuda:0 cuLaunchKernel``."""
 
 _LIBRARIES = ("numpy", "scipy", "jitflow")
 

@@ -18,6 +18,7 @@
 11. *Storage.* Variables, places and tapes go only to ops that read or write them, to views, and through regions and
     calls.
 12. *Calls.* ``call`` and ``launch`` name a function of this program and give it the arguments that it takes.
+13. *Devices.* A host program reads and writes elements of the host's memory alone; the rest goes through ``transfer``.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NoReturn, get_args
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, Op, Region, TypeRuleError, Value
+from jitflow.ir.core import Function, Op, Region, TypeRuleError, Value, kernel_operands
 from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, DTYPES, I64
 from jitflow.ir.printer import LAYER_WORDS, Names, names_of, print_function, print_op
@@ -36,6 +37,7 @@ from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, V
 __all__ = ["verify"]
 
 UNIVERSAL_ATTRIBUTES = frozenset({"device"})
+_ELEMENT_OPS = ("read", "read_pair", "write", "write_pair")
 RELATIONS = ("==", "!=", ">=", "<")
 
 _RESERVED = frozenset({"true", "false", "none", "nan", "inf", "min", "max", "complex", *DTYPES})
@@ -167,6 +169,10 @@ class _Verifier:
         for key in op.attributes:
             if key not in definition.attributes and key not in UNIVERSAL_ATTRIBUTES:
                 self.fail(f"{op.name}: expected no attribute {key}", op)
+        if op.name in _ELEMENT_OPS and self.function.layer == "host":
+            memory = op.operands[0].type
+            if isinstance(memory, Buffer) and memory.device != "cpu":
+                self.fail(f"{op.name}: expected memory of the host, got {memory}; transfer it first", op)
 
     def check_storage(self, op: Op) -> None:
         if "view" in op.definition.traits or op.regions or op.name in ("yield", "call", "launch"):
@@ -266,7 +272,9 @@ class _Verifier:
         callee = self.callees[name]
         # Sizes of the called function are its own, so every one of its dims accepts every size.
         own = {str(dim) for value in callee.parameters for dim in _dims(value.type)}
-        given = op.operands[:-1] if "shared" in op.attributes else op.operands
+        given = kernel_operands(op, op.operands)
+        if "block" in op.attributes:  # a kernel takes memory of the device that it runs on
+            given = [Value(Buffer(v.type.dtype)) if isinstance(v.type, Buffer) else v for v in given]
         self.flow(op, "the arguments", given, callee.parameters, own)
 
 

@@ -44,9 +44,9 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
     binding = Binding(specialisation.plan)
     if not binding.bind(arguments):
         return NOT_MATCHED
-    if specialisation.guard_address and not _guard_function(specialisation.guard_address)(binding.slots):
+    if specialisation.guard_address and not guard_function(specialisation.guard_address)(binding.slots):
         return NOT_MATCHED
-    variables = _frame(specialisation.plan, binding)
+    variables = variables_of(specialisation.plan, binding)
     if variables is not None and locks.is_repeated(variables):
         return NOT_MATCHED
     specialisation.count_hit()
@@ -54,20 +54,20 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
     error = (ctypes.c_int64 * ERROR_SLOTS)()
     function = _run_function(specialisation.run_address, binding.releases_gil())
     run = partial(function, ctypes.addressof(specialisation.context), binding.slots, results, error)
-    status = run() if variables is None else _run_alone(variables, run)
+    status = run() if variables is None else run_alone(variables, run)
     if status:
         specialisation.raise_error(status, ctypes.addressof(error))
         raise SystemError("jitflow: the error handler of a failed call did not raise")
-    return _Builder(specialisation.plan, binding, results).build()
+    return ResultBuilder(specialisation.plan, binding, results).build()
 
 
-def _frame(plan: Plan, binding: Binding) -> Slots | None:
+def variables_of(plan: Plan, binding: Binding) -> Slots | None:
     """What a call takes its variables with, if it uses any."""
     uses = [(binding.slots[use.slot] - HEADER, use.writes) for use in plan.uses]
     return locks.frame_of(uses) if uses else None
 
 
-def _run_alone(variables: Slots, run: Callable[[], int]) -> int:
+def run_alone(variables: Slots, run: Callable[[], int]) -> int:
     """Run while no other call uses the variables."""
     try:
         locks.lock(variables)
@@ -84,7 +84,8 @@ def _run_function(address: int, releases_gil: bool) -> Callable[..., int]:
 
 
 @lru_cache(maxsize=256)
-def _guard_function(address: int) -> Callable[..., int]:
+def guard_function(address: int) -> Callable[..., int]:
+    """A plan's guard, as a function of the argument slots."""
     return ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
 
 
@@ -151,8 +152,13 @@ class Binding:
             case p.Contents(parent):
                 return self.register(parent)._at_home
 
-    def _pack_array(self, leaf: p.ArrayLeaf, array: Any) -> None:
-        if not array_fits(leaf, array):
+    def _fitting(self, leaf: p.ArrayLeaf, array: Any) -> Any:
+        """The array, if it is one of the leaf's class."""
+        return array if array_fits(leaf, array) else None
+
+    def _pack_array(self, leaf: p.ArrayLeaf, thing: Any) -> None:
+        array = self._fitting(leaf, thing)
+        if array is None:
             raise _Mismatch
         words: list[ctypes.c_int64 | int] = [array.ctypes.data, *array.shape, *array.strides]
         self.slots[leaf.slot : leaf.slot + len(words)] = words
@@ -278,7 +284,7 @@ def _flat_pairs(pairs: tuple[tuple[str, Any], ...] | None) -> tuple[Any, ...]:
 # -- slots to results ------------------------------------------------------------------------------
 
 
-class _Builder:
+class ResultBuilder:
     """Makes the result objects of one call."""
 
     def __init__(self, plan: Plan, binding: Binding, slots: Slots) -> None:
@@ -298,7 +304,7 @@ class _Builder:
 
     def _take_over(self, leaf: p.NewArray) -> np.ndarray[Any, Any]:
         block = self._slots[leaf.slot]
-        borrowed = _wrap(leaf, self._slots, _ALIGNED_WRITEABLE)
+        borrowed = wrap(leaf, self._slots, _ALIGNED_WRITEABLE)
         owned = borrowed.copy(order="K")
         ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(pool().free_address)(block, owned.nbytes)
         return owned
@@ -327,9 +333,7 @@ class _Builder:
             case p.ConstantObject(constant):
                 return constant
             case p.ViewOfArgument(register=register):
-                base = self._binding.register(register)
-                flags = _ALIGNED_WRITEABLE if base.flags.writeable else _ALIGNED
-                return _protected(node, _with_base(_wrap(node, self._slots, flags), base))
+                return _protected(node, self._view_of_argument(node, self._binding.register(register)))
             case p.ViewOfResult(leaf=leaf):
                 return _protected(node, self._view_of_result(node, leaf))
             case p.PartOf(whole, name):
@@ -348,13 +352,17 @@ class _Builder:
                 return PYTHON_SCALARS[dtype](self._array_scalar(slot, dtype)[()])
         raise TypeError(f"unknown result {node!r}")
 
+    def _view_of_argument(self, node: p.ViewOfArgument, base: Any) -> np.ndarray[Any, Any]:
+        flags = _ALIGNED_WRITEABLE if base.flags.writeable else _ALIGNED
+        return _with_base(wrap(node, self._slots, flags), base)
+
     def _view_of_result(self, node: p.ViewOfResult, leaf: int) -> np.ndarray[Any, Any]:
         """A view at the same offset in the copy as it has in the block, which is copied whole."""
         base = self._arrays[leaf]
         block = self._slots[p.new_arrays(self._plan)[leaf].slot]
         moved = type(self._slots).from_buffer_copy(self._slots)
         moved[node.slot] += base.ctypes.data - block
-        return _with_base(_wrap(node, moved, _ALIGNED_WRITEABLE), base)
+        return _with_base(wrap(node, moved, _ALIGNED_WRITEABLE), base)
 
     def _array_scalar(self, slot: int, dtype: str) -> np.ndarray[Any, Any]:
         bits = bytes(memoryview(self._slots).cast("B"))[8 * slot :]
@@ -375,7 +383,7 @@ def _filled(node: p.Container, children: list[Any]) -> Any:
             return struct_type(**dict(zip(names or (), children, strict=True)))
 
 
-def _wrap(node: p.ArrayResult, slots: Slots, flags: int) -> np.ndarray[Any, Any]:
+def wrap(node: p.ArrayResult, slots: Slots, flags: int) -> np.ndarray[Any, Any]:
     """An array over the memory that result slots describe, which it does not own."""
     dims, strides = _shape(node, slots)
     numbers = ctypes.c_int64 * node.rank

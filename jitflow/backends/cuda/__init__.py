@@ -6,5 +6,6 @@ becomes, `mapping.py` how loops are spread over a grid, `nvrtc.py` compiles. Lau
 
 from jitflow.backends.cuda.module import CudaModule, cuda_text, print_program
 from jitflow.backends.cuda.nvrtc import compile_to_cubin, compile_to_ptx
+from jitflow.backends.cuda.offload import offload
 
-__all__ = ["CudaModule", "compile_to_cubin", "compile_to_ptx", "cuda_text", "print_program"]
+__all__ = ["CudaModule", "compile_to_cubin", "compile_to_ptx", "cuda_text", "offload", "print_program"]

@@ -13,15 +13,15 @@ of everything) is one worker's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from jitflow.backends.cuda.types import WARP
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.types import Buffer, Vector
 
-__all__ = ["Axis", "Grid", "Launch", "grid_of"]
+__all__ = ["Axis", "Grid", "Launch", "grid_of", "takes_record"]
 
 WORKERS = {True: 8, False: 256}
 """Workers of a block along x, where they are warps and where they are threads: 256 threads either way."""
@@ -40,11 +40,17 @@ class Axis:
     stop: int | Value
     step: int
 
-    def blocks(self, workers: int, sizes: dict[Value, int]) -> int:
+    def blocks(self, builder: Builder, workers: int, arguments: Mapping[Value, Value]) -> Value:
         """Blocks with which every worker has at most one step, as far as there may be so many."""
-        start, stop = (sizes[bound] if isinstance(bound, Value) else bound for bound in (self.start, self.stop))
+
+        def number(bound: int | Value) -> Value:
+            return arguments[bound] if isinstance(bound, Value) else builder.make("size", dim=bound)
+
+        build = builder.make
         share = self.step * (workers if self.name == "x" else 1)
-        return min(max(-((start - stop) // share), 1), LIMITS[self.name])
+        length = build("subtract", number(self.stop), number(self.start))
+        needed = build("floor_divide", build("add", length, number(share - 1)), number(share))
+        return build("minimum", build("maximum", needed, number(1)), number(LIMITS[self.name]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +82,12 @@ class Grid:
 class Launch:
     """How a kernel of a module is launched.
 
-    It takes its parameters and behind them, if ``takes_error``, the address of an error record that begins with 0;
-    `emit_control.py` says what comes into it.
+    It takes its parameters and behind them, if the program `takes_record`, the address of the error record.
     """
 
     kernel: str
     parameters: tuple[Value, ...]
     grid: Grid
-    takes_error: bool
 
     @property
     def block(self) -> tuple[int, int, int]:
@@ -92,11 +96,25 @@ class Launch:
             return (WARP, WORKERS[True] if self.grid.axes else 1, 1)
         return (WORKERS[False] if self.grid.axes else 1, 1, 1)
 
-    def shape(self, arguments: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """Blocks of the grid and threads of a block, for the arguments of a call (in those for sizes)."""
-        sizes = dict(zip(self.parameters, arguments, strict=True))
-        blocks = {axis.name: axis.blocks(WORKERS[self.grid.warps], sizes) for axis in self.grid.axes}
-        return (blocks.get("x", 1), blocks.get("y", 1), blocks.get("z", 1)), self.block
+    def shape(self, builder: Builder, arguments: Sequence[Value]) -> tuple[Value, Value, Value]:
+        """Blocks of the grid along x, y and z, as a host program computes them of the kernel's arguments."""
+        given = dict(zip(self.parameters, arguments, strict=True))
+        workers = WORKERS[self.grid.warps]
+        axes = {axis.name: axis for axis in self.grid.axes}
+        x, y, z = (
+            axes[name].blocks(builder, workers, given) if name in axes else builder.make("size", dim=1)
+            for name in "xyz"
+        )
+        return x, y, z
+
+
+def takes_record(program: Function) -> bool:
+    """Whether the kernels of a program take an error record: all do if one of them may fail.
+
+    It begins with 0; `emit_control.py` says what comes into it. A kernel that finds it filled does nothing: what
+    follows a check that failed does not happen, though nobody waits for the check.
+    """
+    return any(op.name == "check" for kernel in program.kernels for op in walk(kernel.region))
 
 
 def grid_of(function: Function) -> Grid:
@@ -119,7 +137,8 @@ def grid_of(function: Function) -> Grid:
 def _spreadable(region: Region) -> Op | None:
     """The parallel loop of a region, if workers need not wait for each other there.
 
-    They would have to if an op beside the loop wrote what it touches, or touched what it writes.
+    They would have to if an op beside the loop wrote what it touches, or touched what it writes. Each worker runs the
+    ops beside the loop, so what they write none of them may read: a number that is replaced would be replaced again.
     """
     loops = [op for op in region.ops if op.name == "for" and op.attributes.get("parallel")]
     if len(loops) != 1:
@@ -127,7 +146,7 @@ def _spreadable(region: Region) -> Op | None:
     (loop,) = loops
     read, written = _touched([loop])
     others_read, others_written = _touched([op for op in region.ops if op is not loop])
-    if written & (others_read | others_written) or others_written & read:
+    if written & (others_read | others_written) or others_written & (read | others_read):
         return None
     return loop
 

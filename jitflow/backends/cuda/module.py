@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from jitflow.backends.cuda.emit_memory import AT
-from jitflow.backends.cuda.grid import WORKERS, Grid, Launch, grid_of
+from jitflow.backends.cuda.grid import WORKERS, Grid, Launch, grid_of, takes_record
 from jitflow.backends.cuda.names import identifier
 from jitflow.backends.cuda.printer import ModuleText, Printer
 from jitflow.backends.cuda.table import EMISSION
@@ -40,22 +40,23 @@ def print_program(program: Function) -> CudaModule:
     Raises `CompilerBug` for an op or a type that kernels do not have.
     """
     module = ModuleText()
-    printed = [_print_kernel(module, kernel) for kernel in program.kernels]
+    recorded = takes_record(program)
+    printed = [_print_kernel(module, kernel, recorded=recorded) for kernel in program.kernels]
     parts = [TYPEDEFS, AT, *module.helpers.values(), *(text for _, text in printed)]
     return CudaModule("\n\n".join(parts) + "\n", tuple(launch for launch, _ in printed), tuple(module.sites))
 
 
-def _print_kernel(module: ModuleText, kernel: Function) -> tuple[Launch, str]:
+def _print_kernel(module: ModuleText, kernel: Function, *, recorded: bool) -> tuple[Launch, str]:
     grid = grid_of(kernel)
     printer = Printer(module, kernel, EMISSION, grid)
     parameters = _declare_parameters(printer, kernel)
-    can_fail = any(op.name == "check" for op in walk(kernel.region))
-    if can_fail:
+    if recorded:
         parameters.append("u64 *error")
+        printer.do("if (*error != 0) return;")
     for line in grid.prologue():
         printer.do(line)
     printer.emit_region(kernel.region)
-    launch = Launch(identifier(kernel.name), kernel.parameters, grid, can_fail)
+    launch = Launch(identifier(kernel.name), kernel.parameters, grid)
     header = f'extern "C" __global__ void {launch.kernel}({", ".join(parameters)}) {{'
     return launch, "\n".join([_launch_comment(launch, printer), header, *printer.lines, "}"])
 

@@ -21,7 +21,7 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import parse_dtype
 
-__all__ = ["HOST_EMISSION"]
+__all__ = ["HOST_EMISSION", "by_pointer", "is_complex"]
 
 ALLOCATE_SLOT, FREE_SLOT = 0, 1
 
@@ -123,13 +123,13 @@ def _library(out: Emitter, op: Op) -> Sequence[str]:
     function = LIBRARY.get(symbol)
     if function is None:
         raise CompilerBug(f"library: expected one of {', '.join(LIBRARY)}, got {symbol!r}", location=op.loc)
-    counts = [2 if _is_complex(parameter) else 1 for parameter in function.parameters]
+    counts = [2 if is_complex(parameter) else 1 for parameter in function.parameters]
     expected = sum(counts) + bool(function.result)
     if len(op.operands) != expected:
         raise CompilerBug(f"{symbol}: expected {expected} operands, got {len(op.operands)}", location=op.loc)
     operands = iter(op.operands)
     arguments = [
-        _by_pointer(out, parameter, *islice(operands, count))
+        by_pointer(out, parameter, *islice(operands, count))
         for parameter, count in zip(function.parameters, counts, strict=True)
     ]
     address = _context_function(out, out.module.symbol_slot(symbol))
@@ -149,12 +149,13 @@ def _library(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
-def _is_complex(parameter: str) -> bool:
+def is_complex(parameter: str) -> bool:
     """Whether a parameter is a complex number, which comes as its two parts."""
     return parameter in ("c64", "c128")
 
 
-def _by_pointer(out: Emitter, parameter: str, operand: Value, imaginary: Value | None = None) -> str:
+def by_pointer(out: Emitter, parameter: str, operand: Value, imaginary: Value | None = None) -> str:
+    """The address of an operand, or of its place in the frame, as BLAS wants it."""
     if imaginary is not None:
         return _pair_by_pointer(out, operand, imaginary)
     if parameter == "array":

@@ -31,14 +31,16 @@ FAST_MATH = "reassoc arcp contract afn "
 class ModuleText:
     """What the functions of one program share: declarations, library symbols and the sites of errors."""
 
-    def __init__(self, programs: Sequence[Function], symbols: Sequence[str], *, fast_math: bool) -> None:
+    def __init__(
+        self, programs: Sequence[Function], symbols: Sequence[str], *, fast_math: bool, sites: Sequence[Op] = ()
+    ) -> None:
         self.kernels: dict[str, Function] = {k.name: k for program in programs for k in program.kernels}
         self.devices = tuple(str(p.attributes["device"]) for p in programs) if len(programs) > 1 else ()
         """Where the parts of a program run, the caller's thread first; none of a program that is whole."""
         self.levels = max(map(_levels, programs)) if self.devices else 0
         """The length of their records of how far they have come."""
         self.symbols: list[str] = list(symbols)
-        self.sites: list[Op] = []
+        self.sites: list[Op] = list(sites)
         self.fast_flags = FAST_MATH if fast_math else ""
         self.notes = any(op.name == "note" for program in programs for op in program.region.ops)
         """Whether the program is profiled."""
@@ -102,6 +104,8 @@ class Emitter:
         """(status, block) of every way into the block that ends a host program early."""
         self.ledger: Ledger | None = None
         """Of a host program: the buffers that it owns."""
+        self.device_ledger: Ledger | None = None
+        """Those of them that lie on a GPU."""
         self.tapes: dict[Value, TapeEnd] = {}
         self._cold: list[str] = []
         self._numbers = 0

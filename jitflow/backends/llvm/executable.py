@@ -52,11 +52,13 @@ def compile_program(
     fast_math: bool = False,
     extra_text: str = "",
     extra_symbols: Sequence[str] = (),
+    sites: Sequence[Op] = (),
 ) -> Executable:
     """Compile a host program and its kernels, or all parts of one that is split over devices (`emit_program`).
 
     ``extra_text`` is LLVM text that joins the host program's module, such as an entry point; its functions can be asked
     for by `Executable.address`. ``extra_symbols`` get the slots from 2 on, in their order, before those of the program.
+    ``sites`` are the ops that can fail in kernels that are compiled for a GPU; they come before those of the program.
     Raises `CompilerBug` for a program that machine code cannot be written for.
     """
     clock = _Clock()
@@ -67,6 +69,7 @@ def compile_program(
         fast_math=fast_math,
         extra_text=extra_text,
         extra_symbols=extra_symbols,
+        sites=sites,
     )
     clock.stop("emit")
     names = (RUN, *_DEFINED.findall(extra_text))

@@ -9,7 +9,7 @@ whether it fails or not; since nothing is struck from it, it is filled from wher
 
 from __future__ import annotations
 
-from jitflow.backends.llvm.emitter import Emitter
+from jitflow.backends.llvm.emitter import Emitter, ModuleText
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.types import Buffer
 
@@ -24,7 +24,10 @@ MAKERS = ("alloc", "invoke", "recv")
 class Ledger:
     """The entries of one host program."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, device: str = "cpu") -> None:
+        """Of the buffers in the host's memory, or of those on a GPU."""
+        self._device = device
+        self._prefix = "" if device == "cpu" else device.replace(":", "") + "."
         self._fixed: dict[Value, int] = {}
         self._growing: dict[str, None] = {}
         """The lists that grow: ``loop`` of allocations inside loops, ``kept`` of those that live until the end."""
@@ -32,19 +35,22 @@ class Ledger:
 
     def _find(self, region: Region, *, inside_loop: bool) -> None:
         for op in region.ops:
-            made = [result for result in op.results if isinstance(result.type, Buffer)] if op.name in MAKERS else []
+            made = [result for result in op.results if self._is_ours(result)] if op.name in MAKERS else []
             for value in made:
                 if inside_loop or _is_kept(op):
-                    self._growing[_list_of(op)] = None
+                    self._growing[self._prefix + _list_of(op)] = None
                 else:
                     self._fixed[value] = len(self._fixed)
             for inner in op.regions:
                 self._find(inner, inside_loop=inside_loop or op.name in ("for", "while"))
 
+    def _is_ours(self, value: Value) -> bool:
+        return isinstance(value.type, Buffer) and value.type.device == self._device
+
     def open(self, out: Emitter) -> None:
         """Reserve the entries, all empty."""
         if self._fixed:
-            out.entry += _empty_entries("%ledger", len(self._fixed))
+            out.entry += _empty_entries(f"%{self._prefix}ledger", len(self._fixed))
         for name in self._growing:
             out.entry += [
                 *_empty_entries(f"%{name}.entries", LOOP_ENTRIES),
@@ -63,9 +69,11 @@ class Ledger:
         entry = self._fixed.get(value)
         if entry is None:
             passed = ENTRY_BYTES if _is_kept(op) else 0
-            arguments = f"ptr %context, ptr %{_list_of(op)}.ledger, ptr {buffer}, i64 {nbytes}, i64 {passed}"
+            arguments = (
+                f"ptr %context, ptr %{self._prefix}{_list_of(op)}.ledger, ptr {buffer}, i64 {nbytes}, i64 {passed}"
+            )
             return out.let(f"call i1 @jitflow.ledger.enter({arguments})")
-        place = out.at("%ledger", str(ENTRY_BYTES * entry))
+        place = out.at(f"%{self._prefix}ledger", str(ENTRY_BYTES * entry))
         out.do(f"store ptr {buffer}, ptr {place}, align 8")
         out.do(f"store i64 {nbytes}, ptr {out.at(place, '8')}, align 8")
         return "true"
@@ -74,7 +82,7 @@ class Ledger:
         """Forget a buffer that is about to be freed; one that was carried may stand anywhere."""
         entry = self._fixed.get(buffer)
         if entry is not None:
-            out.do(f"store ptr null, ptr {out.at('%ledger', str(ENTRY_BYTES * entry))}, align 8")
+            out.do(f"store ptr null, ptr {out.at(f'%{self._prefix}ledger', str(ENTRY_BYTES * entry))}, align 8")
             return
         for entries, count in self._lists(out, "loop"):
             out.module.define("jitflow.ledger.strike", _STRIKE)
@@ -87,7 +95,7 @@ class Ledger:
 
     def close(self, out: Emitter) -> None:
         """At the end of every run: give back what was kept until then, and lists that have moved to the heap."""
-        if "kept" in self._growing:
+        if self._prefix + "kept" in self._growing:
             self._give_back(out, [self._list(out, "kept")])
         for name in self._growing:
             arguments = f"ptr %context, ptr %{name}.ledger, ptr %{name}.entries"
@@ -95,17 +103,18 @@ class Ledger:
 
     def _give_back(self, out: Emitter, lists: list[tuple[str, str]]) -> None:
         for entries, count in lists:
-            out.module.define("jitflow.ledger.release", _RELEASE)
-            out.do(f"call void @jitflow.ledger.release(ptr %context, ptr {entries}, i64 {count})")
+            name = f"jitflow.ledger.{self._prefix}release"
+            out.module.define(name, _release_on(self._device, name, out.module) if self._prefix else _RELEASE)
+            out.do(f"call void @{name}(ptr %context, ptr {entries}, i64 {count})")
 
     def _lists(self, out: Emitter, growing: str) -> list[tuple[str, str]]:
         """Address and length of the entries in the frame, and of a list that grows, where there are such."""
-        lists = [("%ledger", str(len(self._fixed)))] if self._fixed else []
-        return [*lists, self._list(out, growing)] if growing in self._growing else lists
+        lists = [(f"%{self._prefix}ledger", str(len(self._fixed)))] if self._fixed else []
+        return [*lists, self._list(out, growing)] if self._prefix + growing in self._growing else lists
 
     def _list(self, out: Emitter, name: str) -> tuple[str, str]:
-        entries = out.let(f"load ptr, ptr %{name}.ledger, align 8")
-        return entries, out.let(f"load i64, ptr %{name}.capacity, align 8")
+        entries = out.let(f"load ptr, ptr %{self._prefix}{name}.ledger, align 8")
+        return entries, out.let(f"load i64, ptr %{self._prefix}{name}.capacity, align 8")
 
 
 def _is_kept(op: Op) -> bool:
@@ -171,6 +180,22 @@ on:
 end:
   ret void
 }"""
+
+_FREE_SLOT = """  %free.slot = getelementptr i8, ptr %context, i64 8
+"""
+_FREE = "call void %free(ptr %held, i64 %size)"
+
+
+def _release_on(device: str, name: str, module: ModuleText) -> str:
+    """The same for memory of a device, which goes back in the order of its work."""
+    free, stream = (8 * module.symbol_slot(f"{device} {name}") for name in ("cuMemFreeAsync", "stream"))
+    slots = f"""  %free.slot = getelementptr i8, ptr %context, i64 {free}
+  %stream.slot = getelementptr i8, ptr %context, i64 {stream}
+  %stream = load ptr, ptr %stream.slot, align 8
+"""
+    text = _RELEASE.replace("jitflow.ledger.release", name).replace(_FREE_SLOT, slots)
+    return text.replace(_FREE, "call i32 %free(ptr %held, ptr %stream)")
+
 
 _ENTER = """define internal i1
 @jitflow.ledger.enter(ptr %context, ptr %ledger, ptr %buffer, i64 %size, i64 %passed) #0 {

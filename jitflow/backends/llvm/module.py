@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
-from jitflow.backends.llvm.emit_devices import part_name, run_parts
+from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
@@ -23,6 +23,7 @@ from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, walk
+from jitflow.ir.routines import DEVICE_PREFIX
 from jitflow.ir.types import Buffer, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
@@ -74,6 +75,7 @@ def emit_program(
     fast_math: bool,
     extra_text: str,
     extra_symbols: Sequence[str],
+    sites: Sequence[Op] = (),
 ) -> ProgramText:
     """The text of a program, or of the parts of one that is split over devices, and what was collected with it.
 
@@ -81,12 +83,12 @@ def emit_program(
     caller's thread is the first one. The results of a part begin in slot ``first_result``.
 
     ``header`` names the target, ``attributes`` are those of every function. `extra_symbols` get the first symbol slots,
-    so that ``extra_text`` can count on them.
+    so that ``extra_text`` can count on them. ``sites`` are those of kernels for a GPU, which are compiled elsewhere.
     """
     for program in programs:
         if program.layer != "host":
             raise CompilerBug(f"expected a host program, got a function of layer {program.layer!r}")
-    module = ModuleText(programs, extra_symbols, fast_math=fast_math)
+    module = ModuleText(programs, extra_symbols, fast_math=fast_math, sites=sites)
     frame = (header, f"attributes #0 = {{ {attributes} }}", _METADATA)
     parts: list[ModuleCode] = []
 
@@ -95,7 +97,7 @@ def emit_program(
         if texts:
             parts.append(ModuleCode(work, _assemble(module.take_declarations(), texts, *frame)))
 
-    kernels = [kernel for program in programs for kernel in program.kernels]
+    kernels = [kernel for program in programs for kernel in program.kernels if not _is_of_gpu(kernel)]
     scalar = [kernel for kernel in kernels if kernel.attributes.get("scalar")]
     vectors = [kernel for kernel in kernels if not kernel.attributes.get("scalar")]
     for share in _shares(vectors):
@@ -113,6 +115,11 @@ def emit_program(
     add("calls", [*calls, extra_text])
     shared = [ModuleCode("vectors", _assemble([], [text], *frame), shared=True) for text in module.shared.values()]
     return ProgramText((*shared, *parts), module)
+
+
+def _is_of_gpu(kernel: Function) -> bool:
+    """Whether a kernel is compiled elsewhere, for a GPU."""
+    return str(kernel.attributes.get("device", "")).startswith(DEVICE_PREFIX)
 
 
 _WORTH_A_MODULE = 30
@@ -218,18 +225,27 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     out = Emitter(module, program, EMISSION)
     out.ledger = Ledger(program)
     out.ledger.open(out)
+    for device in {
+        op.attributes["device"] for op in walk(program.region) if op.name == "alloc" and "device" in op.attributes
+    }:
+        out.device_ledger = Ledger(program, device)
+        out.device_ledger.open(out)
     if polls(program):
         open_polls(out)
     out.lines.append("  br label %enter")
     out.begin("enter")
     out.emit_region(program.region)
     out.ledger.close(out)
+    if out.device_ledger is not None:
+        out.device_ledger.close(out)
     out.do("ret i32 0")
     if out.failures:
         out.begin("failure")
         incoming = ", ".join(f"[ {status}, %{block} ]" for status, block in out.failures)
         status = out.let(f"phi i32 {incoming}")
         out.ledger.release(out)
+        if out.device_ledger is not None:
+            out.device_ledger.release(out)
         release_tapes(out)
         note_end(out, program)
         out.do(f"ret i32 {status}")

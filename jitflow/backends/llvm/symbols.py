@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["LIBRARY", "LibraryFunction"]
+__all__ = ["DEVICE_LIBRARY", "FLAG_LETTERS", "LIBRARY", "LibraryFunction"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,5 +50,8 @@ LIBRARY: dict[str, LibraryFunction] = {
     "sdot": _signature(_DOT, "f32", "f32"),
     "ddot": _signature(_DOT, "f64", "f64"),
 }
+
+DEVICE_LIBRARY = {name: f"cublas{name.capitalize()}_v2_64" for name in ("sgemm", "dgemm", "cgemm", "zgemm")}
+"""What cuBLAS calls those of them that it has for GPUs, with sizes of 64 bits by value, after its handle."""
 
 FLAG_LETTERS: Sequence[str] = ("N", "T", "C")

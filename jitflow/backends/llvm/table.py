@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
-from jitflow.backends.llvm.emit_devices import DEVICE_EMISSION
+from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
 from jitflow.backends.llvm.emit_lanes import LANE_EMISSION
 from jitflow.backends.llvm.emit_loops import LOOP_EMISSION
 from jitflow.backends.llvm.emit_memory import MEMORY_EMISSION
+from jitflow.backends.llvm.emit_messages import MESSAGE_EMISSION
 from jitflow.backends.llvm.emit_notes import NOTES_EMISSION
 from jitflow.backends.llvm.emit_overlap import OVERLAP_EMISSION
 from jitflow.backends.llvm.emit_tape import TAPE_EMISSION
@@ -25,8 +26,9 @@ EMISSION: dict[str, Emission] = {
     **CONTROL_EMISSION,
     **LOOP_EMISSION,
     **HOST_EMISSION,
-    **INVOKE_EMISSION,
     **DEVICE_EMISSION,
+    **INVOKE_EMISSION,
+    **MESSAGE_EMISSION,
     **NOTES_EMISSION,
     **TAPE_EMISSION,
     **TILE_EMISSION,

@@ -27,6 +27,13 @@ def _infer_alloc(operands: Sequence[Type], attributes: Attributes) -> tuple[Type
     return (Buffer(attributes["dtype"], attributes.get("device", "cpu")),)
 
 
+def _infer_transfer(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    target, source, _ = operands
+    if not isinstance(target, Buffer) or not isinstance(source, Buffer) or target.device == source.device:
+        raise TypeRuleError(f"transfer: expected memory of two devices, got {target} and {source}")
+    return ()
+
+
 def _infer_room(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     if not isinstance(operands[0], Tape):
         raise TypeRuleError(f"expected a tape, got {operands[0]}")
@@ -46,12 +53,21 @@ HOST_OPS = [
     OpDef("launch", "runs the kernel ``kernel`` on the operands and gives what it yields; fails where a check in it "
           "fails. With ``shared`` the kernel's last parameters are a span of positions and the number of a thread, and "
           "so many threads as its second number says may take parts of the span, cut at multiples of the first; one "
-          "more operand says how many positions are worth a thread's while",
-          "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "shared")),
+          "more operand says how many positions are worth a thread's while. With ``block`` (threads along x, y, z) a "
+          "GPU runs it: behind the kernel's operands come the error record, if it is ``recorded``, and the blocks of "
+          "the grid along x, y and z; a check in it fails at the next ``inspect``",
+          "host", None, None, None, _EXTERNAL, frozenset(), ("kernel", "shared", "block", "recorded")),
     OpDef("library", "calls the library symbol ``symbol`` with the operands by value, buffers as pointers; the "
           "symbol's own row says how", "host", None, _nothing, None, _EXTERNAL, frozenset(), ("symbol",)),
     OpDef("offset", "buffer, bytes: the same memory from that many bytes on", "host", 2,
           lambda operands, attributes: (operands[0],), memory.offset),
+    OpDef("transfer", "target, source, bytes: copies bytes from the memory of one device to that of another, behind "
+          "all that the device was given to do before. Host memory that it fills is there after the next ``wait``",
+          "host", 3, _infer_transfer, memory.transfer, (Effect("writes", 0), Effect("reads", 1))),
+    OpDef("wait", "waits until the device has done all that it was given", "host", 0, _nothing,
+          lambda operands, attributes, types: (), _EXTERNAL),
+    OpDef("inspect", "an error record in the host's memory: fails as the check does that has filled it", "host", 1,
+          _nothing, lambda operands, attributes, types: (), (Effect("check"), Effect("reads", 0))),
     OpDef("extend", "tape, bytes: room at the end of a tape", "host", 2, _infer_room, memory.extend, _ON_TAPE),
     OpDef("retract", "tape, bytes: takes the last bytes off a tape, where they stay until something is put there again",
           "host", 2, _infer_room, lambda operands, attributes, types: operands[0].pop(), _ON_TAPE),

@@ -223,6 +223,15 @@ def offset(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
     return Memory(operands[0].content, operands[0].start + operands[1])
 
 
+def transfer(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """target, source, bytes."""
+    target, source, count = operands
+    if min(memory.content.size - memory.start for memory in (target, source)) < count:
+        raise CompilerBug(f"transfer: expected {count} bytes on both sides")
+    target.content[target.start : target.start + count] = source.content[source.start : source.start + count]
+    return ()
+
+
 def extend(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """Room at the end of a tape."""
     tape, size = operands

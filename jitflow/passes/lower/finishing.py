@@ -8,6 +8,7 @@ written to.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from jitflow.passes.lower.count import count
 from jitflow.passes.lower.hoist import hoist
@@ -18,7 +19,7 @@ from jitflow.passes.lower.poll import poll
 from jitflow.passes.lower.settle import settle
 from jitflow.passes.runner import Pass
 
-__all__ = ["HOST_PASSES"]
+__all__ = ["GPU_HOST_PASSES", "HOST_PASSES"]
 
 HOST_PASSES: Mapping[str, Pass] = {
     "hoist_memory": hoist,
@@ -29,3 +30,6 @@ HOST_PASSES: Mapping[str, Pass] = {
     "poll": poll,
     "settle": settle,
 }
+
+GPU_HOST_PASSES: Mapping[str, Pass] = {"outline": partial(outline, reaching_memory=True)}
+"""Those of a program whose memory is a GPU's: numbers stay on the host, loops that reach elements are one thread's."""

@@ -23,7 +23,7 @@ __all__ = ["Place", "allocate_outputs", "give_results", "layouts_of", "lower_fus
 
 def lower_fusion(host: OwningProgram, op: Op) -> None:
     """Launch the kernel of a fusion, or do its arithmetic here if that is on numbers alone."""
-    if is_number_work(op) and not host.target.distributed:
+    if is_number_work(op) and not (host.target.distributed and any(o in host.storage for o in op.operands)):
         lower_number_work(host, op)
         return
     op = with_numbers(host, op)

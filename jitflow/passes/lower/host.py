@@ -16,10 +16,11 @@ from jitflow.ir.core import Function, Op, Region
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Variable
 from jitflow.passes.absorb import product_of
+from jitflow.passes.homebound import refuse_homebound
 from jitflow.passes.lower.arrays import lower_constant, lower_empty
 from jitflow.passes.lower.concatenation import lower_concatenate
 from jitflow.passes.lower.control import lower_for, lower_if, lower_while
-from jitflow.passes.lower.finishing import HOST_PASSES
+from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
 from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.library import lower_matmul
@@ -97,8 +98,10 @@ def lower(function: Function, target: Target = CPU, observe: Observer | None = N
     argument slots in parameter order, 1 + 2 * rank slots each, scalars in one slot, c128 in two. ``observe`` is called
     after each pass that finishes the host program.
     """
+    if target.distributed:
+        refuse_homebound(function)
     lowered = HostLowering(function, target, LOWERING).run()
-    passes = {} if target.distributed else HOST_PASSES
+    passes = GPU_HOST_PASSES if target.distributed else HOST_PASSES
     if target.notes:
         passes = {**passes, "note_program": note_program}
     return replace(lowered, host=run(lowered.host, passes.items(), observe))

@@ -29,9 +29,12 @@ _LAYERS = ("any", "loop")
 _EXTERNAL = frozenset({"print", "send", "recv", "meet", "progress", "call"})
 
 
-def outline(host: Function) -> Function:
-    """Move the outermost loops that launch nothing out of a host program; its arguments may ``overlap``."""
-    return _Outlining(host, bool(host.attributes.get("overlap"))).run()
+def outline(host: Function, *, reaching_memory: bool = False) -> Function:
+    """Move the outermost loops that launch nothing out of a host program; its arguments may ``overlap``.
+
+    ``reaching_memory``: only loops that access elements, and give numbers alone, which one thread of a GPU can do.
+    """
+    return _Outlining(host, bool(host.attributes.get("overlap")), reaching_memory).run()
 
 
 def in_scalar_kernels(host: Function, name: str, rewritten: Callable[[Function], Region]) -> Function:
@@ -46,9 +49,10 @@ def in_scalar_kernels(host: Function, name: str, rewritten: Callable[[Function],
 
 
 class _Outlining:
-    def __init__(self, host: Function, overlap: bool) -> None:
+    def __init__(self, host: Function, overlap: bool, reaching_memory: bool) -> None:
         self.host = host
         self.overlap = overlap
+        self.reaching_memory = reaching_memory
         self.producer = {result: op for op in walk(host.region) for result in op.results}
         self.counts = uses(host.region)
         self.bases: dict[Value, frozenset[Value]] = {}
@@ -66,7 +70,7 @@ class _Outlining:
         return Region(region.parameters, tuple(self._op(op) for op in region.ops))
 
     def _op(self, op: Op) -> Op:
-        if op.name in ("for", "while") and _is_scalar(op):
+        if op.name in ("for", "while") and _is_scalar(op) and (not self.reaching_memory or _reaches_memory(op)):
             return self._outlined(op)
         if op.regions:
             return replace(op, regions=tuple(self._region(region) for region in op.regions))
@@ -150,6 +154,12 @@ def _is_scalar(op: Op) -> bool:
     """Whether an op and all inside it only compute, read, write and check."""
     ops = (inner for region in op.regions for inner in walk(region))
     return all(inner.definition.layer in _LAYERS and inner.name not in _EXTERNAL for inner in ops)
+
+
+def _reaches_memory(op: Op) -> bool:
+    """Whether a loop uses memory from outside and gives only numbers."""
+    given = any(isinstance(value.type, Buffer) for value in op.results)
+    return not given and any(isinstance(value.type, Buffer) for value in _free_values(op))
 
 
 def _free_values(op: Op) -> list[Value]:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import product
 from jitflow.ir.layout import contiguous
@@ -28,13 +27,6 @@ def _lower_tape(host: OwningProgram, op: Op) -> None:
     """An empty tape, known to the whole program."""
     kind = op.result.type
     assert isinstance(kind, Tape)
-    if host.target.distributed:
-        raise UserNotImplementedError(
-            "a list that a program on a GPU changes, or a loop there whose values a gradient needs again, and whose "
-            "number of turns is not known beforehand",
-            mend="compile it for the CPU, or use arrays and `for` loops over a range",
-            location=op.loc,
-        )
     outermost = host.scopes.open[0].builder
     host.tapes[op.result] = outermost.make("tape", dtype=kind.dtype, names=(op.result.name,))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 from benchmarks.workloads import WORKLOADS
 from jitflow.api import function as compiled
 from jitflow.backends.cuda import CudaModule, print_program
+from jitflow.backends.cuda.grid import Launch
 from jitflow.backends.cuda.nvrtc import is_available
-from jitflow.ir.core import Function, Region
+from jitflow.ir.core import Builder, Function, Region
+from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import GPU, lower
@@ -31,6 +34,15 @@ def lowered(function: Function) -> Function:
 
 def printed(function: Function) -> CudaModule:
     return print_program(lowered(function))
+
+
+def shape_of(launch: Launch, arguments: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+    """Blocks of the grid and threads of a block, for the arguments of a call (in those for sizes)."""
+    builder = Builder()
+    given = [builder.make("size", dim=argument) for argument in arguments]
+    region = builder.region((), launch.shape(builder, given))
+    x, y, z = interpret(Function("shape", region, (), "loop"))
+    return (x, y, z), launch.block
 
 
 def module_of(kernel: Function) -> CudaModule:

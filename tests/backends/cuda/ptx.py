@@ -10,29 +10,50 @@ Only opcodes with a row in `OPCODES` run, with all their modifiers spelt out: an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, Array, Kernel, Machine, PtxError, parse_ptx
+from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, WARP, Array, Block, Kernel, Machine, PtxError, parse_ptx
 from tests.backends.cuda.ptx_opcodes import OPCODES
 
-__all__ = ["OPCODES", "Kernel", "PtxError", "parse_ptx", "run_ptx"]
+__all__ = ["OPCODES", "Kernel", "PtxError", "parse_ptx", "run_on", "run_ptx"]
 
 
 def run_ptx(kernel: Kernel, arguments: Sequence[Any], grid: tuple[int, int, int], block: tuple[int, int, int]) -> None:
     """Run a kernel. Arguments are numbers, or buffers: arrays of bytes, or of those with the byte where they start."""
-    memory: dict[int, Array] = {}
-    values: dict[str, Array] = {}
+    memory: dict[int, Block] = {}
+    values: dict[str, Any] = {}
     for (name, type), argument in zip(kernel.parameters.items(), arguments, strict=True):
         if isinstance(argument, tuple | np.ndarray) and type == "u64":
             content, start = argument if isinstance(argument, tuple) else (argument, 0)
             key = len(memory) + 1
-            memory[key] = content
+            memory[key] = Block(content)
             argument = (key << 40) + MIDDLE + start
-        values[name] = np.asarray(argument).astype(DTYPES[type])
-    machine = Machine(kernel, memory, values, _special(grid, block))
+        values[name] = argument
+    run_on(memory, kernel, values, grid, block)
+
+
+def run_on(
+    memory: dict[int, Block], kernel: Kernel, arguments: Mapping[str, Any], grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+) -> None:  # fmt: skip
+    """Run a kernel on memory, which is known by the upper part of its addresses."""
+    values = {name: np.asarray(arguments[name]).astype(DTYPES[type]) for name, type in kernel.parameters.items()}
+    special = _special(grid, block)
+    threads = np.arange(special["%tid.x"].size)
+    workers = threads // WARP if block[0] == WARP else threads
+    machine = Machine(kernel, memory, values, special, workers)
+    try:
+        _run(machine)
+    finally:
+        for used in memory.values():
+            used.rest()
+
+
+def _run(machine: Machine) -> None:
+    kernel = machine.kernel
     positions = np.zeros(machine.threads, np.int64)
     end = len(kernel.instructions)
     with np.errstate(all="ignore"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["DTYPES", "MIDDLE", "WARP", "Array", "Kernel", "Machine", "PtxError", "parse_ptx"]
+__all__ = ["DTYPES", "MIDDLE", "WARP", "Array", "Block", "Kernel", "Machine", "PtxError", "parse_ptx"]
 
 Array = np.ndarray[Any, Any]
 WARP = 32
@@ -86,18 +86,69 @@ def _parse_instruction(line: str) -> Instruction:
 # -- state
 
 
+@dataclass(eq=False)
+class Block:
+    """A buffer: its bytes, which of them have been written (None where that is not watched), and who is at each.
+
+    A worker is what others do not wait for: a warp, or a thread where threads work alone. What one has written no other
+    may read in the same launch, nor may it write what another has read. Several may write the same.
+    """
+
+    content: Array
+    written: Array | None = None
+    writers: Array | None = None
+    readers: Array | None = None
+
+    def load(self, cells: Array, workers: Array) -> Array:
+        """The bytes at these places."""
+        if self.written is not None and not self.written[cells].all():
+            raise PtxError("memory is read that nobody has written")
+        self._meet(self.writers, cells, workers, "writes")
+        self.readers = self._noted(self.readers, cells, workers)
+        return np.ascontiguousarray(self.content[cells])
+
+    def store(self, cells: Array, values: Array, workers: Array) -> None:
+        """Put bytes at these places."""
+        self._meet(self.readers, cells, workers, "reads")
+        other = (self.content[cells] != values).any(1)
+        self._meet(self.writers, cells[other], workers[other], "writes")
+        self.writers = self._noted(self.writers, cells, workers)
+        self.content[cells] = values
+        lost = (self.content[cells] != values).any(1)
+        self._meet(self.writers, cells[lost], workers[lost], "writes")
+        if self.written is not None:
+            self.written[cells] = True
+
+    def rest(self) -> None:
+        """The launch is over."""
+        self.writers = self.readers = None
+
+    def _noted(self, known: Array | None, cells: Array, workers: Array) -> Array:
+        known = np.full(self.content.size, -1, np.int64) if known is None else known
+        known[cells] = np.broadcast_to(workers[:, None], cells.shape)
+        return known
+
+    def _meet(self, known: Array | None, cells: Array, workers: Array, does: str) -> None:
+        if known is not None:
+            others = known[cells]
+            if ((others >= 0) & (others != workers[:, None])).any():
+                raise PtxError(f"a worker uses what another one {does} in the same launch")
+
+
 @dataclass
 class Machine:
     """The state of a grid: ``memory`` are buffers of bytes by the upper part of their addresses."""
 
     kernel: Kernel
-    memory: dict[int, Array]
+    memory: dict[int, Block]
     arguments: dict[str, Array]
     special: dict[str, Array]
+    workers: Array
+    """Which worker each thread is, or is a part of."""
     registers: dict[str, Array] = field(default_factory=dict)
     active: Array = field(default_factory=lambda: np.zeros(0, np.int64))
     """The threads that execute the instruction."""
-    uses: dict[str, list[Array]] = field(default_factory=lambda: {"constant": [], "written": [], "read": []})
+    uses: dict[str, list[Block]] = field(default_factory=lambda: {"constant": [], "written": [], "read": []})
 
     @property
     def threads(self) -> int:
@@ -143,15 +194,15 @@ class Machine:
             self.registers[register] = np.zeros(self.threads, bits)
         self.registers[register][self.active] = values.view(bits)
 
-    def note(self, use: str, content: Array) -> None:
+    def note(self, use: str, block: Block) -> None:
         """Remember how a buffer is used. What is read as constant must not be written, by whatever name."""
-        if not any(content is known for known in self.uses[use]):
-            self.uses[use].append(content)
+        if block not in self.uses[use]:
+            self.uses[use].append(block)
         for constant in self.uses["constant"]:
-            if any(np.may_share_memory(constant, written) for written in self.uses["written"]):
+            if any(np.may_share_memory(constant.content, block.content) for block in self.uses["written"]):
                 raise PtxError("a buffer that is read as constant is written")
 
-    def cells(self, operand: str, itemsize: int) -> list[tuple[Array, Array, Array]]:
+    def cells(self, operand: str, itemsize: int) -> list[tuple[Block, Array, Array]]:
         """For an address: the buffers it points into, each with which of the active threads, and at which byte."""
         base, _, shift = operand.strip("[]").partition("+")
         addresses = self.read(base, "s64") + int(shift or 0)
@@ -161,10 +212,10 @@ class Machine:
         for key in np.unique(addresses >> 40):
             which = np.flatnonzero(addresses >> 40 == key)
             offsets = (addresses[which] & ((1 << 40) - 1)) - MIDDLE
-            content = self.memory.get(int(key))
-            if content is None or offsets.min() < 0 or offsets.max() + itemsize > content.size:
+            block = self.memory.get(int(key))
+            if block is None or offsets.min() < 0 or offsets.max() + itemsize > block.content.size:
                 raise PtxError(f"an address outside of every buffer in {operand}")
-            found.append((content, which, offsets[:, None] + np.arange(itemsize)))
+            found.append((block, which, offsets[:, None] + np.arange(itemsize)))
         return found
 
 

@@ -147,9 +147,9 @@ def _load(type: str, constant: bool = False) -> Run:
     def run(machine: Machine, result: str, address: str) -> None:
         dtype = np.dtype(DTYPES[type])
         values = np.zeros(machine.active.size, dtype)
-        for content, which, cells in machine.cells(address, dtype.itemsize):
-            machine.note("constant" if constant else "read", content)
-            values[which] = np.ascontiguousarray(content[cells]).view(dtype)[:, 0]
+        for block, which, cells in machine.cells(address, dtype.itemsize):
+            machine.note("constant" if constant else "read", block)
+            values[which] = block.load(cells, machine.workers[machine.active[which]]).view(dtype)[:, 0]
         machine.write(result, values)
 
     return run
@@ -159,9 +159,10 @@ def _store(type: str) -> Run:
     def run(machine: Machine, address: str, operand: str) -> None:
         dtype = np.dtype(DTYPES[type])
         values = machine.read_low(operand, type)
-        for content, which, cells in machine.cells(address, dtype.itemsize):
-            machine.note("written", content)
-            content[cells] = values[which].view(np.uint8).reshape(-1, dtype.itemsize)
+        for block, which, cells in machine.cells(address, dtype.itemsize):
+            machine.note("written", block)
+            stored = values[which].view(np.uint8).reshape(-1, dtype.itemsize)
+            block.store(cells, stored, machine.workers[machine.active[which]])
 
     return run
 
@@ -170,11 +171,11 @@ def _exchange(machine: Machine, result: str, address: str, expected: str, replac
     """One thread after the other."""
     old, new = machine.read(expected, "u64"), machine.read(replacement, "u64")
     seen = np.zeros_like(old)
-    for content, which, cells in machine.cells(address, 8):
+    for block, which, cells in machine.cells(address, 8):
         for thread, cell in zip(which, cells, strict=True):
-            seen[thread] = content[cell].view(np.uint64)[0]
+            seen[thread] = block.content[cell].view(np.uint64)[0]
             if seen[thread] == old[thread]:
-                content[cell] = new[thread : thread + 1].view(np.uint8)
+                block.content[cell] = new[thread : thread + 1].view(np.uint8)
     machine.write(result, seen)
 
 

@@ -13,7 +13,7 @@ from jitflow.ir.dtypes import DTYPES, I64, DType
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Buffer, Index, Scalar, Vector, with_dtype
 from jitflow.passes.expand.primitives import FOLDS, LIBRARY, PRIMITIVES, dtype_class
-from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.kernels import needs_nvrtc, shape_of
 from tests.backends.cuda.ptx import parse_ptx, run_ptx
 from tests.compare import assert_same
 from tests.special_numbers import numbers
@@ -70,7 +70,7 @@ def check(kernels: list[tuple[Function, list[Any], Any]]) -> None:
     for launch, (kernel, operands, expected) in zip(module.launches, kernels, strict=True):
         result = np.zeros(COUNT, expected.dtype)
         memory = [np.ascontiguousarray(array).view(np.uint8) for array in (*operands, result)]
-        run_ptx(code[launch.kernel], [*memory, COUNT], *launch.shape([0] * len(memory) + [COUNT]))
+        run_ptx(code[launch.kernel], [*memory, COUNT], *shape_of(launch, [0] * len(memory) + [COUNT]))
         assert_same(result, expected, what=kernel.name)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.parser import parse
-from tests.backends.cuda.kernels import module_of
+from tests.backends.cuda.kernels import module_of, shape_of
 
 
 def nested(depth: int, body: str = "", between: str = "", attributes: str = "{parallel=true}") -> str:
@@ -48,6 +48,11 @@ def test_a_loop_is_not_spread_if_its_neighbours_touch_what_it_writes(body: str, 
     assert axes_of(nested(2, body, between)) == [("x", "i0")]
 
 
+def test_a_loop_is_not_spread_beside_what_replaces_a_number() -> None:
+    replaces = f"{READ}\nwrite %out, %0, %r"
+    assert axes_of(nested(2, OTHER, replaces)) == [("x", "i0")]
+
+
 @pytest.mark.parametrize(("body", "between"), [(WRITE, OTHER), (READ, ""), (OTHER, WRITE)])
 def test_a_loop_is_spread_beside_neighbours_that_do_not(body: str, between: str) -> None:
     assert axes_of(nested(2, body, between)) == [("x", "i1"), ("y", "i0")]
@@ -55,20 +60,20 @@ def test_a_loop_is_spread_beside_neighbours_that_do_not(body: str, between: str)
 
 def test_grids_have_a_worker_for_each_step() -> None:
     (launch,) = module_of(parse(nested(2))).launches
-    assert launch.shape([0, 0, 1000]) == ((4, 1000, 1), (256, 1, 1))
-    assert launch.shape([0, 0, 0]) == ((1, 1, 1), (256, 1, 1))
-    assert launch.shape([0, 0, 10**6])[0] == (3907, 65535, 1)
+    assert shape_of(launch, [0, 0, 1000]) == ((4, 1000, 1), (256, 1, 1))
+    assert shape_of(launch, [0, 0, 0]) == ((1, 1, 1), (256, 1, 1))
+    assert shape_of(launch, [0, 0, 10**6])[0] == (3907, 65535, 1)
 
 
 def test_workers_are_warps_where_there_are_vectors() -> None:
     vector = "%v: f32x32 = read %in, %0 {lanes=32}"
     (launch,) = module_of(parse(nested(1, vector))).launches
-    assert launch.shape([0, 0, 17]) == ((3, 1, 1), (32, 8, 1))
+    assert shape_of(launch, [0, 0, 17]) == ((3, 1, 1), (32, 8, 1))
 
 
 def test_a_kernel_without_parallel_loops_is_one_worker_s() -> None:
     (launch,) = module_of(parse(nested(1, attributes=""))).launches
-    assert launch.shape([0, 0, 17]) == ((1, 1, 1), (1, 1, 1))
+    assert shape_of(launch, [0, 0, 17]) == ((1, 1, 1), (1, 1, 1))
 
 
 def test_vectors_must_be_warps() -> None:

@@ -469,6 +469,7 @@ __device__ bool fail(u64 *error, i64 site) {
 
 // grid (ceil(size / 256)), block (32, 8)
 extern "C" __global__ void checked_gather(const f32 *a, const i64 *i, f32 *buffer, i64 size, i64 v1, u64 *error) {
+    if (*error != 0) return;
     const i32 lane = threadIdx.x;
     const i64 worker = (i64)blockIdx.x * blockDim.y + threadIdx.y;
     const i64 workers = (i64)gridDim.x * blockDim.y;

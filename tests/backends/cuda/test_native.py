@@ -1,4 +1,4 @@
-"""The PTX of whole programs, executed, against the reference interpreter."""
+"""Whole programs for a GPU against the reference interpreter: native host programs, and kernels as PTX."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from jitflow.api import function as compiled_function
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.native import Native
 from tests.backends.cuda.ptx import PtxError
-from tests.backends.cuda.simulated import Simulated
 from tests.execute import layouts_of
 from tests.passes.programs import PROGRAMS
 from tests.passes.test_lowering import agree, arguments_for, in_turn
@@ -27,26 +27,24 @@ SIZES = {
     "reversed": ((3, 40, 4),),
 }
 
-CALLS_BLAS = {"matrix_product"}
-
 
 @needs_nvrtc
-@pytest.mark.parametrize(("name", "layout"), in_turn(sorted(set(PROGRAMS) - CALLS_BLAS)))
+@pytest.mark.parametrize(("name", "layout"), in_turn(sorted(PROGRAMS)))
 def test_programs_agree_with_the_interpreter(name: str, layout: str) -> None:
     function = parse(PROGRAMS[name])
-    compiled: dict[tuple[str, ...], Simulated] = {}
+    compiled: dict[tuple[str, ...], Native] = {}
     for sizes in SIZES[layout]:
         arguments: list[Any] = arguments_for(function, sizes, layout)
         classes = layouts_of(arguments)
         if classes not in compiled:
-            compiled[classes] = Simulated(function, arguments)
+            compiled[classes] = Native(function, arguments)
         try:
             expected = interpret(function, *arguments)
         except (ValueError, IndexError) as error:
             with pytest.raises(type(error), match=re.escape(str(error))):
                 compiled[classes](*arguments)
             continue
-        for got, want in zip(compiled[classes](*arguments), expected, strict=False):
+        for got, want in zip(compiled[classes](*arguments), expected, strict=True):
             agree(got, want)
 
 
@@ -56,7 +54,7 @@ def test_workloads_agree_with_numpy(name: str) -> None:
     workload = WORKLOADS[name]
     inputs = workload.make_inputs(np.random.default_rng(1), True)
     expected = workload.function(*inputs)
-    got = Simulated(parse(compiled_function(workload.function).ir(*inputs, stage="optimized")), inputs)(*inputs)
+    got = Native(parse(compiled_function(workload.function).ir(*inputs, stage="optimized")), inputs)(*inputs)
     assert disagreement(workload, got if isinstance(expected, tuple) else got[0], expected) == ""
 
 
@@ -79,7 +77,7 @@ def test_planted_faults_are_found(right: str, wrong: str) -> None:
     x = np.random.default_rng(0).standard_normal((5, 70)).astype("f4") - 200  # so low that the maximum matters
     function = parse(PROGRAMS["softmax"])
     try:
-        (got,) = Simulated(function, change=plant)(x)
+        (got,) = Native(function, source=plant)(x)
     except PtxError:
         return
     (want,) = interpret(function, x)
@@ -90,5 +88,5 @@ def test_planted_faults_are_found(right: str, wrong: str) -> None:
 @needs_nvrtc
 def test_long_rows_take_several_blocks_of_a_sum() -> None:
     x = np.random.default_rng(0).standard_normal((3, 2500)).astype("f4")
-    (total,) = Simulated(parse(PROGRAMS["add_1"]))(x)
+    (total,) = Native(parse(PROGRAMS["add_1"]))(x)
     agree(total, x.sum(1, dtype="f8").astype("f4"))

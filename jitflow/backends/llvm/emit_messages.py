@@ -18,7 +18,7 @@ from jitflow.ir.routines import POLL
 from jitflow.ir.together import FRAME, MEET, RECEIVE, SEND, SHAPE_FIELDS, STOPPED, TOGETHER
 from jitflow.ir.types import Buffer
 
-__all__ = ["DEVICE_EMISSION", "part_name", "run_parts"]
+__all__ = ["MESSAGE_EMISSION", "part_name", "run_parts"]
 
 
 def part_name(number: int) -> str:
@@ -126,7 +126,7 @@ def _progress(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
-DEVICE_EMISSION: dict[str, Emission] = {"send": _send, "recv": _recv, "meet": _meet, "progress": _progress}
+MESSAGE_EMISSION: dict[str, Emission] = {"send": _send, "recv": _recv, "meet": _meet, "progress": _progress}
 
 
 # -- the whole

@@ -1,0 +1,50 @@
+"""What stays on the caller's own device, and why: ops that have no code for a GPU.
+
+One table for all who ask: placement, which puts such ops on ``cpu:0``, and lowering for a GPU, which refuses them.
+"""
+
+from __future__ import annotations
+
+from jitflow.errors import UserNotImplementedError
+from jitflow.ir.core import Function, Op, walk
+from jitflow.ir.routines import Routine
+
+__all__ = ["reason_to_stay", "refuse_homebound"]
+
+_TAPES = "a list that the program changes, or a loop whose values a gradient needs again and whose turns nobody counts"
+_OPS = {
+    "print": "what is printed comes from the host",
+    **dict.fromkeys(("tape", "push", "pop", "peek", "poke"), f"{_TAPES}, lies in the host's memory"),
+}
+_ROUTINES = {
+    "jitflow.runtime.texts": "texts are Python's",
+    "numpy.linalg": "decompositions are LAPACK's, which works on the host's memory",
+    "scipy.linalg": "decompositions are LAPACK's, which works on the host's memory",
+    "numpy.fft": "Fourier transforms are a library's, which works on the host's memory",
+    "scipy.fft": "Fourier transforms are a library's, which works on the host's memory",
+    "": "it is a library's routine, which works on the host's memory",
+}
+"""By what the path of a routine begins with."""
+
+
+def reason_to_stay(op: Op) -> str:
+    """Why an op has to be on the caller's own device; empty for an op that a GPU can do."""
+    if op.name == "host_call":
+        routine = op.attributes["routine"]
+        if isinstance(routine, Routine):
+            return "it is a function of Python's, which runs on the host"
+        return next(reason for path, reason in _ROUTINES.items() if routine.startswith(path))
+    return _OPS.get(op.name, "")
+
+
+def refuse_homebound(function: Function, device: str = "a GPU") -> None:
+    """Raise `UserNotImplementedError` at the first op of a function for a GPU that has to stay on the host."""
+    for op in walk(function.region):
+        reason = reason_to_stay(op)
+        if reason:
+            what = op.attributes["routine"] if op.name == "host_call" else op.name
+            raise UserNotImplementedError(
+                f"{what} on {device}: {reason}",
+                mend="compile it for the CPU, or leave this part to cpu:0",
+                location=op.loc,
+            )

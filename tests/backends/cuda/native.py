@@ -1,0 +1,118 @@
+"""Runs whole programs for a GPU as a user's call would: the native host program, on what stands for the GPU."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from jitflow.backends.cuda import compile_to_ptx, print_program
+from jitflow.backends.cuda.offload import offload
+from jitflow.backends.llvm import compile_program
+from jitflow.failures import failure_handler
+from jitflow.ir.core import Function
+from jitflow.ir.types import Variable
+from jitflow.ir.verifier import verify
+from jitflow.passes.expand.expand import expand
+from jitflow.passes.lower import GPU, ResultPlace, lower
+from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+from jitflow.runtime.cuda import DeviceProgram, gpu
+from tests.backends.cuda.stand_in import StandIn
+from tests.execute import layouts_of
+
+__all__ = ["Native"]
+
+
+class Native:
+    """A tensor function compiled for ``cuda:0``, for the layout classes of arguments (C if there are none).
+
+    ``source`` and ``host`` may plant a fault in the kernels' text or in the host program.
+    """
+
+    def __init__(
+        self, function: Function, arguments: Sequence[Any] = (), *, source: Callable[[str], str] = str,
+        host: Callable[[Function], Function] = lambda program: program,
+    ) -> None:  # fmt: skip
+        layouts = layouts_of(arguments) if arguments else ("C",) * len(function.parameters)
+        attributes = MappingProxyType({**function.attributes, "layouts": layouts})
+        self.function = function
+        self.lowered = lower(run_passes(replace(function, attributes=attributes), FUSION_PIPELINE), GPU)
+        self.host = host(offload(expand(self.lowered.host), "cuda:0"))
+        verify(self.host, "offload")
+        module = print_program(self.host)
+        self.image = compile_to_ptx(source(module.text), "compute_75").encode()
+        self.executable = compile_program(self.host, sites=module.sites)
+        self.device = StandIn()
+        with self.device.installed():
+            self.program = DeviceProgram(
+                gpu("cuda:0"), self.image, run=self.executable.address(), symbols=self.executable.symbols,
+                sites=self.executable.sites, raise_error=failure_handler(self.executable.sites),
+                keep_alive=self.executable,
+            )  # fmt: skip
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        """The results, copied to the host. Arrays that the program writes to are written to."""
+        slots, places = [], []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                places.append(self._put(argument))
+                slots += [places[-1], *argument.shape, *argument.strides]
+            else:
+                slots += _words(argument)
+                places.append(0)
+        given = (ctypes.c_uint64 * max(len(slots), 1))(*(slot & (1 << 64) - 1 for slot in slots))
+        results = (ctypes.c_int64 * max(self.lowered.result_slots, 1))()
+        with self.device.installed():
+            try:
+                self.program(given, results)
+            finally:
+                self.device.finish()
+                self._take_back(arguments, places)
+        found = tuple(self._result(place, results) for place in self._places())
+        owned = [results[place.slot] for place in self.lowered.places if place.kind == "new"]
+        for address in {*owned, *(place for place in places if place)}:
+            self.device.blocks.pop(address >> 40)
+        assert not self.device.blocks, "memory was lost"
+        return found
+
+    def _places(self) -> Sequence[ResultPlace]:
+        """Those of the function's own results; behind them stand arrays that only own memory of others."""
+        return self.lowered.places[: len(self.function.results)]
+
+    def _put(self, array: Any) -> int:
+        """Memory of the device with the bytes that an array spans; the address of its first element."""
+        low, high = byte_bounds(array)
+        content = np.ctypeslib.as_array((ctypes.c_uint8 * max(high - low, 1)).from_address(low))
+        return self.device.new(content) + array.ctypes.data - low
+
+    def _take_back(self, arguments: Sequence[Any], places: Sequence[int]) -> None:
+        for argument, place, parameter in zip(arguments, places, self.function.parameters, strict=True):
+            if isinstance(parameter.type, Variable) and argument.size:
+                argument[...] = self._array(place, argument.shape, argument.dtype, argument.strides)
+
+    def _array(self, address: int, dims: Sequence[int], dtype: Any, strides: Sequence[int]) -> Any:
+        if 0 in dims:
+            return np.empty(dims, dtype)
+        block, part = self.device.bytes_at(address, 0)
+        return np.ndarray(dims, dtype, block.content, part.start, strides).copy()
+
+    def _result(self, place: Any, words: Any) -> Any:
+        dtype = place.dtype.numpy
+        if place.kind == "scalar":
+            raw = bytes(words)[8 * place.slot :]
+            return np.frombuffer(raw[: dtype.itemsize], dtype)[0]
+        address, *numbers = words[place.slot : place.slot + 1 + 2 * place.rank]
+        return self._array(address, numbers[: place.rank], dtype, numbers[place.rank :])
+
+
+def _words(number: Any) -> list[int]:
+    value = np.asarray(number)
+    raw = value.tobytes().ljust(
+        8 * -(-value.itemsize // 8), b"\xff" if value.dtype.kind == "i" and value < 0 else b"\0"
+    )
+    return [int.from_bytes(raw[at : at + 8], "little") for at in range(0, len(raw), 8)]

@@ -1,0 +1,271 @@
+"""What stands for a GPU, its driver, cuBLAS and cupy on machines that have none.
+
+Functions have the driver's signatures and are called by native code through their addresses. Memory is known by
+addresses at which no process can have any, so that a host program which reads or writes it itself ends with a fault.
+A stream is a list of work, which is done when somebody waits for the stream, one stream at a time: what is given to the
+wrong stream, or read by the host without waiting, comes too late. Kernels are PTX, which `ptx.py` executes; all memory
+begins as bytes that nobody has written.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from jitflow.runtime import cuda
+from tests.backends.cuda.ptx import Kernel, PtxError, parse_ptx, run_on
+from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, Array, Block
+
+__all__ = ["StandIn"]
+
+FIRST_KEY = 1 << 22
+"""Addresses have their bit 62 set, which no address of a process has."""
+BLAS = 0xB1A5
+ILLEGAL_ADDRESS, OUT_OF_MEMORY, INVALID_VALUE = 700, 2, 1
+
+_P, _I, _U, _Z = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_int64
+_GEMM = (_P, _I, _I, _Z, _Z, _Z, _P, _P, _Z, _P, _Z, _P, _P, _Z)
+SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "cuMemAllocAsync": (_P, ctypes.c_size_t, _P),
+    "cuMemFreeAsync": (_P, _P),
+    "cuMemcpyHtoDAsync_v2": (_P, _P, ctypes.c_size_t, _P),
+    "cuMemcpyDtoHAsync_v2": (_P, _P, ctypes.c_size_t, _P),
+    "cuStreamSynchronize": (_P,),
+    "cuLaunchKernel": (_P, *[_U] * 7, _P, _P, _P),
+    "cuGetErrorString": (_I, _P),
+    "cublasSetStream_v2": (_P, _P),
+    **{f"cublas{letter}gemm_v2_64": _GEMM for letter in "SDCZ"},
+}
+_GEMM_TYPES = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
+_TEXTS = {ILLEGAL_ADDRESS: b"an illegal memory access was encountered"}
+
+
+class StandIn:
+    """One GPU with its driver.
+
+    ``failures`` says which calls fail: the code by the name of the function and how often it was called before.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: dict[int, Block] = {}
+        """Memory as the work of the streams sees it."""
+        self.streams: dict[int, list[Callable[[], None]]] = {}
+        self.kernels: dict[int, Kernel] = {}
+        self.counts: Counter[str] = Counter()
+        self.failures: dict[tuple[str, int], int] = {}
+        self.fault: Exception | None = None
+        """What went wrong first; real devices would go on with nonsense."""
+        self.stream = 0x57
+        self.blas_stream = 0
+        self._keys = FIRST_KEY
+        self._functions = {name: self._function(name, types) for name, types in SIGNATURES.items()}
+        self._loaded: list[Any] = []
+
+    # As cupy and the libraries
+
+    @contextmanager
+    def installed(self) -> Iterator[StandIn]:
+        """Stand for cupy and the driver."""
+        with mock.patch.multiple(cuda, _cupy=self._cupy, address_of=self._address):
+            cuda.gpu.cache_clear()
+            yield self
+        cuda.gpu.cache_clear()
+
+    def _cupy(self) -> Any:
+        device = mock.MagicMock(compute_capability="75", cublas_handle=BLAS)
+        stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=self.stream))
+        function = SimpleNamespace(Module=lambda: _Module(self))
+        return SimpleNamespace(cuda=SimpleNamespace(Device=lambda number: device, function=function, **vars(stream)))
+
+    def _address(self, name: str) -> int:
+        return ctypes.cast(self._functions[name], ctypes.c_void_p).value or 0
+
+    def handle_of(self, kernel: Kernel) -> int:
+        """A handle by which the kernel can be launched."""
+        handle = 0xC0DE00 + len(self.kernels)
+        self.kernels[handle] = kernel
+        return handle
+
+    def _function(self, name: str, types: Sequence[Any]) -> Any:
+        act = self._multiply(name) if name.endswith("gemm_v2_64") else getattr(self, "_" + name)
+
+        def called(*arguments: Any) -> int:
+            number = self.counts[name]
+            self.counts[name] += 1
+            if (name, number) in self.failures:
+                return self.failures[name, number]
+            try:
+                return int(act(*arguments) or 0)
+            except Exception as error:
+                return self._note(error)
+
+        return ctypes.CFUNCTYPE(ctypes.c_int, *types)(called)
+
+    def _note(self, error: Exception) -> int:
+        self.fault = self.fault or error
+        return ILLEGAL_ADDRESS
+
+    # Memory
+
+    def new(self, content: Array) -> int:
+        """The address of new memory with these bytes, as an argument of a program has it."""
+        self._keys += 1
+        self.blocks[self._keys] = Block(content.view(np.uint8).copy(), np.ones(content.nbytes, np.bool_))
+        return (self._keys << 40) + MIDDLE
+
+    def bytes_at(self, address: int, size: int) -> tuple[Block, slice]:
+        """The memory at an address, and which part of it."""
+        block, start = self.blocks.get(address >> 40), (address & ((1 << 40) - 1)) - MIDDLE
+        if block is None or start < 0 or start + size > block.content.size:
+            raise PtxError("a copy from or to memory that is not there")
+        return block, slice(start, start + size)
+
+    def free(self, address: int) -> None:
+        """Give memory back."""
+        self._free(address or 0)
+
+    def _free(self, address: int) -> None:
+        block, part = self.bytes_at(address, 0)
+        if part.start:
+            raise PtxError("memory is given back that begins elsewhere")
+        assert self.blocks.pop(address >> 40) is block
+
+    def _later(self, stream: int | None, work: Callable[[], None]) -> None:
+        self.streams.setdefault(stream or 0, []).append(work)
+
+    def finish(self) -> None:
+        """Do what is left of all streams; raises what went wrong since the last time."""
+        for stream in list(self.streams):
+            self._cuStreamSynchronize(stream)
+        fault, self.fault = self.fault, None
+        if fault is not None:
+            raise fault
+
+    # The driver
+
+    def _cuMemAllocAsync(self, place: int, size: int, stream: int | None) -> int:
+        if not size:
+            return INVALID_VALUE
+        self._keys += 1
+        key = self._keys
+        ctypes.c_uint64.from_address(place).value = (key << 40) + MIDDLE
+
+        def allocate() -> None:
+            self.blocks[key] = Block(np.full(size, 0xCD, np.uint8), np.zeros(size, np.bool_))
+
+        self._later(stream, allocate)
+        return 0
+
+    def _cuMemFreeAsync(self, address: int, stream: int | None) -> None:
+        self._later(stream, lambda: self._free(address))
+
+    def _cuMemcpyHtoDAsync_v2(self, target: int, source: int, size: int, stream: int | None) -> None:
+        content = np.frombuffer(ctypes.string_at(source, size), np.uint8)
+
+        def write() -> None:
+            block, part = self.bytes_at(target, size)
+            block.content[part] = content
+            assert block.written is not None
+            block.written[part] = True
+
+        self._later(stream, write)
+
+    def _cuMemcpyDtoHAsync_v2(self, target: int, source: int, size: int, stream: int | None) -> None:
+        def read() -> None:
+            block, part = self.bytes_at(source, size)
+            ctypes.memmove(target, block.content[part].tobytes(), size)
+
+        self._later(stream, read)
+
+    def _cuStreamSynchronize(self, stream: int | None) -> int:
+        work = self.streams.pop(stream or 0, [])
+        for step in work:
+            try:
+                step()
+            except Exception as error:
+                self._note(error)
+        return ILLEGAL_ADDRESS if self.fault else 0
+
+    def _cuLaunchKernel(self, handle: int, *given: Any) -> int:
+        gx, gy, gz, bx, by, bz, shared, stream, places, extra = given
+        if 0 in (gx, gy, gz, bx, by, bz) or bx * by * bz > 1024 or max(gy, gz) > 65535 or shared or extra:
+            return INVALID_VALUE
+        kernel = self.kernels[handle]
+        arguments = {}
+        for number, (name, type) in enumerate(kernel.parameters.items()):
+            place = ctypes.c_uint64.from_address(places + 8 * number).value
+            dtype = np.dtype(DTYPES[type])
+            arguments[name] = np.frombuffer(ctypes.string_at(place, dtype.itemsize), dtype)[0]
+        self._later(stream, lambda: run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz)))
+        return 0
+
+    def _cuGetErrorString(self, code: int, place: int) -> int:
+        if code not in _TEXTS:
+            return INVALID_VALUE
+        ctypes.c_char_p.from_address(place).value = _TEXTS[code]
+        return 0
+
+    # cuBLAS
+
+    def _cublasSetStream_v2(self, handle: int, stream: int | None) -> int:
+        self.blas_stream = stream or 0
+        return int(handle != BLAS)
+
+    def _multiply(self, name: str) -> Callable[..., int]:
+        dtype = np.dtype(_GEMM_TYPES[name[6]])
+
+        def multiply(handle: int, left_flag: int, right_flag: int, m: int, n: int, k: int, *rest: Any) -> int:
+            alpha, a, lda, b, ldb, beta, c, ldc = rest
+            if handle != BLAS or min(m, n, k) < 0 or min(lda, ldb, ldc) < 1 or {left_flag, right_flag} - {0, 1}:
+                return INVALID_VALUE
+            factor, rest_factor = (np.frombuffer(ctypes.string_at(p, dtype.itemsize), dtype)[0] for p in (alpha, beta))
+
+            def work() -> None:
+                left = self._matrix(dtype, a, lda, *((k, m) if left_flag else (m, k)))
+                right = self._matrix(dtype, b, ldb, *((n, k) if right_flag else (k, n)))
+                target = self._matrix(dtype, c, ldc, m, n, written=rest_factor == 0)
+                product = factor * ((left.T if left_flag else left) @ (right.T if right_flag else right))
+                target[...] = product if rest_factor == 0 else product + rest_factor * target
+
+            self._later(self.blas_stream, work)
+            return 0
+
+        return multiply
+
+    def _matrix(
+        self, dtype: Any, address: int, leading: int, rows: int, columns: int, *, written: bool = False
+    ) -> Array:
+        """A column-major matrix in memory; one that is read must have been written."""
+        if not rows or not columns:
+            return np.zeros((rows, columns), dtype)
+        size = ((columns - 1) * leading + rows) * dtype.itemsize
+        block, part = self.bytes_at(address, size)
+        strides = (dtype.itemsize, leading * dtype.itemsize)
+        assert block.written is not None
+        touched = np.ndarray((rows, columns, dtype.itemsize), np.bool_, block.written, part.start, (*strides, 1))
+        if written:
+            touched[...] = True
+        elif not touched.all():
+            raise PtxError("memory is read that nobody has written")
+        return np.ndarray((rows, columns), dtype, block.content, part.start, strides)
+
+
+class _Module:
+    """As cupy's: PTX stands for machine code."""
+
+    def __init__(self, gpu: StandIn) -> None:
+        self._gpu = gpu
+        self._kernels: dict[str, Kernel] = {}
+
+    def load(self, image: bytes) -> None:
+        self._kernels = parse_ptx(image.decode())
+
+    def get_function(self, name: str) -> Any:
+        return SimpleNamespace(ptr=self._gpu.handle_of(self._kernels[name]))
