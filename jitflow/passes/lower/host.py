@@ -23,7 +23,7 @@ from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.in_place import early_stores
 from jitflow.passes.lower.inside import inside
 from jitflow.passes.lower.library import lower_matmul
-from jitflow.passes.lower.notes import note_program, noted
+from jitflow.passes.lower.notes import note_program, noted_op
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.paces import paces
@@ -138,9 +138,7 @@ class HostLowering(OwningProgram):
     # Ops
 
     def lower_op(self, op: Op) -> None:
-        if self.target.notes and op.name not in ("for", "while", "if"):
-            noted(self, op, self._lower)
-        else:
+        with noted_op(self, op):
             self._lower(op)
 
     def _lower(self, op: Op) -> None:
