@@ -134,8 +134,16 @@ def derived(fn: Any, like: Any = None) -> Any:
 
 def change_sides(noted: bool) -> None:
     """Let every compiled function have code that tells a profile what it does, or again code that does not."""
-    for one in list(_FUNCTIONS):
+    for one in _functions():
         one._change_sides(noted)
+
+
+def _functions() -> list[CompiledFunction]:
+    while True:
+        try:
+            return list(_FUNCTIONS)
+        except RuntimeError:  # another thread has made one meanwhile
+            continue
 
 
 @functools.cache

@@ -25,7 +25,7 @@ from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.host_call import lower_host_call
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.messages import MESSAGE_OPS, meet_at_end
-from jitflow.passes.lower.notes import note_program, noted
+from jitflow.passes.lower.notes import note_program, noted_op
 from jitflow.passes.lower.numbers import lower_arithmetic, lower_broadcast_dims, lower_size, lower_to_index
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.products import lower_product
@@ -169,7 +169,5 @@ class HostLowering(OwningProgram):
         return version.builder.region((), ()), places, slots
 
     def lower_op(self, op: Op) -> None:
-        if self.target.notes and op.name not in ("for", "while", "if"):
-            noted(self, op, super().lower_op)
-        else:
+        with noted_op(self, op):
             super().lower_op(op)

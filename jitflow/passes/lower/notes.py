@@ -1,9 +1,9 @@
 """Notes: the program tells a profile when what it launches begins and ends, what it moves and what it computes.
 
-Each op of the fused function for which kernels, library functions or routines run stands between a `clock` and a
-`note`, with the bytes that it has to move at least (every array that it reads or writes, once, and of those of which it
-reads parts, these) and the operations on numbers that it asks for. What has no op of its own, such as a loop that
-became a kernel or a copy of a result, is noted without; and so is the whole program, whose note comes last.
+Each op of the fused function for which kernels, library functions or routines run, and each copy, stands between a
+`clock` and a `note`, with the bytes that it has to move at least (every array that it reads or writes, once, and of
+those of which it reads parts, these) and the operations on numbers that it asks for. Loops that became kernels are
+noted without; and so is the whole program, whose note comes last.
 
     launch %x, %y, %n {kernel="kernel_0"}     ->    %t = clock
                                                     launch %x, %y, %n {kernel="kernel_0"}
@@ -14,17 +14,20 @@ Only programs that are profiled have notes (`Target.notes`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from typing import Protocol
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_inside, walk_ops
 from jitflow.ir.dims import Dim, minimum, product, symbols
 from jitflow.ir.location import NOWHERE
 from jitflow.ir.routines import Routine
-from jitflow.ir.types import Tensor, dims_of
-from jitflow.passes.lower.owning import OwningProgram
+from jitflow.ir.types import Place, Tensor, Variable, dims_of
+from jitflow.passes.lower.scopes import Scopes
+from jitflow.passes.lower.target import Target
 
-__all__ = ["note_program", "noted", "operations_of", "traffic_of"]
+__all__ = ["note_program", "noted", "noted_op", "operations_of", "traffic_of"]
 
 _WORK = ("launch", "library", "invoke", "send", "recv", "meet")
 _KINDS = {
@@ -43,24 +46,49 @@ _FREE = frozenset("copy select cast bitcast complex real imag conjugate".split()
 """Elementwise ops that compute nothing."""
 
 
-def noted(host: OwningProgram, op: Op, lower: Callable[[Op], None]) -> None:
-    """Lower an op, between a clock and a note if anything is launched for it."""
+class _Noting(Protocol):
+    """What a host program under construction offers."""
+
+    target: Target
+    scopes: Scopes
+    is_noting: bool
+
+    @property
+    def builder(self) -> Builder: ...
+
+    def dim(self, dim: Dim) -> Value: ...
+
+
+@contextmanager
+def noted(
+    host: _Noting, kind: str, work: str, traffic: Dim, operations: Dim = 0, lines: Iterable[str] = ()
+) -> Iterator[None]:
+    """What is lowered inside stands between a clock and a note, if it launches anything and nothing around does so."""
+    if not host.target.notes or host.is_noting:
+        yield
+        return
     builder = host.builder
     builder.add("clock")
     clock = builder.ops[-1]
-    lower(op)
+    host.is_noting = True
+    yield
+    host.is_noting = False
     place = builder.ops.index(clock)
     if not any(inner.name in _WORK for inner in walk_ops(builder.ops[place:])):
         del builder.ops[place]
         return
-    sizes = [size if all(map(host.scopes.knows, symbols(size))) else 0 for size in (traffic_of(op), operations_of(op))]
-    kind = _KINDS.get(op.name, "kernel")
-    if isinstance(op.attributes.get("routine"), Routine):
-        kind = "callback"
+    sizes = [host.dim(size if all(map(host.scopes.knows, symbols(size))) else 0) for size in (traffic, operations)]
+    builder.add("note", clock.result, *sizes, kind=kind, work=work, lines=tuple(lines))
+
+
+def noted_op(host: _Noting, op: Op) -> AbstractContextManager[None]:
+    """`noted`, of an op of the fused function."""
+    if not host.target.notes or op.name in ("for", "while", "if"):
+        return nullcontext()
+    kind = "callback" if isinstance(op.attributes.get("routine"), Routine) else _KINDS.get(op.name, "kernel")
     work = next((op.attributes[key] for key in _NAMES if key in op.attributes), op.name)
     lines = sorted({str(inner.loc) for inner in (op, *walk_inside(op)) if inner.loc is not NOWHERE})
-    values = [host.dim(size) for size in sizes]
-    builder.add("note", clock.result, *values, kind=kind, work=str(work), lines=tuple(lines))
+    return noted(host, kind, str(work), traffic_of(op), operations_of(op), lines)
 
 
 def note_program(host: Function) -> Function:
@@ -102,6 +130,8 @@ def _with_notes(region: Region, nothing: Value) -> Region:
 def traffic_of(op: Op) -> Dim:
     """The bytes that an op has to read and write at least."""
     total: Dim = sum((_bytes(result) for result in op.results), start=0)
+    if op.name == "scatter":  # to elements of its place
+        return sum((_bytes(operand) for operand in op.operands[1:]), start=_bytes(op.operands[-1]))
     if op.name != "fusion":
         return sum((_bytes(operand) for operand in dict.fromkeys(op.operands)), start=total)
     users: dict[Value, list[Op]] = {}
@@ -125,7 +155,7 @@ def _read(value: Value, users: dict[Value, list[Op]]) -> Dim:
 
 
 def _bytes(value: Value) -> Dim:
-    if not isinstance(value.type, Tensor):
+    if not isinstance(value.type, Tensor | Variable | Place):
         return 0
     return product(value.type.dims) * value.type.dtype.itemsize
 

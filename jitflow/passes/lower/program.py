@@ -16,6 +16,7 @@ from jitflow.ir.dtypes import BOOL, C128, DType
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.lower.kernel import Kernel, lower_nest
+from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.target import Target
 
@@ -54,6 +55,8 @@ class HostProgram:
         self.tapes: dict[Value, Value] = {}
         """The host's tape for each of the tensor function."""
         self.number_views: dict[Value, Value] = {}
+        self.is_noting = False
+        """Whether what is lowered stands between a clock and a note."""
         self._new_sizes = 0
 
     @property
@@ -167,6 +170,10 @@ class HostProgram:
     def copy_into(self, source: Value, storage: Storage, layout: Layout, dims: tuple[Dim, ...] | None = None) -> None:
         """Copy the elements of ``source`` to ``layout`` in existing memory; a number fills all of ``dims``."""
         dims = dims_of(source.type) if dims is None else dims
+        with noted(self, "kernel", "copy", 2 * product(dims) * storage.dtype.itemsize):
+            self._copy_into(source, storage, layout, dims)
+
+    def _copy_into(self, source: Value, storage: Storage, layout: Layout, dims: tuple[Dim, ...]) -> None:
         if self.is_number(source) or not dims_of(source.type):
             self._fill(source, storage, layout, dims)
             return
