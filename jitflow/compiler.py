@@ -151,7 +151,7 @@ def lower(compilation: Compilation) -> Function:
         fused = fuse(compilation)
         target = replace(CPU, threads=compilation.threads, tile=CPU.tile if ENGINE.makes_products else None)
         with compilation.stage("lower"):
-            compilation.lowered = lower_function(fused, target)
+            compilation.lowered = lower_function(fused, target, _observer())
         with compilation.stage("expand"):
             compilation.host = expand(compilation.lowered.host)
         _verify(compilation.host, "expand")

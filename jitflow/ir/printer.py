@@ -31,10 +31,10 @@ from typing import Any, get_args
 
 import numpy as np
 
-from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import DType
 from jitflow.ir.location import Loc
+from jitflow.ir.records import Function, Op, Region, Value
 from jitflow.ir.types import Type
 
 __all__ = ["LAYER_WORDS", "Names", "attribute_text", "names_of", "print_function", "print_op"]

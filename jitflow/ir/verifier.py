@@ -7,7 +7,7 @@
  4. *Single assignment.* A value is defined once.
  5. *Regions* end with ``yield``, which stands nowhere else.
  6. *Typing.* The row's rule accepts the operands and gives the types of the results. Of a size the result may know more
-    or less than the rule.
+    or less than the rule. In a host program promotion is over: a number of Python's is one of its dtype.
  7. *Control flow.* What flows along an edge into or out of a region, or into a called function, has the type that
     awaits it. A place awaits variables too. A size that is bound where the value arrives accepts every size.
  8. *Sizes.* Whatever mentions a size (types, attributes, facts) stands where it is bound: by a parameter of the
@@ -86,6 +86,11 @@ class _Verifier:
 
     def name(self, value: Value) -> str:
         return "%" + self.names()[value]
+
+    def plain(self, type: Type) -> Type:
+        """A type as far as the layer tells it from others."""
+        weak = self.function.layer == "host" and isinstance(type, Scalar) and type.weak
+        return Scalar(type.dtype) if weak else type  # type: ignore[union-attr]
 
     # Definitions
 
@@ -177,7 +182,7 @@ class _Verifier:
         if op.definition.infer is None:
             return
         try:
-            inferred = op.definition.infer([operand.type for operand in op.operands], op.attributes)
+            inferred = op.definition.infer([self.plain(operand.type) for operand in op.operands], op.attributes)
         except TypeRuleError as error:
             self.fail(str(error), op)
         except KeyError as error:
@@ -186,7 +191,7 @@ class _Verifier:
         if len(inferred) != len(given):
             self.fail(f"{op.name}: expected {_count(len(inferred), 'result')}, got {len(given)}", op)
         for rule, result in zip(inferred, given, strict=True):
-            if rule != result and not (
+            if self.plain(rule) != self.plain(result) and not (
                 isinstance(rule, Index) and isinstance(result, Index) and None in (rule.dim, result.dim)
             ):
                 self.fail(f"{op.name}: expected a result of type {rule}, got {result}", op)
@@ -249,7 +254,7 @@ class _Verifier:
             self.fail(f"{op.name}: expected a condition of type bool, got {', '.join(map(str, types))}", op)
 
     def flow(self, op: Op, what: str, source: Sequence[Value], target: Sequence[Value], fresh: set[str]) -> None:
-        types = [[value.type for value in side] for side in (source, target)]
+        types = [[self.plain(value.type) for value in side] for side in (source, target)]
         if len(source) != len(target) or not all(_accepts(b, a, fresh) for a, b in zip(*types, strict=True)):
             given, awaited = (f"({', '.join(map(str, side))})" for side in types)
             self.fail(f"{op.name}: expected {what} to have the types {awaited}, got {given}", op)

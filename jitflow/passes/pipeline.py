@@ -1,22 +1,15 @@
-"""The pipeline: passes by name, the order they run in, and the one runner.
+"""The pipeline: passes by name, and the order they run in.
 
-A pass is ``Function -> Function``. The runner times each; with ``JITFLOW_VERIFY=1`` the verifier looks at what each
-leaves; ``observe`` sees every function in between, which is how dumps and the explorer work.
+A pass is ``Function -> Function``, run by the one runner (`runner.py`).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, JitflowError
 from jitflow.ir.core import Function, walk
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
-from jitflow.ir.printer import print_function
 from jitflow.ir.types import Place, Variable
-from jitflow.ir.verifier import verify
 from jitflow.passes.absorb import absorb
 from jitflow.passes.agree import agree
 from jitflow.passes.chain import chain
@@ -30,21 +23,23 @@ from jitflow.passes.fold import fold
 from jitflow.passes.forward import forward
 from jitflow.passes.fuse import fuse
 from jitflow.passes.hoist import hoist
+from jitflow.passes.lower.finishing import HOST_PASSES
 from jitflow.passes.materialize import materialize
 from jitflow.passes.narrow import narrow
 from jitflow.passes.promote import promote
 from jitflow.passes.record import record
 from jitflow.passes.reload import reload
+from jitflow.passes.runner import Observer, Pass, Step, run
 from jitflow.passes.simplify import simplify
 from jitflow.passes.snapshot import snapshot
 from jitflow.passes.sparsify import sparsify
 from jitflow.passes.split import split
 from jitflow.passes.unmark import has_marks, unmark
 
-__all__ = ["FUSION_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE", "Step", "run_passes",
-           "tensor_pipeline"]  # fmt: skip
+__all__ = ["FUSION_PIPELINE", "HOST_PIPELINE", "LASTING_PIPELINE", "PASSES", "STORAGE_PIPELINE", "TENSOR_PIPELINE",
+           "Step", "run_passes", "tensor_pipeline"]  # fmt: skip
 
-PASSES: dict[str, Callable[[Function], Function]] = {
+PASSES: dict[str, Pass] = {
     "unmark": unmark,
     "differentiate": differentiate,
     "sparsify": sparsify,
@@ -68,6 +63,7 @@ PASSES: dict[str, Callable[[Function], Function]] = {
     "fuse": fuse,
     "reload": reload,
     "absorb": absorb,
+    **HOST_PASSES,
 }
 """Every pass by its name."""
 
@@ -87,6 +83,9 @@ LASTING_PIPELINE = (*_VALUES, "commit", "promote", "simplify", "cse", "dce", *_E
 FUSION_PIPELINE = ("contract", "snapshot", "materialize", "fuse", "reload", "absorb")
 """What groups a tensor function into kernels."""
 
+HOST_PIPELINE = tuple(HOST_PASSES)
+"""What host programs go through that lowering has made for a processor."""
+
 
 def tensor_pipeline(function: Function) -> tuple[str, ...]:
     """The passes for a tensor function as it was traced."""
@@ -101,18 +100,7 @@ def tensor_pipeline(function: Function) -> tuple[str, ...]:
     return passes if stateful else TENSOR_PIPELINE
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One pass that ran: what it left, and how long it took in seconds."""
-
-    name: str
-    function: Function
-    seconds: float
-
-
-def run_passes(
-    function: Function, names: Iterable[str] = TENSOR_PIPELINE, observe: Callable[[Step], None] | None = None
-) -> Function:
+def run_passes(function: Function, names: Sequence[str] = TENSOR_PIPELINE, observe: Observer | None = None) -> Function:
     """Run the passes called ``names`` one after the other; ``observe`` is called after each.
 
     Raises ValueError for a name that is not one, and `CompilerBug`, which names the pass, where one fails.
@@ -120,19 +108,4 @@ def run_passes(
     for name in names:
         if name not in PASSES:
             raise ValueError(f"expected a pass ({', '.join(PASSES)}), got {name!r}")
-        start = time.perf_counter()
-        try:
-            result = PASSES[name](function)
-        except JitflowError:
-            raise
-        except Exception as error:
-            raise CompilerBug(
-                f"{type(error).__name__}: {error}", pass_name=name, surrounding=print_function(function)
-            ) from error
-        seconds = time.perf_counter() - start
-        if CONFIG.verify:
-            verify(result, name)
-        if observe is not None:
-            observe(Step(name, result, seconds))
-        function = result
-    return function
+    return run(function, ((name, PASSES[name]) for name in names), observe)

@@ -6,13 +6,24 @@ from collections.abc import Callable
 
 import pytest
 
-import jitflow.passes.pipeline as pipeline
+import jitflow.passes.runner as runner
 from jitflow.config import Config
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function
+from jitflow.ir.ops import OPS
+from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.parser import parse
 from jitflow.ir.printer import print_function
-from jitflow.passes.pipeline import PASSES, TENSOR_PIPELINE, Step, run_passes
+from jitflow.passes.lower import lower
+from jitflow.passes.lower.host import LOWERING
+from jitflow.passes.pipeline import (
+    FUSION_PIPELINE,
+    HOST_PIPELINE,
+    PASSES,
+    TENSOR_PIPELINE,
+    run_passes,
+)
+from jitflow.passes.runner import Step
 
 FUNCTION = parse("""func @f(%x: f32[n]) {
   %0: f32 = constant {value=2.0, type=<f32>}
@@ -47,6 +58,26 @@ def test_a_second_run_changes_nothing() -> None:
     assert print_function(run_passes(once)) == print_function(once)
 
 
+def test_the_host_program_goes_through_passes_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "CONFIG", Config(verify=True))
+    steps: list[Step] = []
+    lowered = lower(run_passes(FUNCTION, FUSION_PIPELINE), observe=steps.append)
+    assert tuple(step.name for step in steps) == HOST_PIPELINE
+    assert steps[-1].function is lowered.host
+    assert set(HOST_PIPELINE) <= set(PASSES)
+
+
+IN_KERNELS = {name for name, op in OPS.items() if "reduction" in op.traits} | {"iota", "gather"}
+GONE = {*DERIVATIVE_NAMES, "recompute", "stop_gradient", "mark", "yield"}
+OF_HOST_PROGRAMS = {"call", "multiply_high", "divide_truncated", "remainder_truncated", "clear",
+                    "read", "read_pair", "write", "write_pair"}  # fmt: skip
+
+
+def test_every_op_of_a_fused_function_has_a_lowering() -> None:
+    tensor_ops = {name for name, op in OPS.items() if op.layer in ("tensor", "any")}
+    assert set(LOWERING) == tensor_ops - IN_KERNELS - GONE - OF_HOST_PROGRAMS
+
+
 def test_an_unknown_name_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"expected a pass .*, got 'simplfy'"):
         run_passes(FUNCTION, ("simplfy",))
@@ -65,7 +96,7 @@ def test_a_pass_that_breaks_is_named(
     broken: Callable[[Function], Function], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(PASSES, "broken", broken)
-    monkeypatch.setattr(pipeline, "CONFIG", Config(verify=True))
+    monkeypatch.setattr(runner, "CONFIG", Config(verify=True))
     with pytest.raises(CompilerBug, match=message) as caught:
         run_passes(FUNCTION, ("broken",))
     assert caught.value.pass_name == "broken"

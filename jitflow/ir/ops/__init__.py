@@ -9,7 +9,6 @@ kernels. Elementwise arithmetic is one set of rows for all three: on tensors, on
 
 from __future__ import annotations
 
-from jitflow.ir.core import OpDef
 from jitflow.ir.ops.control import CONTROL_OPS
 from jitflow.ir.ops.derivative import DERIVATIVE_OPS
 from jitflow.ir.ops.devices import DEVICE_OPS
@@ -23,6 +22,7 @@ from jitflow.ir.ops.reduction import REDUCTION_OPS
 from jitflow.ir.ops.routine import ROUTINE_OPS
 from jitflow.ir.ops.shape import SHAPE_OPS
 from jitflow.ir.ops.state import STATE_OPS
+from jitflow.ir.records import OpDef
 
 __all__ = ["OPS"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.ir.core import Attributes, Effect, OpDef
+from jitflow.ir.records import Attributes, Effect, OpDef
 from jitflow.ir.types import Type
 
 __all__ = ["CONTROL_OPS"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jitflow.ir.core import Attributes, Effect, OpDef
+from jitflow.ir.records import Attributes, Effect, OpDef
 from jitflow.ir.types import Type
 
 __all__ = ["DERIVATIVE_NAMES", "DERIVATIVE_OPS"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Place, Tape, Type, Variable
 
 __all__ = ["DEVICE_OPS"]

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from jitflow.ir import philox
-from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.dtypes import BOOL, U64, DType
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, with_dtype
 
 __all__ = ["ELEMENTWISE_OPS", "shape_like"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.ops import memory
+import jitflow.ir.ops.memory as memory
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Buffer, Tape, Type
 
 __all__ = ["HOST_OPS"]

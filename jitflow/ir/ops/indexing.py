@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import exception_class
-from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Index, Scalar, Tensor, Type, dims_of
 
 __all__ = ["INDEXING_OPS"]

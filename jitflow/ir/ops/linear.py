@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Attributes, OpDef, TypeRuleError
+from jitflow.ir.records import Attributes, OpDef, TypeRuleError
 from jitflow.ir.types import Tensor, Type
 
 __all__ = ["LINEAR_OPS"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
+import jitflow.ir.ops.memory as memory
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import BOOL
-from jitflow.ir.ops import memory
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Buffer, Index, Scalar, Type, Vector
 
 __all__ = ["LOOP_OPS"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.ir.core import Attributes, OpDef
+from jitflow.ir.records import Attributes, OpDef
 from jitflow.ir.types import Type
 
 __all__ = ["MARK_OPS"]

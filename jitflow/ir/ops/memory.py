@@ -15,13 +15,15 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Attributes
 from jitflow.ir.dtypes import DType
+from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
+from jitflow.ir.records import Attributes
 from jitflow.ir.types import Scalar, Type, Vector
 
 __all__ = ["Memory"]
 
 Array = np.ndarray[Any, Any]
+_ELEMENTWISE = {definition.name: definition for definition in ELEMENTWISE_OPS}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -142,9 +144,7 @@ def write_pair(operands: Sequence[Any], attributes: Attributes, types: Sequence[
 
 def multiply_tile(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """tile, offset, row stride, left, offset, row stride, step, right, offset, step, columns, steps."""
-    from jitflow.ir.ops import OPS
-
-    add_product = OPS["fma"].evaluate
+    add_product = _ELEMENTWISE["fma"].evaluate
     assert add_product is not None
     tile, tile_at, pitch, left, left_at, row_stride, left_step, right, right_at, right_step, columns, steps = operands
     dtype = attributes["dtype"]
@@ -181,9 +181,7 @@ def lanes_below(operands: Sequence[Any], attributes: Attributes, types: Sequence
 
 def fold_lanes(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     """The upper half onto the lower half until one lane is left: the order that decides the bits."""
-    from jitflow.ir.ops import OPS
-
-    combine = OPS[attributes["combine"]].evaluate
+    combine = _ELEMENTWISE[attributes["combine"]].evaluate
     assert combine is not None
     lanes = operands[0]
     while lanes.size > 1:

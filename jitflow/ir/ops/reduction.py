@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Attributes, OpDef, TypeRuleError
 from jitflow.ir.dtypes import I64
+from jitflow.ir.records import Attributes, OpDef, TypeRuleError
 from jitflow.ir.types import Scalar, Tensor, Type
 
 __all__ = ["NO_IDENTITY", "REDUCTION_OPS"]

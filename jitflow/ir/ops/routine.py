@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Attributes, Effect, OpDef
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.ops.memory import Memory
+from jitflow.ir.records import Attributes, Effect, OpDef
 from jitflow.ir.routines import Routine, adopt_results, argument_of, run_routine
 from jitflow.ir.types import Buffer, Index, Scalar, Type, dims_of
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Attributes, OpDef, TypeRuleError
 from jitflow.ir.dims import Dim, maximum, product
+from jitflow.ir.records import Attributes, OpDef, TypeRuleError
 from jitflow.ir.types import Index, Place, Scalar, Tensor, Type, Variable, dims_of
 
 __all__ = ["SHAPE_OPS", "slice_size"]

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.ir.core import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.dtypes import I64
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 
 __all__ = ["STATE_OPS"]

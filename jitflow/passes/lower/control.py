@@ -11,28 +11,21 @@ arrives is a whole variable in C order; a place that always shows the same varia
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, product, symbol
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, dims_of
+from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.scopes import Scope
 
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
-
-__all__ = ["lower_control"]
+__all__ = ["lower_for", "lower_if", "lower_while"]
 
 
-def lower_control(host: HostLowering, op: Op) -> None:
-    """Lower an ``if``, ``for`` or ``while``."""
-    {"if": _lower_if, "for": _lower_for, "while": _lower_while}[op.name](host, op)
-
-
-def _lower_if(host: HostLowering, op: Op) -> None:
+def lower_if(host: OwningProgram, op: Op) -> None:
+    """A branch, whose ways give back the same memory."""
     condition = host.number(op.operands[0])
     flow = _Flow(host, [op.results])
     before = set(host.taken)
@@ -58,7 +51,8 @@ def _lower_if(host: HostLowering, op: Op) -> None:
     flow.receive(op.results, results)
 
 
-def _lower_for(host: HostLowering, op: Op) -> None:
+def lower_for(host: OwningProgram, op: Op) -> None:
+    """A loop with a position."""
     start, stop, step = (host.number(operand) for operand in op.operands[:3])
     (region,) = op.regions
     position, *parameters = region.parameters
@@ -69,7 +63,8 @@ def _lower_for(host: HostLowering, op: Op) -> None:
     flow.receive(op.results, results)
 
 
-def _lower_while(host: HostLowering, op: Op) -> None:
+def lower_while(host: OwningProgram, op: Op) -> None:
+    """A loop with a condition."""
     test, turn = op.regions
     flow = _Flow(host, [test.parameters, turn.parameters, op.results])
     initial = flow.send(op.operands)
@@ -82,7 +77,7 @@ def _lower_while(host: HostLowering, op: Op) -> None:
 class _Flow:
     """What flows along the edges of one op: for each carried value the host's values that stand for it."""
 
-    def __init__(self, host: HostLowering, targets: Sequence[Sequence[Value]], bound: Sequence[Value] = ()) -> None:
+    def __init__(self, host: OwningProgram, targets: Sequence[Sequence[Value]], bound: Sequence[Value] = ()) -> None:
         """``targets`` are the lists of values that receive it: parameters of regions, results of the op."""
         self.host = host
         self.targets = targets
@@ -247,6 +242,6 @@ class _Flow:
         return host.scopes.leave().builder.region(arriving, [proceed])
 
 
-def _is_new(dim: Dim, names: set[str], host: HostLowering) -> bool:
+def _is_new(dim: Dim, names: set[str], host: OwningProgram) -> bool:
     is_symbol = isinstance(dim, Expression) and dim.is_symbol
     return is_symbol and str(dim) not in names and not host.scopes.knows(str(dim))

@@ -15,9 +15,9 @@ from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
 from jitflow.passes.lower.emitter import Emitter
-from jitflow.passes.lower.nest import Access, Loop, Nest
 from jitflow.passes.lower.schedule import PERIOD_LANES, Schedule
 from jitflow.passes.lower.target import Target
+from jitflow.passes.nest import Access, Loop, Nest
 
 __all__ = ["LONG_BODY", "Elements"]
 

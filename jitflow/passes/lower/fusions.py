@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
-from jitflow.passes.lower.in_place import replaces_own_elements
+from jitflow.passes.lower.concatenation import part_of
 from jitflow.passes.lower.kernel import lower_nest
 from jitflow.passes.lower.numbers import is_number_work, lower_number_work, with_numbers
+from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
-
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
+from jitflow.passes.plan.in_place import replaces_own_elements
 
 __all__ = ["Place", "allocate_outputs", "give_results", "layouts_of", "lower_fusion", "places_of"]
 
 
-def lower_fusion(host: HostLowering, op: Op) -> None:
+def lower_fusion(host: OwningProgram, op: Op) -> None:
     """Launch the kernel of a fusion, or do its arithmetic here if that is on numbers alone."""
     if is_number_work(op) and not host.target.distributed:
         lower_number_work(host, op)
@@ -53,19 +51,19 @@ def lower_fusion(host: HostLowering, op: Op) -> None:
     give_results(host, op, places, outputs)
 
 
-def layouts_of(host: HostLowering, op: Op) -> list[Layout | None]:
+def layouts_of(host: OwningProgram, op: Op) -> list[Layout | None]:
     """How the operands of a fusion lie; None for numbers."""
     return [host.layouts[operand] if isinstance(operand.type, Tensor) else None for operand in op.operands]
 
 
-def places_of(host: HostLowering, op: Op, factors: Sequence[Value] = ()) -> dict[Value, Place]:
+def places_of(host: OwningProgram, op: Op, factors: Sequence[Value] = ()) -> dict[Value, Place]:
     """Where those results go that get no memory of their own. The ``factors`` are read while they are written."""
     found = {result: _place_of(host, op, result, factors) for result in op.results}
     return {result: place for result, place in found.items() if place is not None}
 
 
 def allocate_outputs(
-    host: HostLowering, op: Op, places: Mapping[Value, Place], layouts: Sequence[Layout]
+    host: OwningProgram, op: Op, places: Mapping[Value, Place], layouts: Sequence[Layout]
 ) -> list[Storage]:
     """Memory for the results, which lie as ``layouts`` say where they get memory of their own."""
     return [
@@ -74,7 +72,7 @@ def allocate_outputs(
     ]
 
 
-def give_results(host: HostLowering, op: Op, places: Mapping[Value, Place], outputs: Sequence[Storage]) -> None:
+def give_results(host: OwningProgram, op: Op, places: Mapping[Value, Place], outputs: Sequence[Storage]) -> None:
     """The results are what a kernel has written, as far as nobody else owns that."""
     for result, storage in zip(op.results, outputs, strict=True):
         if isinstance(result.type, Scalar):
@@ -92,11 +90,11 @@ class Place:
     layout: Layout
 
 
-def _place_of(host: HostLowering, op: Op, result: Value, factors: Sequence[Value]) -> Place | None:
+def _place_of(host: OwningProgram, op: Op, result: Value, factors: Sequence[Value]) -> Place | None:
     """Where a result goes that gets no memory of its own: a concatenation, the place that it is stored to, a tape."""
     if result in host.destinations:
         concatenation, layout = host.destinations[result]
-        return Place(host.part_of(concatenation), layout)
+        return Place(part_of(host, concatenation), layout)
     if result in host.pushes:
         push = host.pushes[result]
         host.stored.add(push)

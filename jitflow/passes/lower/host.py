@@ -7,40 +7,77 @@ last use; the entry point makes arrays of what is left.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
-from jitflow.ir.core import Function, Op, Region, Value, walk
-from jitflow.ir.layout import view_layout
-from jitflow.ir.types import Index, Scalar, Tensor, Variable, dims_of
+from jitflow.ir.core import Function, Op, Region
+from jitflow.ir.ops import OPS
+from jitflow.ir.types import Variable
 from jitflow.passes.absorb import product_of
-from jitflow.passes.axes import is_axis_view
-from jitflow.passes.lower.concatenation import find_destinations, parts_of
-from jitflow.passes.lower.control import lower_control
-from jitflow.passes.lower.count import count
+from jitflow.passes.lower.arrays import lower_constant, lower_empty
+from jitflow.passes.lower.concatenation import lower_concatenate
+from jitflow.passes.lower.control import lower_for, lower_if, lower_while
+from jitflow.passes.lower.finishing import HOST_PASSES
 from jitflow.passes.lower.fusions import lower_fusion
-from jitflow.passes.lower.hoist import hoist
 from jitflow.passes.lower.host_call import lower_host_call
-from jitflow.passes.lower.in_place import early_stores
-from jitflow.passes.lower.inside import inside
 from jitflow.passes.lower.library import lower_matmul
 from jitflow.passes.lower.messages import MESSAGE_OPS, meet_at_end
-from jitflow.passes.lower.outline import outline
+from jitflow.passes.lower.numbers import lower_arithmetic, lower_broadcast_dims, lower_size, lower_to_index
 from jitflow.passes.lower.owning import OwningProgram
-from jitflow.passes.lower.paces import paces
-from jitflow.passes.lower.poll import poll
 from jitflow.passes.lower.products import lower_product
-from jitflow.passes.lower.program import Storage, is_array
 from jitflow.passes.lower.results import ResultPlace, give_results
 from jitflow.passes.lower.scan import lower_accumulation
 from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
-from jitflow.passes.lower.settle import settle
 from jitflow.passes.lower.short import short_sizes, with_sizes
-from jitflow.passes.lower.storing import lower_store, lower_variable
-from jitflow.passes.lower.tapes import TAPE_OPS, early_pushes
+from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable
+from jitflow.passes.lower.tapes import TAPE_OPS
 from jitflow.passes.lower.target import CPU, Target
+from jitflow.passes.runner import Observer, run
 
-__all__ = ["Lowered", "lower"]
+__all__ = ["LOWERING", "Lowered", "lower"]
+
+
+def _names(trait: str) -> tuple[str, ...]:
+    return tuple(name for name, definition in OPS.items() if trait in definition.traits)
+
+
+def _lower_kernel(host: OwningProgram, op: Op) -> None:
+    (lower_fusion if product_of(op) is None else lower_product)(host, op)
+
+
+def _lower_view(host: OwningProgram, op: Op) -> None:
+    host.view(op)
+
+
+LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
+    **dict.fromkeys(_names("elementwise"), lower_arithmetic),
+    **dict.fromkeys(_names("view"), _lower_view),
+    **dict.fromkeys(_names("accumulation"), lower_accumulation),
+    **TAPE_OPS,
+    **MESSAGE_OPS,
+    "constant": lower_constant,
+    "check": lower_arithmetic,
+    "print": lower_arithmetic,
+    "size": lower_size,
+    "to_index": lower_to_index,
+    "broadcast_dims": lower_broadcast_dims,
+    "if": lower_if,
+    "for": lower_for,
+    "while": lower_while,
+    "fusion": _lower_kernel,
+    "matmul": lower_matmul,
+    "host_call": lower_host_call,
+    "concatenate": lower_concatenate,
+    "empty": lower_empty,
+    "variable": lower_variable,
+    "load": lower_load,
+    "store": lower_store,
+    "scatter": lower_scatter,
+}
+"""What each op of a fused function becomes in the host program. Others stand in kernels only, or are gone by then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,29 +89,20 @@ class Lowered:
     result_slots: int
 
 
-def lower(function: Function, target: Target = CPU) -> Lowered:
+def lower(function: Function, target: Target = CPU, observe: Observer | None = None) -> Lowered:
     """Lower a fused tensor function to loops and a host program, for a kind of processor.
 
     The attribute ``layouts`` holds the layout class of each parameter (``C F unit general``); arrays are expected in
-    argument slots in parameter order, 1 + 2 * rank slots each, scalars in one slot, c128 in two.
+    argument slots in parameter order, 1 + 2 * rank slots each, scalars in one slot, c128 in two. ``observe`` is called
+    after each pass that finishes the host program.
     """
-    return HostLowering(function, target).run()
+    lowered = HostLowering(function, target, LOWERING).run()
+    passes = () if target.distributed else HOST_PASSES.items()
+    return replace(lowered, host=run(lowered.host, passes, observe))
 
 
 class HostLowering(OwningProgram):
     """Walks the fused function once; the modules beside this one lower what takes more than a few lines."""
-
-    def __init__(self, function: Function, target: Target) -> None:
-        super().__init__(function, target)
-        self.concatenations: dict[Op, Storage] = {}
-        self.destinations, self.written_in_place = find_destinations(function.region)
-        self.reshaped = _find_reshaped(function.region)
-        self.early = early_stores(function)
-        self.pushes = early_pushes(function)
-        self.starts = {op.operands[0] for op in walk(function.region) if op.name == "variable"}
-        """What variables start as."""
-        self.stored: set[Op] = set()
-        """Stores and pushes whose kernel has written their value."""
 
     def run(self) -> Lowered:
         self.take_arguments()
@@ -85,19 +113,19 @@ class HostLowering(OwningProgram):
             places, slots = self._body()
         meet_at_end(self)
         self.builder.add("yield")
-        host = Function(
-            self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels.values()),
-        )  # fmt: skip
-        if not self.target.distributed:
-            host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
-            host = poll(count(paces(inside(host))))
-            host = settle(host, self._lasting())
+        region, kernels = Region((), tuple(self.builder.ops)), tuple(self.kernels.values())
+        host = Function(self.function.name, region, (), "host", MappingProxyType(self._facts()), kernels)
         return Lowered(host, places, slots)
 
-    def _lasting(self) -> set[Value]:
-        """The memory of the variables that outlive the program and are written to."""
+    def _facts(self) -> dict[str, Any]:
+        """What passes of the host program must know of the tensor function."""
+        facts: dict[str, Any] = {"overlap": True} if self.function.attributes.get("overlap") else {}
         parameters = map(self.function.parameters.__getitem__, self.function.attributes.get("variables", ()))
-        return {self.storage[value].buffer for value in parameters if isinstance(value.type, Variable)}
+        lasting = {self.storage[value].buffer for value in parameters if isinstance(value.type, Variable)}
+        if lasting:
+            arguments = (op for op in self.builder.ops if op.name == "argument")
+            facts["lasting"] = tuple(op.attributes["slot"] for op in arguments if op.result in lasting)
+        return facts
 
     def _body(self) -> tuple[tuple[ResultPlace, ...], int]:
         """Everything between the arguments and the end."""
@@ -122,7 +150,7 @@ class HostLowering(OwningProgram):
         return places, slots
 
     def _version(self, function: Function, target: Target, suffix: str) -> tuple[Region, tuple[ResultPlace, ...], int]:
-        version = HostLowering(function, target)
+        version = HostLowering(function, target, LOWERING)
         version.suffix = suffix
         version.kernels, version.scopes = self.kernels, Scopes(self.scopes.open[0])
         for position, (own, other) in enumerate(zip(self.function.parameters, function.parameters, strict=True)):
@@ -133,150 +161,3 @@ class HostLowering(OwningProgram):
                 version.take_array(position, other, self.storage[own].buffer)
         places, slots = version._body()
         return version.builder.region((), ()), places, slots
-
-    # Ops
-
-    def lower_op(self, op: Op) -> None:
-        if op.name == "fusion":
-            (lower_fusion if product_of(op) is None else lower_product)(self, op)
-        elif op.name == "load":
-            self._load(op)
-        elif op.name == "store":
-            lower_store(self, op)
-        elif op.name in ("for", "while", "if"):
-            lower_control(self, op)
-        elif "view" in op.definition.traits:
-            self.view(op)
-        elif op.name == "variable":
-            lower_variable(self, op)
-        elif op.name == "scatter":
-            lower_scatter(self, op)
-        elif op.name in TAPE_OPS:
-            TAPE_OPS[op.name](self, op)
-        elif op.name == "matmul":
-            lower_matmul(self, op)
-        elif op.name in MESSAGE_OPS:
-            MESSAGE_OPS[op.name](self, op)
-        elif op.name == "host_call":
-            lower_host_call(self, op)
-        elif op.name == "concatenate":
-            self._concatenate(op)
-        elif "accumulation" in op.definition.traits:
-            lower_accumulation(self, op)
-        elif op.name == "constant" and isinstance(op.result.type, Tensor):
-            self._constant(op)
-        elif op.name == "empty":
-            self.give(op.result, self.allocate(op.attributes["dtype"], op.attributes["dims"]))
-        elif op.name == "size":
-            self.set_number(op.result, self.dim(op.attributes["dim"]))
-        elif op.name == "broadcast_dims":
-            self._broadcast_dims(op)
-        elif op.name == "to_index":
-            self._to_index(op)
-        else:
-            self.arithmetic(op)
-
-    def arithmetic(self, op: Op) -> None:
-        """Arithmetic on numbers and checks: the host program does it itself."""
-        operands = [self.number(operand) for operand in op.operands]
-        types = [Scalar(type.dtype) if isinstance(type, Tensor) else type for type in (r.type for r in op.results)]
-        name = "cast" if op.name == "copy" else op.name
-        attributes = dict(op.attributes)
-        if op.name == "copy":
-            (type,) = types
-            assert isinstance(type, Scalar)
-            attributes["dtype"] = type.dtype
-        results = self.builder.add(name, *operands, types=types, **attributes)
-        for result, computed in zip(op.results, results, strict=True):
-            self.set_number(result, computed)
-
-    def _to_index(self, op: Op) -> None:
-        index = self.builder.make("to_index", self.number(op.operands[0]), types=(Index(),))
-        self.set_number(op.result, index)
-        if "binds" in op.attributes:
-            self.scopes.bind(op.attributes["binds"], index)
-
-    def view(self, op: Op) -> None:
-        operand = op.operands[0]
-        if op.result in self.written_in_place or op.result in self.storage:
-            return
-        if operand in self.storage:
-            assert is_array(operand)
-            layout = view_layout(op, self.layouts[operand], operand.type.dtype.itemsize)  # type: ignore[union-attr]
-            assert layout is not None, f"{op.name} of {operand.type} needs a copy"
-            self.storage[op.result] = self.storage[operand]
-            self.layouts[op.result] = layout
-        else:
-            self.number_views[op.result] = operand
-
-    def _load(self, op: Op) -> None:
-        """A load is a layout of the variable's memory; one number is read here and now."""
-        place = op.operands[0]
-        self.storage[op.result], self.layouts[op.result] = self.storage[place], self.layouts[place]
-        if not dims_of(op.result.type):
-            self.number(op.result)
-
-    def _broadcast_dims(self, op: Op) -> None:
-        """Fold the sizes: 1 gives way, otherwise they must be equal."""
-        build = self.builder.make
-        sizes = [self.number(operand) for operand in op.operands]
-        one = self.dim(1)
-        common, *rest = sizes
-        message = op.attributes.get("message") or "operands could not be broadcast together with sizes {} and {}"
-        for size in rest:
-            fits = build("logical_or", build("equal", common, size), build("equal", size, one))
-            fits = build("logical_or", fits, build("equal", common, one))
-            shown = sizes if message.count("{}") == len(sizes) else [common, size]
-            self.builder.add("check", fits, *shown, error="ValueError", message=message)
-            common = build("select", build("equal", common, one), size, common)
-        self.set_number(op.result, common)
-        self.scopes.bind(op.attributes["binds"], common)
-
-    def _concatenate(self, op: Op) -> None:
-        """Copy the parts that no kernel has written in place."""
-        storage = self.part_of(op)
-        for operand, layout in parts_of(op):
-            if operand not in self.written_in_place:
-                self.copy_into(operand, storage, layout)
-        self.give(op.result, storage)
-
-    def part_of(self, op: Op) -> Storage:
-        """The memory of a concatenation, made when its first part is."""
-        if op not in self.concatenations:
-            type = op.result.type
-            assert isinstance(type, Tensor)
-            self.concatenations[op] = self.allocate(type.dtype, type.dims)
-        return self.concatenations[op]
-
-    def _constant(self, op: Op) -> None:
-        """A small array written element by element."""
-        type = op.result.type
-        assert isinstance(type, Tensor)
-        storage = self.allocate(type.dtype, type.dims)
-        for number, item in enumerate(_flat(op.attributes["value"], type.rank)):
-            value = self.builder.make("constant", value=item, type=Scalar(type.dtype))
-            self.builder.add("write", storage.buffer, self.dim(number * type.dtype.itemsize), value)
-        self.give(op.result, storage)
-
-
-def _find_reshaped(region: Region) -> set[Value]:
-    """The values whose elements are read through a reshape that relies on C order, here or in a kernel."""
-    shown: dict[Value, Value] = {}
-    found: set[Value] = set()
-    for op in walk(region):
-        if op.name == "fusion":
-            shown.update(zip(op.regions[0].parameters, op.operands, strict=True))
-        elif "view" in op.definition.traits:
-            shown[op.result] = value = op.operands[0]
-            if op.name == "reshape" and not is_axis_view(op):
-                while value in shown:
-                    value = shown[value]
-                found.add(value)
-    return found
-
-
-def _flat(value: object, rank: int) -> list[object]:
-    if rank == 0:
-        return [value]
-    assert isinstance(value, tuple)
-    return [item for part in value for item in _flat(part, rank - 1)]

@@ -12,21 +12,18 @@ stands behind a write to a variable (`settle.py`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.layout import contiguous
 from jitflow.ir.types import Buffer, Index, Scalar, Tensor, Type, dims_of
+from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage, is_array
-
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
 
 __all__ = ["MESSAGE_OPS", "meet_at_end"]
 
 
-def _send(host: HostLowering, op: Op) -> None:
+def _send(host: OwningProgram, op: Op) -> None:
     parts = []
     for value in op.operands:
         dims = dims_of(value.type)
@@ -39,7 +36,7 @@ def _send(host: HostLowering, op: Op) -> None:
     host.builder.add("send", *parts, channel=op.attributes["channel"], to=op.attributes["to"])
 
 
-def _recv(host: HostLowering, op: Op) -> None:
+def _recv(host: OwningProgram, op: Op) -> None:
     given = {"channel": op.attributes["channel"], "source": op.attributes["source"], "polls": 1}
     if not op.results:
         host.builder.add("recv", types=(), **given)
@@ -59,26 +56,26 @@ def _recv(host: HostLowering, op: Op) -> None:
     host.give(value, Storage(buffer, nbytes, -1, type.dtype, dims, layout))
 
 
-def _bind(host: HostLowering, dims: Sequence[Dim | None], sizes: Sequence[Value]) -> None:
+def _bind(host: OwningProgram, dims: Sequence[Dim | None], sizes: Sequence[Value]) -> None:
     for dim, size in zip(dims, sizes, strict=True):
         if isinstance(dim, Expression) and dim.is_symbol and not host.scopes.knows(str(dim)):
             host.scopes.bind(str(dim), size)
 
 
-def _meet(host: HostLowering, op: Op) -> None:
+def _meet(host: OwningProgram, op: Op) -> None:
     host.builder.add("meet", polls=1)
 
 
-def _progress(host: HostLowering, op: Op) -> None:
+def _progress(host: OwningProgram, op: Op) -> None:
     host.builder.add("progress", **{name: op.attributes[name] for name in ("level", "order") if name in op.attributes})
 
 
-MESSAGE_OPS: dict[str, Callable[[HostLowering, Op], None]] = {
+MESSAGE_OPS: dict[str, Callable[[OwningProgram, Op], None]] = {
     "send": _send, "recv": _recv, "meet": _meet, "progress": _progress,
 }  # fmt: skip
 
 
-def meet_at_end(host: HostLowering) -> None:
+def meet_at_end(host: OwningProgram) -> None:
     """Behind everything that may fail, where the function is one of several."""
     if "slots" in host.function.attributes:
         host.builder.add("meet", polls=1)

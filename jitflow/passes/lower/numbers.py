@@ -8,17 +8,60 @@ position that is a number.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Builder, Op, Region, Value, clone_op
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
+from jitflow.passes.lower.owning import OwningProgram
 
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
+__all__ = ["checked_position", "is_number_work", "lower_arithmetic", "lower_broadcast_dims", "lower_number_work",
+           "lower_size", "lower_to_index", "with_numbers"]  # fmt: skip
 
-__all__ = ["checked_position", "is_number_work", "lower_number_work", "with_numbers"]
+
+def lower_arithmetic(host: OwningProgram, op: Op) -> None:
+    """Arithmetic on numbers and checks: the host program does it itself."""
+    operands = [host.number(operand) for operand in op.operands]
+    types = [Scalar(type.dtype) if isinstance(type, Tensor) else type for type in (r.type for r in op.results)]
+    name = "cast" if op.name == "copy" else op.name
+    attributes = dict(op.attributes)
+    if op.name == "copy":
+        (type,) = types
+        assert isinstance(type, Scalar)
+        attributes["dtype"] = type.dtype
+    results = host.builder.add(name, *operands, types=types, **attributes)
+    for result, computed in zip(op.results, results, strict=True):
+        host.set_number(result, computed)
+
+
+def lower_size(host: OwningProgram, op: Op) -> None:
+    """A dim as a number."""
+    host.set_number(op.result, host.dim(op.attributes["dim"]))
+
+
+def lower_to_index(host: OwningProgram, op: Op) -> None:
+    """A number as a size, which it may bind."""
+    index = host.builder.make("to_index", host.number(op.operands[0]), types=(Index(),))
+    host.set_number(op.result, index)
+    if "binds" in op.attributes:
+        host.scopes.bind(op.attributes["binds"], index)
+
+
+def lower_broadcast_dims(host: OwningProgram, op: Op) -> None:
+    """Fold the sizes: 1 gives way, otherwise they must be equal."""
+    build = host.builder.make
+    sizes = [host.number(operand) for operand in op.operands]
+    one = host.dim(1)
+    common, *rest = sizes
+    message = op.attributes.get("message") or "operands could not be broadcast together with sizes {} and {}"
+    for size in rest:
+        fits = build("logical_or", build("equal", common, size), build("equal", size, one))
+        fits = build("logical_or", fits, build("equal", common, one))
+        shown = sizes if message.count("{}") == len(sizes) else [common, size]
+        host.builder.add("check", fits, *shown, error="ValueError", message=message)
+        common = build("select", build("equal", common, one), size, common)
+    host.set_number(op.result, common)
+    host.scopes.bind(op.attributes["binds"], common)
 
 
 def is_number_work(op: Op) -> bool:
@@ -34,7 +77,7 @@ def _is_number_op(op: Op) -> bool:
     return "elementwise" in op.definition.traits and not any(dims_of(value.type) for value in (*op.operands, op.result))
 
 
-def lower_number_work(host: HostLowering, op: Op) -> None:
+def lower_number_work(host: OwningProgram, op: Op) -> None:
     """The ops of a fusion as ops of the host program."""
     (region,) = op.regions
     for parameter, operand in zip(region.parameters, op.operands, strict=True):
@@ -46,15 +89,15 @@ def lower_number_work(host: HostLowering, op: Op) -> None:
         elif "gather" in inner.definition.traits:
             _read_element(host, inner)
         elif inner.name == "size":
-            host.set_number(inner.result, host.dim(inner.attributes["dim"]))
+            lower_size(host, inner)
         else:
-            host.arithmetic(inner)
+            lower_arithmetic(host, inner)
     host.builder.loc = op.loc
     for result, value in zip(op.results, region.yielded, strict=True):
         _same(host, result, value)
 
 
-def _same(host: HostLowering, value: Value, other: Value) -> None:
+def _same(host: OwningProgram, value: Value, other: Value) -> None:
     """Let one value be what another is."""
     if host.is_number(other):
         host.set_number(value, host.number(other))
@@ -62,7 +105,7 @@ def _same(host: HostLowering, value: Value, other: Value) -> None:
         host.storage[value], host.layouts[value] = host.storage[other], host.layouts[other]
 
 
-def _read_element(host: HostLowering, op: Op) -> None:
+def _read_element(host: OwningProgram, op: Op) -> None:
     source, *indices = op.operands
     storage, layout = host.storage[source], host.layouts[source]
     build, axis = host.builder.make, op.attributes["axis"]
@@ -73,7 +116,7 @@ def _read_element(host: HostLowering, op: Op) -> None:
     host.set_number(op.result, build("read", storage.buffer, offset, lanes=0))
 
 
-def checked_position(host: HostLowering, position: Value, axis: int, size: Dim) -> Value:
+def checked_position(host: OwningProgram, position: Value, axis: int, size: Dim) -> Value:
     """A position of an axis as an index from its start, after the check that there is one."""
     build = host.builder.make
     if not isinstance(position.type, Index):
@@ -88,7 +131,7 @@ def checked_position(host: HostLowering, position: Value, axis: int, size: Dim) 
     return wrapped
 
 
-def with_numbers(host: HostLowering, op: Op) -> Op:
+def with_numbers(host: OwningProgram, op: Op) -> Op:
     """The fusion with arrays that are nothing but a number taken as numbers."""
     (region,) = op.regions
     values: dict[Value, Value] = {}
@@ -122,6 +165,6 @@ def _looked_up(region: Region) -> set[Value]:
     return found
 
 
-def _is_known(host: HostLowering, value: Value) -> bool:
+def _is_known(host: OwningProgram, value: Value) -> bool:
     """Whether the host has the number that an array consists of."""
     return host.is_number(value) or (not dims_of(value.type) and host.scopes.number(value) is not None)

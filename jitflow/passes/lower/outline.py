@@ -29,9 +29,9 @@ _LAYERS = ("any", "loop")
 _EXTERNAL = frozenset({"print", "send", "recv", "meet", "progress", "call"})
 
 
-def outline(host: Function, *, overlap: bool = False) -> Function:
-    """Move the outermost loops that launch nothing out of a host program. ``overlap``: its arguments may overlap."""
-    return _Outlining(host, overlap).run()
+def outline(host: Function) -> Function:
+    """Move the outermost loops that launch nothing out of a host program; its arguments may ``overlap``."""
+    return _Outlining(host, bool(host.attributes.get("overlap"))).run()
 
 
 def in_scalar_kernels(host: Function, name: str, rewritten: Callable[[Function], Region]) -> Function:

@@ -20,9 +20,9 @@ from jitflow.ir.dims import Dim, minimum
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Tensor
 from jitflow.passes.lower.kernel import Kernel
-from jitflow.passes.lower.nest import Access, Loop, Nest
 from jitflow.passes.lower.target import Target
 from jitflow.passes.lower.tiles import Tiles
+from jitflow.passes.nest import Access, Loop, Nest
 
 __all__ = ["lower_tiles"]
 

@@ -8,17 +8,21 @@ else shows it or it does not lie in C order, it is copied.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.errors import CompilerBug
+from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import product
 from jitflow.ir.effects import Effects
-from jitflow.ir.layout import contiguous
+from jitflow.ir.layout import contiguous, view_layout
 from jitflow.ir.types import dims_of
-from jitflow.passes.lower.disjoint import Disjoint
-from jitflow.passes.lower.lifetimes import Lifetimes
-from jitflow.passes.lower.program import HostProgram, Storage
+from jitflow.passes.axes import is_axis_view
+from jitflow.passes.lower.program import HostProgram, Storage, is_array
 from jitflow.passes.lower.target import Target
+from jitflow.passes.plan.destinations import find_destinations
+from jitflow.passes.plan.disjoint import Disjoint
+from jitflow.passes.plan.in_place import early_pushes, early_stores
+from jitflow.passes.plan.lifetimes import Lifetimes
 
 __all__ = ["OwningProgram"]
 
@@ -26,8 +30,12 @@ __all__ = ["OwningProgram"]
 class OwningProgram(HostProgram):
     """A host program that knows the region and the op at which it is."""
 
-    def __init__(self, function: Function, target: Target) -> None:
+    def __init__(
+        self, function: Function, target: Target, table: Mapping[str, Callable[[OwningProgram, Op], None]]
+    ) -> None:
+        """``table`` says how each op is lowered, by its name."""
         super().__init__(function, target)
+        self.table = table
         self.lifetimes = Lifetimes(function)
         self.roles = Effects(function).roles
         self.disjoint = Disjoint(function)
@@ -41,9 +49,15 @@ class OwningProgram(HostProgram):
         """Whether a place that may show one of several variables carries the number of which one it does."""
         self._numbers: dict[Value, int] = {}
         self._shown: dict[Value, Value] = {}
-
-    def lower_op(self, op: Op) -> None:
-        raise NotImplementedError
+        self.concatenations: dict[Op, Storage] = {}
+        self.destinations, self.written_in_place = find_destinations(function.region)
+        self.reshaped = _find_reshaped(function.region)
+        self.early = early_stores(function)
+        self.pushes = early_pushes(function)
+        self.starts = {op.operands[0] for op in walk(function.region) if op.name == "variable"}
+        """What variables start as."""
+        self.stored: set[Op] = set()
+        """Stores and pushes whose kernel has written their value."""
 
     # Which variable a place shows
 
@@ -74,7 +88,9 @@ class OwningProgram(HostProgram):
         for number, op in enumerate(region.body):
             self._path[-1] = (region, number)
             self.builder.loc = op.loc
-            self.lower_op(op)
+            if op.name not in self.table:
+                raise CompilerBug(f"{op.name} has no lowering", location=op.loc)
+            self.table[op.name](self, op)
             self._give_back(ending.get(number, ()))
         self._path[-1] = (region, len(region.body))
 
@@ -114,6 +130,22 @@ class OwningProgram(HostProgram):
         overlap = bool(self.function.attributes.get("overlap"))
         return overlap and not ours.isdisjoint(parameters) and not theirs.isdisjoint(parameters)
 
+    # Views
+
+    def view(self, op: Op) -> None:
+        """A view of memory is a layout; one of a number is that number."""
+        operand = op.operands[0]
+        if op.result in self.written_in_place or op.result in self.storage:
+            return
+        if operand in self.storage:
+            assert is_array(operand)
+            layout = view_layout(op, self.layouts[operand], operand.type.dtype.itemsize)  # type: ignore[union-attr]
+            assert layout is not None, f"{op.name} of {operand.type} needs a copy"
+            self.storage[op.result] = self.storage[operand]
+            self.layouts[op.result] = layout
+        else:
+            self.number_views[op.result] = operand
+
     # Taking
 
     def take(self, value: Value) -> Storage:
@@ -151,3 +183,19 @@ class OwningProgram(HostProgram):
         if any(r.ops[n].name != "if" or self.lifetimes.last_use(root, r) != n for r, n in around):
             return False
         return self.lifetimes.last_use(root, region) == number and self.lifetimes.uses(root, region.ops[number]) == 1
+
+
+def _find_reshaped(region: Region) -> set[Value]:
+    """The values whose elements are read through a reshape that relies on C order, here or in a kernel."""
+    shown: dict[Value, Value] = {}
+    found: set[Value] = set()
+    for op in walk(region):
+        if op.name == "fusion":
+            shown.update(zip(op.regions[0].parameters, op.operands, strict=True))
+        elif "view" in op.definition.traits:
+            shown[op.result] = value = op.operands[0]
+            if op.name == "reshape" and not is_axis_view(op):
+                while value in shown:
+                    value = shown[value]
+                found.add(value)
+    return found

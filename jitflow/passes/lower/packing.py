@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from jitflow.ir.core import Op
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor
-from jitflow.passes.lower.nest import Access, Loop, Nest
+from jitflow.passes.nest import Access, Loop, Nest
 
 __all__ = ["packed_layouts"]
 

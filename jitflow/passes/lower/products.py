@@ -9,7 +9,6 @@ a variable that outlives the program nothing may fail.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Builder, Op, Region, Value
 from jitflow.ir.dims import Dim, evaluate, minimum, symbols
@@ -27,11 +26,9 @@ from jitflow.passes.lower.fusions import (
 from jitflow.passes.lower.library import is_for_library, lower_matmul, multiply_into
 from jitflow.passes.lower.numbers import with_numbers
 from jitflow.passes.lower.overlapped_tiles import lower_tiles
+from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tiles import scrap_layout
-
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
 
 __all__ = ["lower_product"]
 
@@ -44,7 +41,7 @@ _LARGEST_RIGHT = 1 << 20
 """Bytes of a right matrix from which on walking down it costs more than copying it into another order."""
 
 
-def lower_product(host: HostLowering, op: Op) -> None:
+def lower_product(host: OwningProgram, op: Op) -> None:
     """Launch the kernel of a fusion that holds a product, or have the library multiply first, as the sizes say."""
     product, rest = without_product(op)
     type = product.result.type
@@ -76,7 +73,7 @@ def lower_product(host: HostLowering, op: Op) -> None:
     give_results(host, rest, places, outputs)
 
 
-def _multiply_unless(host: HostLowering, choice: Dim, product: Op, scrap: Storage) -> None:
+def _multiply_unless(host: OwningProgram, choice: Dim, product: Op, scrap: Storage) -> None:
     """Have the library multiply into the scrap, which then has room for all, unless the kernel will."""
     condition = host.builder.make("greater", host.dim(choice), host.dim(0))
     nothing = Builder().region((), ())
@@ -99,7 +96,7 @@ def _in_order(result: Value) -> Layout:
     return contiguous(result.type.dims, result.type.dtype.itemsize)
 
 
-def _prefers_tiles(host: HostLowering, product: Op) -> Dim:
+def _prefers_tiles(host: OwningProgram, product: Op) -> Dim:
     """1 where tiles are faster, else 0, as an expression over sizes.
 
     The right matrix must have its rows without gaps. A factor that the library cannot take as it lies is copied for it,
@@ -121,7 +118,7 @@ def _prefers_tiles(host: HostLowering, product: Op) -> Dim:
     return minimum(rows // height, 1) * little * near * short
 
 
-def _columns(host: HostLowering, product: Op) -> int | None:
+def _columns(host: OwningProgram, product: Op) -> int | None:
     """How many columns a product had at the first call, None if that is not known."""
     columns, hints = dims_of(product.result.type)[1], dict(host.function.attributes.get("hints", ()))
     return evaluate(columns, hints) if hints.keys() >= set(symbols(columns)) else None

@@ -8,27 +8,24 @@ into range. Loops like these, which launch nothing, become kernels like the user
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Place, Variable, dims_of
 from jitflow.passes.lower.numbers import checked_position
-
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
+from jitflow.passes.lower.owning import OwningProgram
 
 __all__ = ["lower_scatter"]
 
 
-def lower_scatter(host: HostLowering, op: Op) -> None:
+def lower_scatter(host: OwningProgram, op: Op) -> None:
     """Check the positions of each axis, then write."""
     _Scatter(host, op).lower()
 
 
 class _Scatter:
-    def __init__(self, host: HostLowering, op: Op) -> None:
+    def __init__(self, host: OwningProgram, op: Op) -> None:
         self.host = host
         self.place, *self.indices, self.value = op.operands
         kind = self.place.type

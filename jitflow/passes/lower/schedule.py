@@ -15,7 +15,7 @@ from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Scalar, Tensor, dims_of
-from jitflow.passes.lower.nest import Access, Loop, Nest
+from jitflow.passes.nest import Access, Loop, Nest
 
 __all__ = ["PERIOD_LANES", "Schedule", "cost_of", "is_short"]
 

@@ -25,10 +25,13 @@ from jitflow.passes.lower.outline import edges
 __all__ = ["settle"]
 
 
-def settle(host: Function, lasting: Collection[Value]) -> Function:
-    """The host program that cannot fail behind its first write to the buffers ``lasting``, which are arguments."""
-    if not lasting:
+def settle(host: Function) -> Function:
+    """The host program that cannot fail behind its first write to the arguments in the slots ``lasting``."""
+    slots = host.attributes.get("lasting", ())
+    if not slots:
         return host
+    arguments = (op for op in host.region.ops if op.name == "argument")
+    lasting = {op.result for op in arguments if op.attributes["slot"] in slots}
     settling = _Settling(_Writes(host, lasting))
     region = settling.region(host.region)
     functions = tuple(

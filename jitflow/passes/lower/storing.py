@@ -7,18 +7,22 @@ where the place lies, unless the kernel that computes the value has written it t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jitflow.ir.core import Op, Value
-from jitflow.ir.types import Place, Scalar, Tensor, Variable
+from jitflow.ir.types import Place, Scalar, Tensor, Variable, dims_of
+from jitflow.passes.lower.owning import OwningProgram
 
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
-
-__all__ = ["lower_store", "lower_variable"]
+__all__ = ["lower_load", "lower_store", "lower_variable"]
 
 
-def lower_variable(host: HostLowering, op: Op) -> None:
+def lower_load(host: OwningProgram, op: Op) -> None:
+    """A load is a layout of the variable's memory; one number is read here and now."""
+    place = op.operands[0]
+    host.storage[op.result], host.layouts[op.result] = host.storage[place], host.layouts[place]
+    if not dims_of(op.result.type):
+        host.number(op.result)
+
+
+def lower_variable(host: OwningProgram, op: Op) -> None:
     """New memory with the elements of the operand: the operand's own, where nothing else uses it."""
     (value,) = op.operands
     kind = op.result.type
@@ -32,7 +36,7 @@ def lower_variable(host: HostLowering, op: Op) -> None:
     host.give(op.result, storage)
 
 
-def lower_store(host: HostLowering, op: Op) -> None:
+def lower_store(host: OwningProgram, op: Op) -> None:
     """Write a value to where a place lies; a number fills it."""
     if op in host.stored:
         return

@@ -11,25 +11,20 @@ difference to anybody: nothing between the two touches the tape, and its memory 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.ir.core import Function, Op, Region, Value, uses, walk
+from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import product
-from jitflow.ir.effects import Effects
 from jitflow.ir.layout import contiguous
 from jitflow.ir.types import Scalar, Tape, Tensor, dims_of
+from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 
-if TYPE_CHECKING:
-    from jitflow.passes.lower.host import HostLowering
-
-__all__ = ["TAPE_OPS", "early_pushes", "room_on_tape"]
+__all__ = ["TAPE_OPS", "room_on_tape"]
 
 
-def _lower_tape(host: HostLowering, op: Op) -> None:
+def _lower_tape(host: OwningProgram, op: Op) -> None:
     """An empty tape, known to the whole program."""
     kind = op.result.type
     assert isinstance(kind, Tape)
@@ -44,7 +39,7 @@ def _lower_tape(host: HostLowering, op: Op) -> None:
     host.tapes[op.result] = outermost.make("tape", dtype=kind.dtype, names=(op.result.name,))
 
 
-def _lower_push(host: HostLowering, op: Op) -> None:
+def _lower_push(host: OwningProgram, op: Op) -> None:
     """Put a number or a copy of an array onto a tape."""
     if op in host.stored:
         return
@@ -56,7 +51,7 @@ def _lower_push(host: HostLowering, op: Op) -> None:
     host.copy_into(value, room, room.layout)
 
 
-def _lower_pop(host: HostLowering, op: Op) -> None:
+def _lower_pop(host: OwningProgram, op: Op) -> None:
     """Take a number off a tape, or let an array be what lies there; it is copied if it cannot stay."""
     (tape,), kind = op.operands, op.result.type
     assert isinstance(kind, Tensor | Scalar)
@@ -69,7 +64,7 @@ def _lower_pop(host: HostLowering, op: Op) -> None:
         host.give(op.result, host.contiguous_copy(op.result))
 
 
-def _lower_peek(host: HostLowering, op: Op) -> None:
+def _lower_peek(host: OwningProgram, op: Op) -> None:
     """Read a number that stays on a tape."""
     tape, count = op.operands
     kind = op.result.type
@@ -77,13 +72,13 @@ def _lower_peek(host: HostLowering, op: Op) -> None:
     host.set_number(op.result, host.builder.make("peek", host.tapes[tape], host.number(count), types=(kind,)))
 
 
-def _lower_poke(host: HostLowering, op: Op) -> None:
+def _lower_poke(host: OwningProgram, op: Op) -> None:
     """Put another number in the place of one."""
     tape, count, value = op.operands
     host.builder.add("poke", host.tapes[tape], host.number(count), host.number(value))
 
 
-TAPE_OPS: Mapping[str, Callable[[HostLowering, Op], None]] = {
+TAPE_OPS: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     "tape": _lower_tape,
     "push": _lower_push,
     "pop": _lower_pop,
@@ -92,44 +87,14 @@ TAPE_OPS: Mapping[str, Callable[[HostLowering, Op], None]] = {
 }
 
 
-def room_on_tape(host: HostLowering, tape: Value, value: Value) -> Storage:
+def room_on_tape(host: OwningProgram, tape: Value, value: Value) -> Storage:
     """Room for an array at the end of a tape, in C order."""
     return _bytes_of_tape(host, "extend", tape, value)
 
 
-def _bytes_of_tape(host: HostLowering, name: str, tape: Value, value: Value) -> Storage:
+def _bytes_of_tape(host: OwningProgram, name: str, tape: Value, value: Value) -> Storage:
     kind = value.type
     assert isinstance(kind, Tensor)
     itemsize = kind.dtype.itemsize
     buffer = host.builder.make(name, host.tapes[tape], host.dim(product(kind.dims) * itemsize))
     return Storage(buffer, None, -1, kind.dtype, kind.dims, contiguous(kind.dims, itemsize))
-
-
-def early_pushes(function: Function) -> dict[Value, Op]:
-    """For each result of a fusion that may be written where it is pushed, that push."""
-    found: dict[Value, Op] = {}
-    if any(op.name == "push" for op in walk(function.region)):
-        effects, counts = Effects(function), uses(function.region)
-        for op in _early(function.region, effects, counts):
-            found.setdefault(op.operands[1], op)
-    return found
-
-
-def _early(region: Region, effects: Effects, counts: Counter[Value]) -> Iterator[Op]:
-    made = {result: number for number, op in enumerate(region.body) for result in op.results}
-    popped = {op.operands[0] for op in walk(region) if op.name == "pop"}
-    for number, op in enumerate(region.body):
-        if op.name != "push":
-            for inner in op.regions if op.name != "fusion" else ():
-                yield from _early(inner, effects, counts)
-            continue
-        tape, value = op.operands
-        start = made.get(value)
-        if start is None or region.body[start].name != "fusion" or not dims_of(value.type):
-            continue
-        if made.get(tape, -1) > start:
-            continue
-        lasts = counts[value] == 1 or (tape not in made and tape not in popped)
-        between = region.body[start + 1 : number]
-        if lasts and not any(effects.conflict(other, op) for other in between):
-            yield op

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Place, Tape, Tensor, Variable
-from jitflow.passes.lower.lending import lent_arrays
+from jitflow.passes.plan.lending import lent_arrays
 
 __all__ = ["Lifetimes", "edges"]
 

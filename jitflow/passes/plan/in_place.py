@@ -21,9 +21,9 @@ from jitflow.ir.dims import symbols
 from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Tensor, dims_of
-from jitflow.passes.lower.nest import Nest
+from jitflow.passes.nest import Nest
 
-__all__ = ["Early", "early_stores", "replaces_own_elements"]
+__all__ = ["Early", "early_pushes", "early_stores", "replaces_own_elements"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,36 @@ class _Finder:
     def overlaps(self, value: Value, place: Value) -> bool:
         shown = self.shows.get(value)
         return shown is not None and self.effects.may_meet(shown, place)
+
+
+def early_pushes(function: Function) -> dict[Value, Op]:
+    """For each result of a fusion that may be written where it is pushed, that push."""
+    found: dict[Value, Op] = {}
+    if any(op.name == "push" for op in walk(function.region)):
+        effects, counts = Effects(function), uses(function.region)
+        for op in _pushed_early(function.region, effects, counts):
+            found.setdefault(op.operands[1], op)
+    return found
+
+
+def _pushed_early(region: Region, effects: Effects, counts: Counter[Value]) -> Iterator[Op]:
+    made = {result: number for number, op in enumerate(region.body) for result in op.results}
+    popped = {op.operands[0] for op in walk(region) if op.name == "pop"}
+    for number, op in enumerate(region.body):
+        if op.name != "push":
+            for inner in op.regions if op.name != "fusion" else ():
+                yield from _pushed_early(inner, effects, counts)
+            continue
+        tape, value = op.operands
+        start = made.get(value)
+        if start is None or region.body[start].name != "fusion" or not dims_of(value.type):
+            continue
+        if made.get(tape, -1) > start:
+            continue
+        lasts = counts[value] == 1 or (tape not in made and tape not in popped)
+        between = region.body[start + 1 : number]
+        if lasts and not any(effects.conflict(other, op) for other in between):
+            yield op
 
 
 def _checks_elements(fusion: Op) -> bool:

@@ -1,0 +1,225 @@
+"""The records of the IR.
+
+``Value, OpDef, Op, Region, Function``: frozen, ordered, and nothing else. Program order *is* effect order. Values
+compare by identity and get their names in the printer (``name`` is a hint). There are no use-lists: a pass that needs
+uses computes them (`uses`).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from jitflow.ir.dims import Dim, Expression, substitute
+from jitflow.ir.location import NOWHERE, Loc
+from jitflow.ir.types import Type, map_dims
+
+__all__ = ["NO_ATTRIBUTES", "Attributes", "Effect", "Fact", "Function", "Op", "OpDef", "Region", "TypeRuleError",
+           "Value", "clone_op", "uses", "walk", "walk_inside", "walk_ops"]  # fmt: skip
+
+Attributes = Mapping[str, Any]
+NO_ATTRIBUTES: Attributes = MappingProxyType({})
+
+
+class TypeRuleError(Exception):
+    """An op's operands or attributes break its typing rule; the message says what was expected and what was got."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Value:
+    """A result of an op or a parameter of a region. Two values are the same only if they are the same object."""
+
+    type: Type
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What an op does beyond computing its results.
+
+    ``kind``: ``reads`` or ``writes`` the place that is operand ``operand``; ``check`` may raise; ``allocates``;
+    ``external`` is ordered with everything (calls out, printing, send and receive, the random counter).
+    """
+
+    kind: str
+    operand: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class OpDef:
+    """One row of the table of operations: everything about an op that does not belong to one layer.
+
+    ``infer(operand types, attributes)`` is the typing rule: it gives the result types or raises `TypeRuleError`.
+    Where the result type cannot be computed (a control-flow op, a parameter), it is None and ops carry their types.
+    ``evaluate(operand values, attributes, result types)`` is the meaning in NumPy, for one op without regions.
+    ``traits`` are facts that passes ask for: ``elementwise``, ``view``, ``reduction``, ``accumulation``,
+    ``commutative``, ``creation``, ``terminator``, ``sized`` (ops carry their types, but bind no size in them).
+    """
+
+    name: str
+    doc: str
+    layer: str
+    arity: int | None
+    infer: Callable[[Sequence[Type], Attributes], tuple[Type, ...]] | None
+    evaluate: Callable[..., Any] | None = None
+    effects: Callable[[Attributes], tuple[Effect, ...]] | tuple[Effect, ...] = ()
+    traits: frozenset[str] = frozenset()
+    attributes: tuple[str, ...] = ()
+    regions: int = 0
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """One operation in a region."""
+
+    definition: OpDef
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+    attributes: Attributes = field(default_factory=lambda: NO_ATTRIBUTES)
+    regions: tuple[Region, ...] = ()
+    loc: Loc = NOWHERE
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+    @property
+    def result(self) -> Value:
+        """The only result."""
+        (result,) = self.results
+        return result
+
+    @property
+    def own_effects(self) -> tuple[Effect, ...]:
+        """Effects of this op itself; those of its regions come from `jitflow.ir.effects`."""
+        effects = self.definition.effects
+        return effects(self.attributes) if callable(effects) else effects
+
+
+@dataclass(frozen=True, eq=False)
+class Region:
+    """Ops in order; the last one is ``yield``, whose operands are the region's results."""
+
+    parameters: tuple[Value, ...]
+    ops: tuple[Op, ...]
+
+    @property
+    def yielded(self) -> tuple[Value, ...]:
+        return self.ops[-1].operands
+
+    @property
+    def body(self) -> tuple[Op, ...]:
+        """The ops without the closing ``yield``."""
+        return self.ops[:-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that the guards establish about sizes: ``left relation right``; relation is ``== != >= <``."""
+
+    left: Dim
+    relation: str
+    right: Dim
+
+    def __str__(self) -> str:
+        return f"{self.left} {self.relation} {self.right}"
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A named region with the facts that hold on entry. ``layer`` is ``tensor``, ``loop`` (a kernel) or ``host``."""
+
+    name: str
+    region: Region
+    facts: tuple[Fact, ...] = ()
+    layer: str = "tensor"
+    attributes: Attributes = field(default_factory=lambda: NO_ATTRIBUTES)
+    functions: tuple[Function, ...] = field(default=())
+    """Functions that this one calls: the kernels of a host program."""
+
+    @property
+    def parameters(self) -> tuple[Value, ...]:
+        return self.region.parameters
+
+    @property
+    def results(self) -> tuple[Value, ...]:
+        return self.region.yielded
+
+    @cached_property
+    def kernels(self) -> tuple[Function, ...]:
+        """The functions that are launched; those with the attribute ``called`` are called for their results."""
+        return tuple(function for function in self.functions if not function.attributes.get("called"))
+
+    def with_ops(self, ops: Iterable[Op]) -> Function:
+        """The same function with other ops."""
+        return replace(self, region=Region(self.region.parameters, tuple(ops)))
+
+
+def walk(region: Region) -> Iterator[Op]:
+    """Every op of a region and of the regions inside it, in order, outer ops first."""
+    return walk_ops(region.ops)
+
+
+def walk_ops(ops: Iterable[Op]) -> Iterator[Op]:
+    """The ops, and those of the regions inside them, in order, outer ops first."""
+    waiting = [iter(ops)]  # a generator in a generator would hand each op through as many as there are regions around
+    while waiting:
+        for op in waiting[-1]:
+            yield op
+            if op.regions:
+                waiting += [iter(region.ops) for region in reversed(op.regions)]
+                break
+        else:
+            waiting.pop()
+
+
+def walk_inside(op: Op) -> Iterator[Op]:
+    """Every op of the regions of an op."""
+    for region in op.regions:
+        yield from walk_ops(region.ops)
+
+
+def uses(region: Region) -> Counter[Value]:
+    """How often each value is an operand, inner regions included."""
+    return Counter(operand for op in walk(region) for operand in op.operands)
+
+
+def clone_op(
+    op: Op, values: dict[Value, Value], sizes: Mapping[str, Dim] | None = None, operands: Sequence[Value] | None = None
+) -> Op:
+    """A copy of ``op`` with operands mapped through ``values`` (which learns the copy's results) and sizes renamed."""
+
+    def retype(type: Type) -> Type:
+        return map_dims(type, lambda dim: substitute(dim, sizes)) if sizes else type
+
+    def fresh(value: Value) -> Value:
+        values[value] = Value(retype(value.type), value.name)
+        return values[value]
+
+    mapped = tuple(values.get(operand, operand) for operand in (op.operands if operands is None else operands))
+    regions = tuple(
+        Region(
+            tuple(fresh(parameter) for parameter in region.parameters),
+            tuple(clone_op(inner, values, sizes) for inner in region.ops),
+        )
+        for region in op.regions
+    )
+    attributes = op.attributes
+    if sizes and attributes:
+        attributes = MappingProxyType({key: _substitute(value, sizes) for key, value in attributes.items()})
+    return Op(op.definition, mapped, tuple(fresh(result) for result in op.results), attributes, regions, op.loc)
+
+
+def _substitute(value: Any, sizes: Mapping[str, Dim]) -> Any:
+    if isinstance(value, Expression):
+        return substitute(value, sizes)
+    if isinstance(value, tuple):
+        return tuple(_substitute(item, sizes) for item in value)
+    return value

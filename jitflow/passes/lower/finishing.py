@@ -1,0 +1,31 @@
+"""The passes that finish a host program for a processor, by name, in the order in which they run.
+
+What each of them does stands in its file. A host program tells them by its attributes what the tensor function knew:
+``overlap``, that its arguments may show each other, and ``lasting``, the slots of the variables that outlive it and are
+written to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from jitflow.passes.lower.count import count
+from jitflow.passes.lower.hoist import hoist
+from jitflow.passes.lower.inside import inside
+from jitflow.passes.lower.outline import outline
+from jitflow.passes.lower.paces import paces
+from jitflow.passes.lower.poll import poll
+from jitflow.passes.lower.settle import settle
+from jitflow.passes.runner import Pass
+
+__all__ = ["HOST_PASSES"]
+
+HOST_PASSES: Mapping[str, Pass] = {
+    "hoist_memory": hoist,
+    "outline": outline,
+    "inside": inside,
+    "paces": paces,
+    "count": count,
+    "poll": poll,
+    "settle": settle,
+}

@@ -1,0 +1,81 @@
+"""Parts of a concatenation that their kernel writes where they belong, so that nothing is copied.
+
+A part qualifies if a fusion computes it and nobody else reads it; between the two only axes of size 1 may come or go,
+as ``np.stack`` makes them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from jitflow.ir.core import Op, Region, Value, uses
+from jitflow.ir.dims import Dim, symbols
+from jitflow.ir.layout import Layout, contiguous
+from jitflow.ir.types import Tensor, dims_of
+from jitflow.passes.axes import is_axis_view
+
+__all__ = ["find_destinations", "parts_of"]
+
+
+def parts_of(op: Op) -> Iterator[tuple[Value, Layout]]:
+    """The operands of a concatenation, and where each lies in the result."""
+    type, axis = op.result.type, op.attributes["axis"]
+    assert isinstance(type, Tensor)
+    strides = contiguous(type.dims, type.dtype.itemsize).strides
+    position: Dim = 0
+    for operand in op.operands:
+        yield operand, Layout(position * strides[axis], strides)
+        position = position + dims_of(operand.type)[axis]
+
+
+def find_destinations(region: Region) -> tuple[dict[Value, tuple[Op, Layout]], set[Value]]:
+    """For each result of a fusion that belongs into a concatenation, that op and the layout there.
+
+    Also the values between the two, which need no memory of their own. Regions inside are searched too.
+    """
+    destinations: dict[Value, tuple[Op, Layout]] = {}
+    in_place: set[Value] = set()
+    _search(region, uses(region), destinations, in_place)
+    return destinations, in_place
+
+
+def _search(
+    region: Region, counts: Counter[Value], destinations: dict[Value, tuple[Op, Layout]], in_place: set[Value]
+) -> None:
+    producer = {result: op for op in region.body for result in op.results}
+    bound_late = {op.attributes["binds"] for op in region.body if "binds" in op.attributes}
+    bound_late |= {name for op in region.body if op.regions and op.name != "fusion" for name in _sizes_of(op.results)}
+    for op in region.body:
+        if op.name != "fusion":
+            for inner in op.regions:
+                _search(inner, counts, destinations, in_place)
+        if op.name != "concatenate" or bound_late & set(_sizes_of(op.results)):
+            continue
+        for operand, layout in parts_of(op):
+            chain = [operand]
+            while counts[chain[-1]] == 1 and _adds_or_drops_ones(producer.get(chain[-1])):
+                chain.append(producer[chain[-1]].operands[0])
+            source = producer.get(chain[-1])
+            if source is None or source.name != "fusion" or counts[chain[-1]] != 1:
+                continue
+            if isinstance(chain[-1].type, Tensor):
+                destinations[chain[-1]] = (op, _layout_of(chain[-1], operand, layout))
+                in_place.update(chain)
+
+
+def _sizes_of(values: Sequence[Value]) -> Iterator[str]:
+    """The sizes that the dims of values are made of."""
+    for value in values:
+        for dim in dims_of(value.type):
+            yield from symbols(dim)
+
+
+def _adds_or_drops_ones(op: Op | None) -> bool:
+    return op is not None and op.name == "reshape" and is_axis_view(op)
+
+
+def _layout_of(value: Value, part: Value, layout: Layout) -> Layout:
+    """The part's layout for the axes of ``value``, which differs from it by axes of size 1."""
+    strides = iter([s for s, dim in zip(layout.strides, dims_of(part.type), strict=True) if dim != 1])
+    return Layout(layout.offset, tuple(0 if dim == 1 else next(strides) for dim in dims_of(value.type)))

@@ -1,0 +1,57 @@
+"""The one runner of passes: it times each, verifies what each leaves, and lets others look on in between.
+
+With ``JITFLOW_VERIFY=1`` the verifier looks at what each pass leaves; ``observe`` sees every function in between, which
+is how dumps and the explorer work.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from jitflow.config import CONFIG
+from jitflow.errors import CompilerBug, JitflowError
+from jitflow.ir.core import Function
+from jitflow.ir.printer import print_function
+from jitflow.ir.verifier import verify
+
+__all__ = ["Observer", "Pass", "Step", "run"]
+
+Pass = Callable[[Function], Function]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One pass that ran: what it left, and how long it took in seconds."""
+
+    name: str
+    function: Function
+    seconds: float
+
+
+Observer = Callable[[Step], None]
+
+
+def run(function: Function, passes: Iterable[tuple[str, Pass]], observe: Observer | None = None) -> Function:
+    """Run named passes one after the other; ``observe`` is called after each.
+
+    Raises `CompilerBug`, which names the pass, where one fails.
+    """
+    for name, run_pass in passes:
+        start = time.perf_counter()
+        try:
+            result = run_pass(function)
+        except JitflowError:
+            raise
+        except Exception as error:
+            raise CompilerBug(
+                f"{type(error).__name__}: {error}", pass_name=name, surrounding=print_function(function)
+            ) from error
+        seconds = time.perf_counter() - start
+        if CONFIG.verify:
+            verify(result, name)
+        if observe is not None:
+            observe(Step(name, result, seconds))
+        function = result
+    return function
