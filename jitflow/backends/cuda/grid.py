@@ -13,7 +13,7 @@ of everything) is one worker's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jitflow.backends.cuda.types import WARP
@@ -30,6 +30,10 @@ LIMITS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 """The most blocks along each axis."""
 
 
+Given = Mapping[Value, Value]
+"""The arguments of a launch by the kernel's parameters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Axis:
     """A loop's steps along one axis. ``start`` and ``stop`` are numbers or positions of parameters of the kernel."""
@@ -40,16 +44,16 @@ class Axis:
     stop: int | Value
     step: int
 
-    def blocks(self, builder: Builder, workers: int, arguments: Mapping[Value, Value]) -> Value:
+    def blocks(self, builder: Builder, number: Callable[[int], Value], workers: int, given: Given) -> Value:
         """Blocks with which every worker has at most one step, as far as there may be so many."""
-
-        def number(bound: int | Value) -> Value:
-            return arguments[bound] if isinstance(bound, Value) else builder.make("size", dim=bound)
-
         build = builder.make
+        needed = given[self.stop] if isinstance(self.stop, Value) else number(self.stop)
+        if self.start != 0:
+            start = given[self.start] if isinstance(self.start, Value) else number(self.start)
+            needed = build("subtract", needed, start)
         share = self.step * (workers if self.name == "x" else 1)
-        length = build("subtract", number(self.stop), number(self.start))
-        needed = build("floor_divide", build("add", length, number(share - 1)), number(share))
+        if share != 1:
+            needed = build("floor_divide", build("add", needed, number(share - 1)), number(share))
         return build("minimum", build("maximum", needed, number(1)), number(LIMITS[self.name]))
 
 
@@ -96,15 +100,17 @@ class Launch:
             return (WARP, WORKERS[True] if self.grid.axes else 1, 1)
         return (WORKERS[False] if self.grid.axes else 1, 1, 1)
 
-    def shape(self, builder: Builder, arguments: Sequence[Value]) -> tuple[Value, Value, Value]:
-        """Blocks of the grid along x, y and z, as a host program computes them of the kernel's arguments."""
+    def shape(
+        self, builder: Builder, number: Callable[[int], Value], arguments: Sequence[Value]
+    ) -> tuple[Value, Value, Value]:
+        """Blocks of the grid along x, y and z, as a host program computes them of the kernel's arguments.
+
+        ``number`` gives the value of an index that is known.
+        """
         given = dict(zip(self.parameters, arguments, strict=True))
         workers = WORKERS[self.grid.warps]
         axes = {axis.name: axis for axis in self.grid.axes}
-        x, y, z = (
-            axes[name].blocks(builder, workers, given) if name in axes else builder.make("size", dim=1)
-            for name in "xyz"
-        )
+        x, y, z = (axes[name].blocks(builder, number, workers, given) if name in axes else number(1) for name in "xyz")
         return x, y, z
 
 

@@ -18,6 +18,7 @@ It relies on the routines of `jitflow.passes.homebound` being elsewhere, and doe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -54,8 +55,9 @@ class _Offloading:
         self.own: set[Value] = set()
         """Memory that the program has allocated, which nobody else sees yet."""
         self.start = self.builder = Builder()
-        self.rooms: dict[DType, Value] = {}
-        """Memory of the host through which elements go."""
+        self.numbers: dict[int, Value] = {}
+        self.rooms: dict[tuple[DType, int], Value] = {}
+        """Memory of the host through which elements go, several at a time."""
         self.temporary: list[tuple[Value, Value]] = []
         self.record: tuple[Value, Value] | None = None
         """The error record, and memory of the host for a copy of it."""
@@ -88,7 +90,10 @@ class _Offloading:
     # Values
 
     def _number(self, number: int) -> Value:
-        return self.builder.make("size", dim=number)
+        """An index, computed once at the start of the program."""
+        if number not in self.numbers:
+            self.numbers[number] = self.start.make("size", dim=number)
+        return self.numbers[number]
 
     def _fresh(self, value: Value) -> Value:
         self.values[value] = Value(self._moved(value.type), value.name)
@@ -99,17 +104,17 @@ class _Offloading:
 
     def _allocate(self, dtype: DType, size: int, device: str = "cpu") -> Value:
         """Memory for the whole run."""
-        nbytes = self.start.make("size", dim=size)
+        nbytes = self._number(size)
         place = {} if device == "cpu" else {"device": device}
         buffer = self.start.make("alloc", nbytes, dtype=dtype, **place)
         self.temporary.append((buffer, nbytes))
         return buffer
 
-    def _room(self, dtype: DType) -> Value:
+    def _room(self, dtype: DType, which: int = 0) -> Value:
         """Room for an element, or for the two numbers of a complex one."""
-        if dtype not in self.rooms:
-            self.rooms[dtype] = self._allocate(dtype, 2 * dtype.itemsize)
-        return self.rooms[dtype]
+        if (dtype, which) not in self.rooms:
+            self.rooms[dtype, which] = self._allocate(dtype, 2 * dtype.itemsize)
+        return self.rooms[dtype, which]
 
     def _at(self, buffer: Value, offset: Value) -> Value:
         return self.builder.make("offset", buffer, offset)
@@ -119,19 +124,18 @@ class _Offloading:
     def _ops(self, region: Region) -> None:
         ops = list(region.body)
         while ops:
-            block = self._block(ops)
-            if block:
-                self._upload_block(ops[:block])
+            if count := self._side_by_side(ops):
+                self._upload_block(ops[:count])
+            elif count := self._at_once(ops):
+                self._download(ops[:count])
             else:
-                block = 1
+                count = 1
                 self._op(ops[0])
-            del ops[:block]
+            del ops[:count]
 
     def _op(self, op: Op) -> None:
         self.builder.loc = op.loc
-        if op.name in _READS:
-            self._download(op)
-        elif op.name in _WRITES:
+        if op.name in _WRITES:
             self._upload(op)
         elif op.name == "launch":
             self._launch(op)
@@ -221,13 +225,33 @@ class _Offloading:
         if self.pending:
             self._hear_of_failures()
 
-    def _download(self, op: Op) -> None:
-        buffer, offset = (self.values[operand] for operand in op.operands)
-        room = self._room(_dtype(buffer))
-        self.builder.add("transfer", room, self._at(buffer, offset), self._number(_bytes(op)))
+    def _at_once(self, ops: Sequence[Op]) -> int:
+        """How many of the ops, from the first on, are reads and what need not stand between them; 0 for no read."""
+        if ops[0].name not in _READS:
+            return 0
+        return next((n for n, op in enumerate(ops) if op.name not in (*_READS, "free", "size", "constant")), len(ops))
+
+    def _download(self, ops: Sequence[Op]) -> None:
+        """Ask for all numbers that are read, and wait once."""
+        reads = [op for op in ops if op.name in _READS]
+        for op in ops:
+            if op.name in ("size", "constant"):
+                self._copy(op)
+        taken: Counter[DType] = Counter()
+        rooms: list[Value] = []
+        for op in reads:
+            self.builder.loc = op.loc
+            buffer, offset = (self.values[operand] for operand in op.operands)
+            rooms.append(self._room(_dtype(buffer), taken[_dtype(buffer)]))
+            taken[_dtype(buffer)] += 1
+            self.builder.add("transfer", rooms[-1], self._at(buffer, offset), self._number(_bytes(op)))
         self._wait()
-        numbers = self.builder.add(op.name, room, self._number(0), lanes=0)
-        self.values.update(zip(op.results, numbers, strict=True))
+        for op, room in zip(reads, rooms, strict=True):
+            numbers = self.builder.add(op.name, room, self._number(0), lanes=0)
+            self.values.update(zip(op.results, numbers, strict=True))
+        for op in ops:
+            if op.name == "free":
+                self._copy(op)
 
     def _upload(self, op: Op) -> None:
         buffer, offset, *numbers = (self.values[operand] for operand in op.operands)
@@ -237,7 +261,7 @@ class _Offloading:
         self.builder.add(op.name, room, self._number(0), *numbers)
         self.builder.add("transfer", self._at(buffer, offset), room, self._number(_bytes(op)))
 
-    def _block(self, ops: Sequence[Op]) -> int:
+    def _side_by_side(self, ops: Sequence[Op]) -> int:
         """How many of the ops, from the first on, write numbers side by side to one block; 0 for fewer than two."""
         if ops[0].name not in _WRITES:
             return 0
@@ -279,7 +303,7 @@ class _Offloading:
         name = op.attributes["kernel"]
         launch = self.launches[name]
         arguments = [self.values[operand] for operand in op.operands]
-        blocks = launch.shape(self.builder, arguments)
+        blocks = launch.shape(self.builder, self._number, arguments)
         cells = [self._cell(result) for result in op.results]
         record = () if self.record is None else self.record[:1]
         given = {"kernel": name, "block": launch.block, **({"recorded": True} if record else {})}

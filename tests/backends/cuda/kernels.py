@@ -14,7 +14,7 @@ from jitflow.api import function as compiled
 from jitflow.backends.cuda import CudaModule, print_program
 from jitflow.backends.cuda.grid import Launch
 from jitflow.backends.cuda.nvrtc import is_available
-from jitflow.ir.core import Builder, Function, Region
+from jitflow.ir.core import Builder, Function, Region, Value
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
 from jitflow.passes.expand.expand import expand
@@ -39,8 +39,11 @@ def printed(function: Function) -> CudaModule:
 def shape_of(launch: Launch, arguments: Sequence[int]) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
     """Blocks of the grid and threads of a block, for the arguments of a call (in those for sizes)."""
     builder = Builder()
-    given = [builder.make("size", dim=argument) for argument in arguments]
-    region = builder.region((), launch.shape(builder, given))
+
+    def number(value: int) -> Value:
+        return builder.make("size", dim=value)
+
+    region = builder.region((), launch.shape(builder, number, [*map(number, arguments)]))
     x, y, z = interpret(Function("shape", region, (), "loop"))
     return (x, y, z), launch.block
 

@@ -7,14 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+import jitflow
+from jitflow.backends import cuda
 from jitflow.backends.cuda import compile_to_ptx, print_program
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.llvm import compile_program
 from jitflow.failures import failure_handler
+from jitflow.gpu import specialise_for_gpu
 from jitflow.ir.core import Function
 from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
@@ -22,10 +26,50 @@ from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import GPU, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime.cuda import DeviceProgram, gpu
+from jitflow.runtime.specialisation import NOT_MATCHED
 from tests.backends.cuda.stand_in import StandIn
 from tests.execute import layouts_of
 
-__all__ = ["Native"]
+__all__ = ["Native", "OnDevice"]
+
+
+class OnDevice:
+    """A Python function compiled for these arguments and ``cuda:0``, which is called as users call it.
+
+    ``host`` may plant a fault in the host program.
+    """
+
+    def __init__(
+        self, function: Any, *arguments: Any, host: Callable[[Function], Function] = lambda program: program
+    ) -> None:
+        self.function = function if hasattr(function, "_trace") else jitflow.function(function)
+        self.device = StandIn()
+        compilation = self.function._trace(self.function._bind(arguments, {}))
+
+        def offloaded(program: Function, device: str) -> Function:
+            done = host(offload(program, device))
+            verify(done, "offload")
+            return done
+
+        with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=_to_ptx, offload=offloaded):
+            self.specialisation = specialise_for_gpu(compilation, gpu("cuda:0"))
+
+    def __call__(self, *arguments: Any) -> Any:
+        with self.device.installed():
+            try:
+                result = self.specialisation.call(self.function._bind(arguments, {}))
+            finally:
+                self.device.finish()
+        assert result is not NOT_MATCHED
+        return result
+
+    def lost(self) -> int:
+        """How many blocks of the device's memory nobody will give back."""
+        return len(self.device.blocks) - len(self.device.given)
+
+
+def _to_ptx(text: str, architecture: str) -> bytes:
+    return compile_to_ptx(text, architecture.replace("sm", "compute")).encode()
 
 
 class Native:

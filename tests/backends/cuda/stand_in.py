@@ -13,6 +13,7 @@ import ctypes
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 from unittest import mock
@@ -23,7 +24,7 @@ from jitflow.runtime import cuda
 from tests.backends.cuda.ptx import Kernel, PtxError, parse_ptx, run_on
 from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, Array, Block
 
-__all__ = ["StandIn"]
+__all__ = ["DeviceArray", "StandIn"]
 
 FIRST_KEY = 1 << 22
 """Addresses have their bit 62 set, which no address of a process has."""
@@ -64,6 +65,10 @@ class StandIn:
         """What went wrong first; real devices would go on with nonsense."""
         self.stream = 0x57
         self.blas_stream = 0
+        self.given: list[int] = []
+        """Memory of arrays that tests have put there."""
+        self._to_host: set[Callable[[], None]] = set()
+        """Work that writes to the host's memory, which may be gone later."""
         self._keys = FIRST_KEY
         self._functions = {name: self._function(name, types) for name, types in SIGNATURES.items()}
         self._loaded: list[Any] = []
@@ -80,9 +85,20 @@ class StandIn:
 
     def _cupy(self) -> Any:
         device = mock.MagicMock(compute_capability="75", cublas_handle=BLAS)
-        stream = SimpleNamespace(get_current_stream=lambda: SimpleNamespace(ptr=self.stream))
-        function = SimpleNamespace(Module=lambda: _Module(self))
-        return SimpleNamespace(cuda=SimpleNamespace(Device=lambda number: device, function=function, **vars(stream)))
+        names = SimpleNamespace(
+            Device=lambda number: device,
+            function=SimpleNamespace(Module=lambda: _Module(self)),
+            get_current_stream=lambda: SimpleNamespace(ptr=self.stream),
+            UnownedMemory=lambda address, size, owner, device: (address, owner),
+            MemoryPointer=lambda memory, offset: (memory[0] + offset, memory[1]),
+        )
+        return SimpleNamespace(cuda=names, ndarray=partial(DeviceArray, self))
+
+    def array(self, content: Array) -> DeviceArray:
+        """An array that lives on the device."""
+        there = DeviceArray(self, content.shape, content.dtype, (self.new(np.ascontiguousarray(content)), None), None)
+        self.given.append(there.address)
+        return there
 
     def _address(self, name: str) -> int:
         return ctypes.cast(self._functions[name], ctypes.c_void_p).value or 0
@@ -94,7 +110,7 @@ class StandIn:
         return handle
 
     def _function(self, name: str, types: Sequence[Any]) -> Any:
-        act = self._multiply(name) if name.endswith("gemm_v2_64") else getattr(self, "_" + name)
+        multiply = self._multiply(name) if name.endswith("gemm_v2_64") else None
 
         def called(*arguments: Any) -> int:
             number = self.counts[name]
@@ -102,6 +118,7 @@ class StandIn:
             if (name, number) in self.failures:
                 return self.failures[name, number]
             try:
+                act = multiply or getattr(self, "_" + name)
                 return int(act(*arguments) or 0)
             except Exception as error:
                 return self._note(error)
@@ -142,6 +159,9 @@ class StandIn:
 
     def finish(self) -> None:
         """Do what is left of all streams; raises what went wrong since the last time."""
+        if any(step in self._to_host for work in self.streams.values() for step in work):
+            self.streams.clear()
+            self._note(PtxError("a copy to the host that nobody has waited for"))
         for stream in list(self.streams):
             self._cuStreamSynchronize(stream)
         fault, self.fault = self.fault, None
@@ -182,6 +202,7 @@ class StandIn:
             block, part = self.bytes_at(source, size)
             ctypes.memmove(target, block.content[part].tobytes(), size)
 
+        self._to_host.add(read)
         self._later(stream, read)
 
     def _cuStreamSynchronize(self, stream: int | None) -> int:
@@ -228,33 +249,60 @@ class StandIn:
             factor, rest_factor = (np.frombuffer(ctypes.string_at(p, dtype.itemsize), dtype)[0] for p in (alpha, beta))
 
             def work() -> None:
-                left = self._matrix(dtype, a, lda, *((k, m) if left_flag else (m, k)))
-                right = self._matrix(dtype, b, ldb, *((n, k) if right_flag else (k, n)))
-                target = self._matrix(dtype, c, ldc, m, n, written=rest_factor == 0)
+                left, known = self._matrix(dtype, a, lda, *((k, m) if left_flag else (m, k)))
+                right, also = self._matrix(dtype, b, ldb, *((n, k) if right_flag else (k, n)))
+                target, written = self._matrix(dtype, c, ldc, m, n)
                 product = factor * ((left.T if left_flag else left) @ (right.T if right_flag else right))
                 target[...] = product if rest_factor == 0 else product + rest_factor * target
+                written[...] = known.all() and also.all() and bool(rest_factor == 0 or written.all())
 
             self._later(self.blas_stream, work)
             return 0
 
         return multiply
 
-    def _matrix(
-        self, dtype: Any, address: int, leading: int, rows: int, columns: int, *, written: bool = False
-    ) -> Array:
-        """A column-major matrix in memory; one that is read must have been written."""
+    def _matrix(self, dtype: Any, address: int, leading: int, rows: int, columns: int) -> tuple[Array, Array]:
+        """A column-major matrix in memory, and which of its bytes have been written: the library looks at none."""
         if not rows or not columns:
-            return np.zeros((rows, columns), dtype)
-        size = ((columns - 1) * leading + rows) * dtype.itemsize
-        block, part = self.bytes_at(address, size)
+            return np.zeros((rows, columns), dtype), np.ones(0, np.bool_)
+        block, part = self.bytes_at(address, ((columns - 1) * leading + rows) * dtype.itemsize)
         strides = (dtype.itemsize, leading * dtype.itemsize)
         assert block.written is not None
-        touched = np.ndarray((rows, columns, dtype.itemsize), np.bool_, block.written, part.start, (*strides, 1))
-        if written:
-            touched[...] = True
-        elif not touched.all():
-            raise PtxError("memory is read that nobody has written")
-        return np.ndarray((rows, columns), dtype, block.content, part.start, strides)
+        written = np.ndarray((rows, columns, dtype.itemsize), np.bool_, block.written, part.start, (*strides, 1))
+        return np.ndarray((rows, columns), dtype, block.content, part.start, strides), written
+
+
+class DeviceArray:
+    """As cupy's arrays: ``memory`` is the address of the first element, and what owns it."""
+
+    def __init__(
+        self, device: StandIn, shape: Sequence[int], dtype: Any, memory: tuple[int, Any], strides: Any
+    ) -> None:
+        self.device, self.shape, self.dtype = device, tuple(shape), np.dtype(dtype)
+        self.address, self.owner = memory
+        self.strides = tuple(strides) if strides is not None else np.empty((0, *shape), dtype).strides[1:]
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape, "typestr": self.dtype.str, "data": (self.address, False), "strides": self.strides,
+            "version": 3,
+        }  # fmt: skip
+
+    def __getitem__(self, key: slice) -> DeviceArray:
+        start, stop, step = key.indices(self.shape[0])
+        shape = (len(range(start, stop, step)), *self.shape[1:])
+        strides = (self.strides[0] * step, *self.strides[1:])
+        address = self.address + start * self.strides[0]
+        return DeviceArray(self.device, shape, self.dtype, (address, self), strides)
+
+    def get(self) -> Array:
+        """A copy on the host, of what was done so far."""
+        self.device.finish()
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        block, part = self.device.bytes_at(self.address, 0)
+        return np.ndarray(self.shape, self.dtype, block.content, part.start, self.strides).copy()
 
 
 class _Module:

@@ -50,7 +50,7 @@ def test_a_loop_is_not_spread_if_its_neighbours_touch_what_it_writes(body: str, 
 
 def test_a_loop_is_not_spread_beside_what_replaces_a_number() -> None:
     replaces = f"{READ}\nwrite %out, %0, %r"
-    assert axes_of(nested(2, OTHER, replaces)) == [("x", "i0")]
+    assert axes_of(nested(2, "", replaces)) == [("x", "i0")]
 
 
 @pytest.mark.parametrize(("body", "between"), [(WRITE, OTHER), (READ, ""), (OTHER, WRITE)])

@@ -1,0 +1,39 @@
+"""The gallery on a GPU: each program gives what Python gives, or says what keeps it on the host."""
+
+from __future__ import annotations
+
+import pytest
+
+from jitflow.errors import UserNotImplementedError
+from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.native import OnDevice
+from tests.gallery import PROGRAMS, compiled, example
+from tests.test_programs import assert_runs_alike
+
+STAYS = {
+    "contour_integral": "numpy.linalg.solve on a GPU: decompositions are LAPACK's, which works on the host's memory",
+    "kalman": "numpy.linalg.solve on a GPU: decompositions are LAPACK's, which works on the host's memory",
+}
+
+IN_TURN = 3
+"""Of so many programs one runs each time; all together where there is time."""
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if at % IN_TURN == 0 else pytest.mark.stress)
+             for at, name in enumerate(sorted(set(PROGRAMS) - set(STAYS)))]
+)  # fmt: skip
+def test_it_gives_what_python_gives(name: str) -> None:
+    code = OnDevice(compiled(name), *example(name))
+    assert_runs_alike(name, example(name), code)
+    assert code.lost() == 0
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("name", STAYS)
+def test_it_says_what_keeps_it_on_the_host(name: str) -> None:
+    with pytest.raises(UserNotImplementedError) as caught:
+        OnDevice(compiled(name), *example(name))
+    assert str(caught.value) == STAYS[name]
+    assert "leave this part to cpu:0" in caught.value.__notes__[0]
