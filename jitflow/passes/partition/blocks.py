@@ -43,7 +43,7 @@ class Size:
 
 def is_control(op: Op) -> bool:
     """Whether an op may stand in several partitions."""
-    return op.name in ("if", "for", "while")
+    return bool(op.regions) and op.name in ("if", "for", "while")
 
 
 def carried_by(op: Op, region: Region) -> Sequence[Value]:

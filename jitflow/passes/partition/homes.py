@@ -49,6 +49,7 @@ class Homes:
         self.everyone: frozenset[str] = frozenset()
         """The devices that take part at all, once that is known."""
         self._homes: dict[Value, str | None] = {}
+        self._at: dict[Op, str] = {}
         self._asked: set[Value] = set()
         self._participants: dict[Op, frozenset[str]] = {}
         self._verify()
@@ -59,9 +60,11 @@ class Homes:
 
     def at(self, op: Op) -> str:
         """The device of an op that one partition has: a view of storage is where the storage is."""
-        if op.results and isinstance(op.results[0].type, _STORAGE):
-            return self._of_storage(op.results[0])
-        return self.device(op)
+        known = self._at.get(op)
+        if known is None:
+            storage = op.results and isinstance(op.results[0].type, _STORAGE)
+            known = self._at[op] = self._of_storage(op.results[0]) if storage else self.device(op)
+        return known
 
     def on_demand(self, op: Op) -> bool:
         """Whether an op stands in those partitions that need its result, wherever it was placed."""

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, Op, Value
+from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.effects import ANYTHING, Effects, may_fail
 from jitflow.ir.printer import print_op
 from jitflow.passes.partition.blocks import Block, Blocks, is_control
@@ -92,6 +92,29 @@ class Waiting:
         return list(self.found.values())
 
     @cached_property
+    def relevant(self) -> dict[Block, list[int]]:
+        """The numbers of the ops of each block that wait or are waited for, or in front of which something arrives."""
+        found: dict[Block, list[int]] = {}
+        for block in reversed(self.blocks.all):
+            found[block] = [
+                index
+                for index, op in enumerate(block.region.ops)
+                if self.doing.get(op)
+                or op in self.needs
+                or (block, index) in self.arriving
+                or (block.outer is None and index == self.meeting)
+                or (op.name == "yield" and block.owner is not None and block.region is _test(block.owner))
+                or (is_control(op) and any(found[own] for own in self.blocks.of_op[op]))
+            ]
+        return found
+
+    @cached_property
+    def needs(self) -> dict[Op, set[str]]:
+        """What has to have been done everywhere before an op."""
+        ops = (op for block in self.blocks.all for op in block.region.body if not is_control(op))
+        return {op: needs for op in ops if (needs := self._needs(op))}
+
+    @cached_property
     def doing(self) -> dict[Op, frozenset[tuple[str, str]]]:
         """What each op does that others may have to wait for, and where; of branches and loops, what is inside."""
         found: dict[Op, frozenset[tuple[str, str]]] = {}
@@ -117,7 +140,6 @@ class Waiting:
         return self.effects.visible is None or not self.effects.visible.isdisjoint(places)
 
     def _needs(self, op: Op) -> set[str]:
-        """What has to have been done everywhere before an op."""
         needs: set[str] = set()
         for access in self.effects.of(op):
             if access.kind == "external":
@@ -132,22 +154,22 @@ class Waiting:
         """Go over a block; what is pending at its end."""
         level = _Level(block, pending)
         self.levels.append(level)
-        for index, op in enumerate(block.region.ops):
+        for index in self.relevant[block]:
+            op = block.region.ops[index]
             level.index = index
             self._arrive(level)
             if block.outer is None and index == self.meeting:
                 pending.clear()
             if is_control(op):
                 self._control(op, level)
-            elif op.name != "yield":
-                device = self.homes.at(op)
-                if needs := self._needs(op):
-                    self._wait(device, needs, self.homes.everyone)
-                self._done(self.doing[op], level)
-            elif block.owner is not None and block.owner.name == "while" and block.region is block.owner.regions[0]:
+            elif op in self.needs:
+                self._wait(self.homes.at(op), self.needs[op], self.homes.everyone)
+            elif block.owner is not None and op.name == "yield" and block.region is _test(block.owner):
                 taking = self.homes.participants(block.owner)
                 for device in sorted(taking):
                     self._wait(device, {FAILS}, taking)
+            if op in self.doing and not is_control(op):
+                self._done(self.doing[op], level)
         self.levels.pop()
         return pending
 
@@ -227,6 +249,11 @@ class Waiting:
         if self.keeping:
             token = Message(None, source, target, level.block, last + 1, level.index)
             self.found.setdefault((level.block, level.index, source, target), token)
+
+
+def _test(loop: Op) -> Region | None:
+    """The region with the condition of a ``while``."""
+    return loop.regions[0] if loop.name == "while" else None
 
 
 # -- notes of progress
