@@ -7,11 +7,13 @@ reads `os.environ`, so that what a process does cannot change between two calls.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, cast
 
-__all__ = ["CONFIG", "Config", "read_config"]
+__all__ = ["CONFIG", "Config", "read_config", "user_folder"]
 
 EntryPath = Literal["native", "python"]
 
@@ -62,6 +64,15 @@ def read_config(environment: Mapping[str, str]) -> Config:
         threads=_integer(environment, "JITFLOW_THREADS", default=1, smallest=1, largest=1 << 10),
         cpu_devices=_integer(environment, "JITFLOW_CPU_DEVICES", default=1, smallest=1, largest=1 << 8),
     )
+
+
+def user_folder(environment: Mapping[str, str] = os.environ, system: str = sys.platform) -> Path:
+    """Where jitflow keeps what it has measured, as the system has it: ``XDG_CONFIG_HOME``, ``APPDATA``..."""
+    if system == "win32":
+        return Path(environment.get("APPDATA") or Path.home() / "AppData" / "Roaming") / "jitflow"
+    if system == "darwin":
+        return Path.home() / "Library" / "Application Support" / "jitflow"
+    return Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "jitflow"
 
 
 def _flag(environment: Mapping[str, str], name: str) -> bool:

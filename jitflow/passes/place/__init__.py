@@ -1,0 +1,15 @@
+"""Placement: on which device each op of a program is computed.
+
+work         what ops cost, from their types
+colocation   what has to be together, and where
+graph        tasks, which are placed together, and what flows between them
+simulator    what a plan takes, in time and memory
+schedule     drafts of plans, the best of them, improved; simulated annealing
+placement    the plan as a record that is printed, saved, edited and followed again
+decision     the pass
+"""
+
+from jitflow.passes.place.decision import Decision, decide, place, placed
+from jitflow.passes.place.placement import PlacedOp, Placement
+
+__all__ = ["Decision", "PlacedOp", "Placement", "decide", "place", "placed"]

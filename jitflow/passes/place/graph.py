@@ -1,0 +1,447 @@
+"""The tasks of a function: groups of ops that are placed together, and what flows between them.
+
+Ops are grouped as fusion would join them, cheaply, in one walk: an op joins the task that computes what it reads as
+long as nothing else has read of that task. So tasks never wait for each other in a circle, and each runs where its last
+op stands. An op that costs less than sending what it reads always joins; one that costs more does if no other reader
+waits, so that the branches of a fork stay apart, and if the task stays small beside what is around it, so that long
+chains can be cut.
+
+Constants, sizes and numbers made of the caller's numbers are no tasks: every device computes them for itself. Views are
+what they show. Branches and loops are *spans*, whose tasks may be on several devices, if that could pay; those that are
+short, or compute nothing but numbers, are one task.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from jitflow.errors import UserValueError
+from jitflow.ir.core import Function, Op, Region, Value, walk, walk_inside
+from jitflow.ir.effects import is_pure
+from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.machine import Machine
+from jitflow.passes.order import reads_of
+from jitflow.passes.place.colocation import Colocation, calls_python, is_storage, is_view
+from jitflow.passes.place.work import NO_WORK, Sizes, Work, arithmetic, is_kernel, seconds, shares, work_of
+
+__all__ = ["Block", "Graph", "Span", "Task", "build_graph", "worth_splitting"]
+
+_TASK_SHARE = 1 / 32
+"""A task of several kernels is at most this part of what is around it."""
+
+_TURN_SHARE = 1 / 8
+"""So is one of elementwise ops in a loop, whose turns may overlap."""
+
+
+@dataclass(eq=False, slots=True)
+class Task:
+    """Ops that are placed together. Values are numbers of the graph's values."""
+
+    number: int
+    ops: list[Op]
+    device: str = ""
+    """Where it has to be; empty if it may be anywhere."""
+    why: str = ""
+    group: Value | None = None
+    """The storage that it works on."""
+    inputs: list[int] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    seconds: tuple[float, ...] = ()
+    """On each device of the machine."""
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """The tasks and spans of a region, in order, and the values that it yields (-1 for those of no task)."""
+
+    items: list[Task | Span] = field(default_factory=list)
+    yielded: list[int] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    """All of them, those of spans included."""
+
+
+@dataclass(eq=False, slots=True)
+class Span:
+    """A branch or loop. ``times``: how often each block runs, for a loop its turns."""
+
+    op: Op
+    blocks: list[Block]
+    times: Sequence[float]
+    condition: int
+    """Of a branch; that of a ``while`` is what its first block yields."""
+    initial: list[int]
+    carried: list[list[int]]
+    """For each block of a loop, the values that stand for what it carries."""
+    results: list[int]
+    tasks: list[Task]
+
+    @property
+    def is_loop(self) -> bool:
+        return self.op.name != "if"
+
+
+@dataclass(eq=False, slots=True)
+class Graph:
+    """The tasks of a function on a machine."""
+
+    function: Function
+    machine: Machine
+    root: Block
+    tasks: list[Task]
+    bytes: list[float]
+    """What each value is to send."""
+    memory: list[float]
+    """What each value takes where it was made."""
+    last: list[int]
+    """The last task that reads each value, or the last of the loop that does; -1 if none does."""
+    homes: dict[int, int]
+    """Devices of the function's parameters, as numbers."""
+    units: list[list[Task]]
+    """Tasks that are on one device, whichever it is; only those that may be anywhere."""
+
+
+def worth_splitting(machine: Machine) -> float:
+    """The shortest program, in seconds, that a second device could make shorter: a message there and one back."""
+    names = machine.names
+    return 2.0 * min((machine.link(names[0], name).latency for name in names[1:]), default=float("inf"))
+
+
+def build_graph(function: Function, machine: Machine, colocation: Colocation) -> Graph:
+    """The graph of a function; ``colocation`` learns what tasks put together.
+
+    Raises ValueError, at the user's line, for a device that the machine does not have.
+    """
+    return _Building(function, machine, colocation).graph()
+
+
+@dataclass(eq=False, slots=True)
+class _Open:
+    """What is known of a task while ops join it."""
+
+    block: Block
+    position: int = 0
+    cost: float = 0.0
+    elementwise: bool = True
+    pending: int = 0
+    """How many readers of what it computes are still to come."""
+    closed: bool = False
+    """Whether something outside of it has read of it."""
+
+
+class _Building:
+    def __init__(self, function: Function, machine: Machine, colocation: Colocation) -> None:
+        self.function = function
+        self.machine = machine
+        self.colocation = colocation
+        self.sizes = Sizes(function)
+        self.home = machine.processors[0]
+        links = [machine.link(machine.names[0], name) for name in machine.names[1:]]
+        self.latency = min((link.latency for link in links), default=1.0)
+        self.bandwidth = max((link.bandwidth for link in links), default=1.0)
+        self.worth = worth_splitting(machine)
+        self.bytes: list[float] = []
+        self.memory: list[float] = []
+        self.value: dict[Value, int] = {}
+        """The number of each value that is not free; views have the number of what they show."""
+        self.free: set[Value] = set()
+        """What every device has for itself."""
+        self.base: dict[Value, Value] = {}
+        self.readers: Counter[Value] = Counter()
+        """How many operands of ops that are still to come are each value, or show it."""
+        self.task_of: dict[int, Task] = {}
+        self.open: dict[Task, _Open] = {}
+        self.costs: dict[Op, float] = {}
+        self.amounts: dict[Op, Work] = {}
+        """The arithmetic of ops that may share a kernel."""
+
+    def graph(self) -> Graph:
+        function, names = self.function, self.machine.names
+        given = function.attributes.get("devices") or ("",) * len(function.parameters)
+        homes = {}
+        for parameter, device in zip(function.parameters, given, strict=True):
+            if isinstance(parameter.type, Scalar | Index):
+                self.free.add(parameter)
+            else:
+                number = self._new(parameter, self.sizes.bytes(parameter.type))
+                homes[number] = names.index(device) if device in names else 0
+        for op in walk(function.region):
+            if "view" in op.definition.traits:
+                self.base[op.result] = self.base.get(op.operands[0], op.operands[0])
+            elif op.name != "yield":
+                self.readers.update(self.base.get(operand, operand) for operand in op.operands)
+        root = self._block(function.region, False)
+        self._finish(root)
+        return Graph(function, self.machine, root, root.tasks, self.bytes, self.memory, self._last(root), homes,
+                     self._units(root.tasks))  # fmt: skip
+
+    def _new(self, value: Value, memory: float = 0.0) -> int:
+        number = self.value[value] = len(self.bytes)
+        self.bytes.append(0.0 if is_storage(value) else self.sizes.bytes(value.type))
+        self.memory.append(memory)
+        return number
+
+    def _numbers(self, op: Op) -> list[int]:
+        """What an op reads that is not free, with what is inside of it, each once."""
+        read = op.operands if not op.regions else reads_of(op)
+        return list(dict.fromkeys(number for value in read if (number := self.value.get(value, -1)) >= 0))
+
+    # Regions
+
+    def _block(self, region: Region, turning: bool) -> Block:
+        """The tasks of a region; ``turning``: it runs again and again."""
+        block = Block()
+        ops = [op for op in region.body if not self._take_free(op)]
+        total = sum(map(self._cost, ops))
+        entries: list[tuple[int, Task | Span]] = []
+        own: dict[Task, None] = {}
+        for position, op in enumerate(ops):
+            if "view" in op.definition.traits:
+                self.value[op.result] = self.value[op.operands[0]]
+            elif op.name in ("if", "for", "while") and self._is_span(op):
+                entries.append((position, self._span(op, turning)))
+            else:
+                task = self._enter(op, block, total, turning)
+                own[task] = None
+                self.open[task].position = position
+        entries += [(self.open[task].position, task) for task in own]
+        entries.sort(key=lambda entry: entry[0])
+        block.items = [item for _, item in entries]
+        block.yielded = [self.value.get(value, -1) for value in region.yielded]
+        block.tasks = [task for item in block.items for task in (item.tasks if isinstance(item, Span) else (item,))]
+        return block
+
+    def _take_free(self, op: Op) -> bool:
+        """Whether every device has the result of an op for itself."""
+        if op.name in ("constant", "size", "empty", "iota"):
+            self.free.update(op.results)
+            return True
+        if op.regions or len(op.results) != 1 or not op.operands or not self.free.issuperset(op.operands):
+            return False
+        if is_view(op) or (isinstance(op.result.type, Scalar | Index) and is_pure(op)):
+            self.free.update(op.results)
+            return True
+        return False
+
+    def _cost(self, op: Op) -> float:
+        """Seconds for an op alone: those of its arithmetic, if it may share a kernel."""
+        known = self.costs.get(op)
+        if known is None:
+            if is_kernel(op):
+                work = self.amounts[op] = arithmetic(op, self.sizes)
+            else:
+                work = work_of(op, self.sizes)
+            known = self.costs[op] = seconds(work, self.home)
+        return known
+
+    def _is_span(self, op: Op) -> bool:
+        """Whether a branch or loop may be on several devices."""
+        found = {self.colocation.device(group) for group in self.colocation.groups_of(op)}
+        found.update(self.colocation.wanted(inner)[0] for inner in walk_inside(op) if not inner.regions)
+        if len(found - {""}) > 1:
+            return True
+        if self._cost(op) <= self.worth:
+            return False
+        return any(_computes_arrays(inner, self.sizes) for inner in walk_inside(op))
+
+    def _span(self, op: Op, turning: bool) -> Span:
+        carried: list[list[int]] = []
+        times: Sequence[float] = shares(op)
+        initial: list[int] = []
+        if op.name != "if":
+            times, turning = (self.sizes.turns(op),) * len(op.regions), True
+            bounds = 3 if op.name == "for" else 0
+            initial = [self.value.get(value, -1) for value in op.operands[bounds:]]
+            for region in op.regions:
+                self.free.update(region.parameters[: bounds // 3])
+                carried.append([self._new(slot) for slot in region.parameters[bounds // 3 :]])
+        condition = self.value.get(op.operands[0], -1) if op.name == "if" else -1
+        self._read(op, op.operands)
+        blocks = [self._block(region, turning) for region in op.regions]
+        for number in (number for block in blocks for number in block.yielded if number >= 0):
+            self._close(number)
+        tasks = [task for block in blocks for task in block.tasks]
+        return Span(op, blocks, times, condition, initial, carried, [self._new(value) for value in op.results], tasks)
+
+    # Tasks
+
+    def _enter(self, op: Op, block: Block, total: float, turning: bool) -> Task:
+        """Put an op into a task that computes what it reads, or into one of its own."""
+        device, why = self._place_of(op)
+        groups = list(self.colocation.groups_of(op))
+        self.colocation.join(groups)  # of a branch or loop that is no span they are on one device
+        group = groups[0] if groups else None
+        task = None
+        if not op.regions and op.name not in ("variable", "tape") and not calls_python(op):
+            sources = sorted(self._numbers(op), key=lambda number: -self.bytes[number])
+            joinable = (self._joinable(op, number, block, device, group, total, turning) for number in sources)
+            task = next((one for one in joinable if one is not None), None)
+        if task is None:
+            task = Task(len(self.open), [], device, why)
+            self.open[task] = _Open(block)
+        if device and not task.device:
+            task.device, task.why = device, why
+        task.group = task.group or group
+        task.ops.append(op)
+        state = self.open[task]
+        state.cost += self._cost(op)
+        state.elementwise = state.elementwise and is_kernel(op)
+        self._read(op, op.operands if not op.regions else list(reads_of(op)), task)
+        for result in op.results:
+            made = op.name in ("variable", "tape") or not is_storage(result)
+            size = self.sizes.bytes(result.type) if made and op.name != "load" else 0.0
+            self.task_of[self._new(result, size)] = task
+            state.pending += self.readers[result]
+        return task
+
+    def _read(self, op: Op, read: Sequence[Value], reader: Task | None = None) -> None:
+        """Note that an op has come which reads these values."""
+        for value in read:
+            base = self.base.get(value, value)
+            self.readers[base] -= 1
+            task = self.task_of.get(self.value.get(base, -1))
+            if task is not None:
+                self.open[task].pending -= 1
+                if task is not reader:
+                    self.open[task].closed = True
+
+    def _close(self, number: int) -> None:
+        if number in self.task_of:
+            self.open[self.task_of[number]].closed = True
+
+    def _place_of(self, op: Op) -> tuple[str, str]:
+        for inner in (op, *walk_inside(op)):
+            device, why = self.colocation.wanted(inner)
+            if inner is op and not device and op.name == "check" and self.free.issuperset(op.operands):
+                return self.machine.names[0], "check"  # what is asked of sizes costs nothing
+            if device and device not in self.machine.names:
+                raise UserValueError(
+                    f"there is no device {device!r}", expected=f"one of {', '.join(self.machine.names)}",
+                    location=inner.loc,
+                )  # fmt: skip
+            if device:
+                return device, why
+        return "", ""
+
+    def _joinable(
+        self, op: Op, number: int, block: Block, device: str, group: Value | None, total: float, turning: bool
+    ) -> Task | None:
+        """The task that computes a value, if an op that reads it may join that."""
+        task = self.task_of.get(number)
+        if task is None:
+            return None
+        state = self.open[task]
+        if state.closed or state.block is not block or device != task.device:
+            return None
+        find = self.colocation.find
+        if group is not None and task.group is not None and find(task.group) is not find(group):
+            return None
+        cost, sending = self._cost(op), self.latency + self.bytes[number] / self.bandwidth
+        if cost <= sending and state.cost <= sending:
+            return task
+        ours = sum(self.task_of.get(self.value.get(operand, -1)) is task for operand in op.operands)
+        if state.pending > ours or (group is None) is not (task.group is None):
+            return None
+        elementwise = state.elementwise and is_kernel(op)
+        if elementwise and not turning:
+            return task
+        return task if cost + state.cost <= total * (_TURN_SHARE if elementwise else _TASK_SHARE) else None
+
+    def _finish(self, root: Block) -> None:
+        """What each task reads and gives, and how long it takes."""
+        shown = set(_exchanged(root))
+        for number, task in enumerate(root.tasks):
+            task.number = number
+            read = dict.fromkeys(source for op in task.ops for source in self._numbers(op))
+            task.inputs = [source for source in read if self.task_of.get(source) is not task]
+            shown.update(task.inputs)
+        for task in root.tasks:
+            made = [self.value[result] for op in task.ops for result in op.results]
+            task.outputs = [number for number in made if number in shown]
+            work = self._work(task, shown)
+            task.seconds = tuple(seconds(work, processor) for processor in self.machine.processors)
+            task.device = task.device or (self.colocation.device(task.group) if task.group is not None else "")
+
+    def _work(self, task: Task, shown: set[int]) -> Work:
+        """Ops that may share a kernel do, and read and write what others compute or need."""
+        total = kernel = NO_WORK
+        read: set[int] = set()
+        inside: set[int] = set()
+        made: list[int] = []
+        moved = 0.0
+        for op in task.ops:
+            if not is_kernel(op):
+                total = total.plus(work_of(op, self.sizes))
+                read.update(self._numbers(op))
+                continue
+            amount = self.amounts[op]
+            kernel = amount if kernel is NO_WORK else kernel.plus(amount)
+            for number in self._numbers(op):
+                if number not in inside:
+                    inside.add(number)
+                    moved += self.bytes[number]
+            made += [self.value[result] for result in op.results]
+            inside.update(made[-len(op.results) :])
+            if op.name in ("store", "variable", "scatter", "push", "pop"):
+                value = op.operands[-1] if op.operands else op.result
+                moved += self.sizes.bytes(value.type if op.name == "scatter" else (op.operands or op.results)[0].type)
+        if kernel is NO_WORK:
+            return total
+        moved += sum(self.bytes[number] for number in made if number in shown or number in read)
+        return total.plus(kernel._replace(bytes=moved, footprint=moved, kernels=1.0))
+
+    def _last(self, root: Block) -> list[int]:
+        """For each value the last task that may read it."""
+        last = [-1] * len(self.bytes)
+        defined = {number: task.number for number, task in self.task_of.items()}
+        groups: dict[Value, list[int]] = {}
+        for value, number in self.value.items():
+            if is_storage(value) and self.memory[number]:
+                groups.setdefault(self.colocation.find(value), []).append(number)
+
+        def enter(block: Block, loops: list[tuple[int, int]]) -> None:
+            for item in block.items:
+                if isinstance(item, Span):
+                    numbers = [task.number for task in item.tasks] or [0]
+                    around = [*loops, (min(numbers), max(numbers))] if item.is_loop else loops
+                    for inner in item.blocks:
+                        enter(inner, around)
+                    continue
+                read = list(item.inputs)
+                if item.group is not None:
+                    read += groups.get(self.colocation.find(item.group), ())
+                for number in read:
+                    end = next((stop for first, stop in loops if first > defined.get(number, -1)), item.number)
+                    last[number] = max(last[number], end)
+
+        enter(root, [])
+        for number in _exchanged(root):
+            last[number] = len(root.tasks)
+        return last
+
+    def _units(self, tasks: Sequence[Task]) -> list[list[Task]]:
+        units: dict[object, list[Task]] = {}
+        for task in tasks:
+            if not task.device:
+                key = task if task.group is None else self.colocation.find(task.group)
+                units.setdefault(key, []).append(task)
+        return list(units.values())
+
+
+def _exchanged(block: Block) -> Iterator[int]:
+    """The values that regions hand to each other."""
+    yield from (number for number in block.yielded if number >= 0)
+    for item in block.items:
+        if isinstance(item, Span):
+            yield from (number for number in (item.condition, *item.initial) if number >= 0)
+            for inner in item.blocks:
+                yield from _exchanged(inner)
+
+
+def _computes_arrays(op: Op, sizes: Sizes) -> bool:
+    if op.name in ("matmul", "host_call", "fusion"):
+        return True
+    values = (*op.operands, *op.results)
+    large = any(isinstance(value.type, Tensor) and sizes.count(value.type) > 16 for value in values)
+    return large and is_kernel(op) and arithmetic(op, sizes) != NO_WORK
