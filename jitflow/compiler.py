@@ -16,13 +16,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, UserError
+from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.ir.core import Function
 
 if TYPE_CHECKING:
     from jitflow.backends.llvm.executable import Executable
     from jitflow.frontend.entry.function import TracedFunction
-    from jitflow.passes.lower import Lowered
+    from jitflow.passes.lower import Lowered, LoweredParts, Target
+    from jitflow.passes.partition import Partitioned
     from jitflow.passes.pipeline import Step
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
@@ -38,7 +39,7 @@ __all__ = [
     "stage_text",
 ]
 
-STAGES = ("traced", "gradient", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
+STAGES = ("traced", "gradient", "optimized", "partitioned", "fused", "kernels", "llvm", "asm", "cuda")
 GRAPH_STAGES = ("traced", "gradient", "optimized", "fused")
 """The stages whose dataflow graph can be drawn: from there on the program is memory and machine code."""
 
@@ -60,9 +61,12 @@ class Compilation:
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
-    fused: Function | None = None
-    lowered: Lowered | None = None
-    host: Function | None = None
+    partitioned: Partitioned | None = None
+    """What the program is cut into, if it is to run on several devices."""
+    fused: tuple[Function, ...] = ()
+    """The program, or each of its partitions, that of the caller's thread first; and so with the host programs."""
+    lowered: Lowered | LoweredParts | None = None
+    hosts: tuple[Function, ...] = ()
     executable: Executable | None = None
     plan: Plan | None = None
 
@@ -139,35 +143,67 @@ def optimize(compilation: Compilation) -> Function:
     return compilation.optimized
 
 
-def fuse(compilation: Compilation) -> Function:
-    """Group the ops into kernels."""
+def partitions(compilation: Compilation) -> tuple[Function, ...]:
+    """Decide on devices, if there are several, and cut the program into one for each that takes part."""
+    from jitflow.hardware import devices
+
+    optimized = optimize(compilation)
+    if len(devices()) == 1:
+        return (optimized,)
+    if compilation.partitioned is None:
+        from jitflow.machine import machine_of
+        from jitflow.passes.partition import partition
+        from jitflow.passes.place import place
+
+        with compilation.stage("place"):
+            placed = place(optimized, machine_of([device.name for device in devices()]))
+        with compilation.stage("partition"):
+            compilation.partitioned = partition(placed)
+    parts = compilation.partitioned.partitions
+    return tuple(part.function for part in parts) if len(parts) > 1 else (optimized,)
+
+
+def fuse(compilation: Compilation) -> tuple[Function, ...]:
+    """Group the ops of each partition into kernels."""
     from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 
-    if compilation.fused is None:
-        optimized = optimize(compilation)
+    if not compilation.fused:
+        functions = partitions(compilation)
         with compilation.stage("fuse"):
-            compilation.fused = run_passes(optimized, FUSION_PIPELINE, observe=_observer())
+            compilation.fused = tuple(run_passes(one, FUSION_PIPELINE, observe=_observer()) for one in functions)
     return compilation.fused
 
 
-def lower(compilation: Compilation) -> Function:
-    """Turn each kernel into loops and the rest into the host program, in primitive arithmetic."""
+def lower(compilation: Compilation) -> tuple[Function, ...]:
+    """Turn each kernel into loops and the rest into host programs, in primitive arithmetic."""
     from jitflow.backends.llvm.engine import ENGINE
     from jitflow.passes.expand.expand import expand
     from jitflow.passes.lower import CPU
-    from jitflow.passes.lower import lower as lower_function
 
-    if compilation.host is None:
+    if not compilation.hosts:
         fused = fuse(compilation)
         tile = CPU.tile if ENGINE.makes_products else None
         target = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
         with compilation.stage("lower"):
-            compilation.lowered = lower_function(fused, target, _observer())
+            hosts = _lowered(compilation, fused, target)
         with compilation.stage("expand"):
-            compilation.host = expand(compilation.lowered.host)
-        _verify(compilation.host, "expand")
-        _dump(2, "kernels", compilation.host)
-    return compilation.host
+            compilation.hosts = tuple(map(expand, hosts))
+        for host in compilation.hosts:
+            _verify(host, "expand")
+            _dump(2, "kernels", host)
+    return compilation.hosts
+
+
+def _lowered(compilation: Compilation, fused: tuple[Function, ...], target: Target) -> tuple[Function, ...]:
+    from jitflow.passes.lower import lower, lower_parts
+
+    if len(fused) == 1:
+        compilation.lowered = lowered = lower(fused[0], target, _observer())
+        return (lowered.host,)
+    assert compilation.partitioned is not None
+    parts = [replace(part, function=one) for part, one in zip(compilation.partitioned.partitions, fused, strict=True)]
+    compilation.lowered = together = lower_parts(compilation.partitioned.function, parts, target)
+    return together.hosts
 
 
 def generate(compilation: Compilation, entry: EntryCode | None = None) -> Executable:
@@ -175,10 +211,10 @@ def generate(compilation: Compilation, entry: EntryCode | None = None) -> Execut
     from jitflow.backends.llvm.executable import compile_program
 
     if compilation.executable is None:
-        host = lower(compilation)
+        hosts = lower(compilation)
         text = _guard_text(compilation) + (f"\n{entry.text}" if entry is not None else "")
         with compilation.stage("llvm"):
-            compilation.executable = compile_program(host, fast_math=compilation.fastmath, extra_text=text)
+            compilation.executable = compile_program(hosts, fast_math=compilation.fastmath, extra_text=text)
         del compilation.times["llvm"]  # the executable knows it in parts
         for name, seconds in compilation.executable.times.items():
             compilation.times[f"llvm {name}"] = seconds
@@ -200,7 +236,7 @@ def stage_graph(compilation: Compilation, stage: str, format: str) -> str:
         "traced": lambda: unmark(compilation.traced.function),
         "gradient": lambda: differentiated(compilation),
         "optimized": lambda: optimize(compilation),
-        "fused": lambda: fuse(compilation),
+        "fused": lambda: _only(fuse(compilation)),
     }
     return draw(readers[stage](), format)
 
@@ -211,8 +247,9 @@ def stage_text(compilation: Compilation, stage: str) -> str:
         "traced": lambda: str(with_layouts(compilation.traced)),
         "gradient": lambda: str(_without_decisions(differentiated(compilation))),
         "optimized": lambda: str(_without_decisions(optimize(compilation))),
-        "fused": lambda: str(_without_decisions(fuse(compilation))),
-        "kernels": lambda: str(lower(compilation)),
+        "partitioned": lambda: _partitions_text(compilation, partitions(compilation)),
+        "fused": lambda: _partitions_text(compilation, fuse(compilation)),
+        "kernels": lambda: "\n".join(map(str, lower(compilation))),
         "llvm": lambda: generate(compilation).text,
         "asm": lambda: generate(compilation).asm(),
         "cuda": lambda: _cuda_text(compilation),
@@ -228,6 +265,26 @@ def with_layouts(traced: TracedFunction) -> Function:
     layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
     facts = {"layouts": layouts, "hints": tuple(traced.hints.items())}
     return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, **facts}))
+
+
+def _partitions_text(compilation: Compilation, functions: tuple[Function, ...]) -> str:
+    """The program, or its partitions, each below a line that says what it takes and gives."""
+    functions = tuple(map(_without_decisions, functions))
+    if len(functions) == 1:
+        return str(functions[0])
+    assert compilation.partitioned is not None
+    parts = compilation.partitioned.partitions
+    return str(replace(compilation.partitioned, partitions=tuple(
+        replace(part, function=one) for part, one in zip(parts, functions, strict=True))))  # fmt: skip
+
+
+def _only(functions: tuple[Function, ...]) -> Function:
+    """The program. Raises `UserNotImplementedError` if it is in several partitions."""
+    if len(functions) > 1:
+        raise UserNotImplementedError(
+            "the graph of a program that is split over devices, behind its partition", mend="draw the stage optimized"
+        )
+    return functions[0]
 
 
 def _without_decisions(fused: Function) -> Function:
@@ -292,7 +349,7 @@ def _cuda_text(compilation: Compilation) -> str:
     from jitflow.passes.lower import GPU
     from jitflow.passes.lower import lower as lower_function
 
-    return cuda_text(expand(lower_function(fuse(compilation), GPU).host))
+    return cuda_text(expand(lower_function(_only(fuse(compilation)), GPU).host))
 
 
 # -- looking on ------------------------------------------------------------------------------------

@@ -52,10 +52,9 @@ class Explanation:
         loops = sorted(traced.loops, key=lambda loop: (loop.location.file, loop.location.line, loop.location.column))
         self.loops = tuple(f"{loop.location}: {loop.text}" for loop in loops)
         fused = compilation.fused
-        self.kept: tuple[str, ...] = fused.attributes.get("kept", ()) if fused is not None else ()
-        self.fusions = tuple(_fusion_lines(fused)) if fused is not None else ()
-        host = compilation.host
-        self.kernels = tuple(kernel.name for kernel in host.kernels) if host is not None else ()
+        self.kept: tuple[str, ...] = tuple(line for one in fused for line in one.attributes.get("kept", ()))
+        self.fusions = tuple(line for one in fused for line in _fusion_lines(one))
+        self.kernels = tuple(kernel.name for host in compilation.hosts for kernel in host.kernels)
         self.times = dict(compilation.times)
         self._compilation = compilation
 

@@ -27,7 +27,7 @@ def lower_for_gpu(compilation: Compilation, device: str) -> tuple[Lowered, Funct
     from jitflow.passes.expand.expand import expand
     from jitflow.passes.lower import GPU, lower
 
-    fused = fuse(compilation)
+    (fused,) = fuse(compilation)
     with compilation.stage("lower"):
         lowered = lower(fused, GPU)
     with compilation.stage("expand"):

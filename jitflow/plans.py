@@ -9,7 +9,7 @@ from jitflow.errors import CompilerBug
 from jitflow.frontend.entry.function import TracedFunction
 from jitflow.frontend.entry.results import Chosen, Computed, Group, ResultTree, leaves_of, repeated
 from jitflow.ir.types import Scalar, Variable
-from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace
+from jitflow.passes.lower import Lowered, LoweredParts, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (
     ConstantObject,
     Container,
@@ -32,8 +32,11 @@ from jitflow.runtime.plan import (
 __all__ = ["make_plan"]
 
 
-def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True) -> Plan:
-    """The plan of one specialisation; calls take their variables if they are ``ordered``."""
+def make_plan(traced: TracedFunction, lowered: Lowered | LoweredParts, *, ordered: bool = True) -> Plan:
+    """The plan of one specialisation; calls take their variables if they are ``ordered``.
+
+    Partitions wait for each other, so they always run without the GIL.
+    """
     places = lowered.places
     count = len(traced.function.results)
     several = repeated(traced.results)
@@ -159,6 +162,7 @@ def make_plan(traced: TracedFunction, lowered: Lowered, *, ordered: bool = True)
         results,
         tuple(bases),
         tuple(_uses(traced)) if ordered else (),
+        **({"releases_gil_bytes": -1} if isinstance(lowered, LoweredParts) else {}),
     )
 
 

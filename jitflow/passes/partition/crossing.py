@@ -18,7 +18,7 @@ from jitflow.ir.types import Index, dims_of
 from jitflow.passes.order import named_sizes, reads_of
 from jitflow.passes.partition.blocks import Block, Blocks, Place, Size, carried_by, is_control
 from jitflow.passes.partition.homes import Homes, device_order, is_view
-from jitflow.passes.partition.records import HOME
+from jitflow.hardware import HOME
 
 __all__ = ["Crossing", "Message", "is_plain"]
 

@@ -22,7 +22,7 @@ from jitflow.ir.printer import print_op
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Index, Place, Scalar, Tape, Tensor, Type, Variable
 from jitflow.passes.partition.blocks import Block, Blocks, carried_by, is_control
-from jitflow.passes.partition.records import HOME
+from jitflow.hardware import HOME
 
 __all__ = ["Homes", "is_view"]
 

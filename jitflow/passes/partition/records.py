@@ -13,16 +13,14 @@ from functools import partial
 from typing import Any, NoReturn
 
 from jitflow.errors import CompilerBug
+from jitflow.hardware import HOME
 from jitflow.ir.channels import Channels, Runner, run_together
 from jitflow.ir.core import Function, Op, Region, walk
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.printer import print_function, print_op
 from jitflow.ir.verifier import verify
 
-__all__ = ["HOME", "Partition", "Partitioned", "interpret_partitioned", "print_partitioned", "verify_partitioned"]
-
-HOME = "cpu:0"
-"""The caller's thread, and the memory that Python knows."""
+__all__ = ["Partition", "Partitioned", "interpret_partitioned", "print_partitioned", "verify_partitioned"]
 
 
 @dataclass(frozen=True, eq=False)

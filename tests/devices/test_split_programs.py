@@ -1,0 +1,44 @@
+"""Whole programs on several devices give what they give on one, bit for bit, and what Python gives."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import jitflow
+from jitflow import compiler, config, hardware
+from tests.compare import EXACT, REDUCTION, Tolerance, assert_same
+from tests.devices.programs import PROGRAMS
+
+
+def assert_alike(function: Callable[..., Any], other: Callable[..., Any], program: Any, tolerance: Tolerance) -> None:
+    """Both return or raise the same, and leave the same in their arguments."""
+    ours, theirs = (copy.deepcopy(program.arguments) for _ in range(2))
+    try:
+        expected = other(*theirs)
+    except Exception as error:
+        with pytest.raises(Exception) as caught:  # noqa: B017, PT011  which one it is, is looked at below
+            function(*ours)
+        assert str(caught.value) == str(error)
+        assert isinstance(caught.value, next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins"))
+    else:
+        assert_same(function(*ours), expected, tolerance)
+    assert_same(ours, theirs, tolerance)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_programs_on_three_devices(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = jitflow.function(program)
+    monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))
+    monkeypatch.setattr(compiler, "partitions", lambda compilation: (compiler.optimize(compilation),))
+    assert_alike(whole, program, program, REDUCTION)
+    monkeypatch.undo()
+    monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))
+    split = jitflow.function(program)
+    for _ in range(3):
+        assert_alike(split, whole, program, EXACT)
+    assert "send" in split.ir(*program.arguments, stage="partitioned")
