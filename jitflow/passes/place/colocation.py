@@ -2,8 +2,9 @@
 
 Ops on storage stay where it is: a union-find over everything that may show a variable, through views, branches, loops
 and swaps. Where storage is, say, in this order: the function's ``devices`` for what lives longer than a call (the
-caller's arrays are at home), the scope in which it was made, the one scope in which it is used. Calls of Python, and
-all that is ordered with the world outside, are at home. Everything else is where its scope says, if it says anything.
+caller's arrays are at home), the scope in which it was made, the first that writes to it, the first that reads it. What
+other scopes compute of it crosses, as it does to be stored there. Calls of Python, and all that is ordered with the
+world outside, are at home. Everything else is where its scope says, if it says anything.
 
     %0 = variable %x        ; on cpu:1
     store %0, %y            ; on cpu:2        stays on cpu:1, where the array was made
@@ -115,17 +116,17 @@ class Colocation:
             self._unite(one, other, where)
 
     def _pin(self, function: Function) -> None:
-        for making in (True, False):
+        for asked in (_made_by, _written_by, _storage_of):
             for op in _all(function.region):
                 wish = self.wishes.get(op, "")
                 device, why = (wish, "the plan") if wish else (op.loc.device, "the scope")
-                if not device or (op.name in ("variable", "tape")) is not making or op.regions:
+                if not device or op.regions:
                     continue
-                for value in _storage_of(op):
+                for value in asked(op):
                     known = self._device.get(self.find(value))
                     if known is None:
-                        self._device[self.find(value)] = (device, op.loc, "used" if not making else "made")
-                    elif (known[0] != device and known[2] == "used") or (wish and known[0] != device):
+                        self._device[self.find(value)] = (device, op.loc, why)
+                    elif wish and known[0] != device:
                         raise _contradiction(known, (device, op.loc, why), op.loc)
 
 
@@ -152,6 +153,14 @@ def _all(region: Region) -> Iterator[Op]:
 
 def _storage_of(op: Op) -> Iterator[Value]:
     return (value for value in (*op.operands, *op.results) if is_storage(value))
+
+
+def _made_by(op: Op) -> Iterator[Value]:
+    return (value for value in op.results if op.name in ("variable", "tape"))
+
+
+def _written_by(op: Op) -> Iterator[Value]:
+    return (op.operands[effect.operand] for effect in op.own_effects if effect.kind == "writes")
 
 
 def _meetings(region: Region) -> Iterator[tuple[Value, Value, Loc]]:
