@@ -21,7 +21,7 @@ def assert_alike(function: Callable[..., Any], other: Callable[..., Any], progra
     try:
         expected = other(*theirs)
     except Exception as error:
-        with pytest.raises(Exception) as caught:  # noqa: B017, PT011  which one it is, is looked at below
+        with pytest.raises(Exception) as caught:
             function(*ours)
         assert str(caught.value) == str(error)
         assert isinstance(caught.value, next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins"))

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Expression
 from jitflow.ir.types import Index, dims_of
 from jitflow.passes.order import named_sizes, reads_of
 from jitflow.passes.partition.blocks import Block, Blocks, Place, Size, carried_by, is_control
 from jitflow.passes.partition.homes import Homes, device_order, is_view
-from jitflow.hardware import HOME
 
 __all__ = ["Crossing", "Message", "is_plain"]
 

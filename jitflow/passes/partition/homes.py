@@ -16,13 +16,13 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from jitflow.errors import CompilerBug
+from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value, walk_inside
 from jitflow.ir.effects import ANYTHING, Effects, is_pure
 from jitflow.ir.printer import print_op
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Index, Place, Scalar, Tape, Tensor, Type, Variable
 from jitflow.passes.partition.blocks import Block, Blocks, carried_by, is_control
-from jitflow.hardware import HOME
 
 __all__ = ["Homes", "is_view"]
 
