@@ -37,8 +37,7 @@ def partition(function: Function) -> Partitioned:
     messages = list(crossing.messages.values())
     notes: list[Note] = []
     if len(crossing.devices) > 1:
-        homes.everyone = frozenset(crossing.devices)
-        waiting = Waiting(blocks, homes, effects, messages, meeting)
+        waiting = Waiting(blocks, homes, effects, crossing.devices, messages, meeting)
         messages += waiting.tokens()
         notes = notes_of(blocks, waiting.doing)
     messages.sort(key=lambda message: (message.block.number, message.sent, message.awaited, _kind(message)))

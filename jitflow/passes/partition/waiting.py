@@ -73,11 +73,18 @@ class Waiting:
     """Finds the tokens of a function."""
 
     def __init__(
-        self, blocks: Blocks, homes: Homes, effects: Effects, messages: Iterable[Message], meeting: int | None
+        self,
+        blocks: Blocks,
+        homes: Homes,
+        effects: Effects,
+        devices: Iterable[str],
+        messages: Iterable[Message],
+        meeting: int | None,
     ) -> None:
         self.blocks = blocks
         self.homes = homes
         self.effects = effects
+        self.devices = frozenset(devices)
         self.meeting = meeting
         self.arriving: dict[tuple[Block, int], list[Message]] = {}
         for message in messages:
@@ -163,7 +170,7 @@ class Waiting:
             if is_control(op):
                 self._control(op, level)
             elif op in self.needs:
-                self._wait(self.homes.at(op), self.needs[op], self.homes.everyone)
+                self._wait(self.homes.at(op), self.needs[op], self.devices)
             elif block.owner is not None and op.name == "yield" and block.region is _test(block.owner):
                 taking = self.homes.participants(block.owner)
                 for device in sorted(taking):
@@ -184,7 +191,7 @@ class Waiting:
 
     def _done(self, done: Iterable[tuple[str, str]], level: _Level) -> None:
         for device, kind in done:
-            for other in self.homes.everyone:
+            for other in self.devices:
                 if other != device:
                     level.pending[device, other, kind] = level.index
 
@@ -192,7 +199,7 @@ class Waiting:
         taking = self.homes.participants(op)
         if op.name == "while":
             for device in sorted(taking):
-                self._wait(device, {FAILS}, self.homes.everyone - taking)
+                self._wait(device, {FAILS}, self.devices - taking)
         before = dict.fromkeys(level.pending, -1)
         own = self.blocks.of_op[op]
         if op.name == "if":
