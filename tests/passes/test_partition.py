@@ -46,8 +46,8 @@ MAKERS: dict[str, Callable[[int], Function]] = {
 }
 
 
-def run(partitioned: Partitioned, order: list[int], *arguments: Any) -> Any:
-    return interpret_partitioned(partitioned, *arguments, channels=InTurns(order))
+def run(partitioned: Partitioned, order: list[int], *arguments: Any, capacity: int | None = None) -> Any:
+    return interpret_partitioned(partitioned, *arguments, channels=InTurns(order, capacity))
 
 
 def orders(partitioned: Partitioned, random: Random, count: int) -> list[list[int]]:
@@ -86,9 +86,9 @@ def _check(seed: int, maker: Callable[[int], Function]) -> None:
         verify(program)
         partitioned = partition(program)
         verify_partitioned(partitioned)
-        for parts in (partitioned, _fused(partitioned)):
+        for parts, capacity in ((partitioned, 1), (_fused(partitioned), None)):
             (order,) = orders(parts, random, 1)
-            assert_same(partial(interpret, function), partial(run, parts, order), function, seed)
+            assert_same(partial(interpret, function), partial(run, parts, order, capacity=capacity), function, seed)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
