@@ -46,8 +46,6 @@ class Homes:
             value: device or HOME for value, device in zip(function.parameters, given, strict=True)
         }  # fmt: skip
         self.free = _free_values(function, blocks)
-        self.everyone: frozenset[str] = frozenset()
-        """The devices that take part at all, once that is known."""
         self._homes: dict[Value, str | None] = {}
         self._at: dict[Op, str] = {}
         self._asked: set[Value] = set()

@@ -64,8 +64,8 @@ def interpret_partitioned(partitioned: Partitioned, *arguments: Any, channels: C
     runners: list[tuple[Runner, list[int]]] = []
     for part in parts:
         taken = [arguments[position] for position in part.parameters]
-        sending = [op.attributes["channel"] for op in walk(part.function.region) if op.name == "send"]
-        runners.append((partial(_interpreted, part.function, taken), sending))
+        used = [op.attributes["channel"] for op in walk(part.function.region) if op.name in ("send", "recv")]
+        runners.append((partial(_interpreted, part.function, taken), used))
     results: dict[int, Any] = {}
     for part, found in zip(parts, run_together(runners, channels), strict=True):
         results.update(zip(part.results, found, strict=True))
@@ -81,45 +81,49 @@ def _interpreted(function: Function, arguments: list[Any], channels: Channels, r
 Way = tuple[str, ...]
 """In which regions of which ops something stands, from the outermost inwards."""
 
+End = tuple[Partition, Op, Way]
+"""A ``send`` or ``recv``, and where it stands."""
+
 
 def verify_partitioned(partitioned: Partitioned) -> None:
     """Raise `CompilerBug` unless everything above holds."""
-    sends: dict[int, tuple[Partition, Op, Way]] = {}
-    receives: dict[int, tuple[Partition, Op, Way]] = {}
+    ends: dict[int, dict[str, End]] = {}
     meetings: set[int] = set()
     for part in partitioned.partitions:
         verify(part.function, "partition")
-        count = 0
+        meets = [(op, way) for op, way in _with_ways(part.function.region, ()) if op.name == "meet"]
+        meetings.add(len(meets))
+        for op, way in meets:
+            if way:
+                _fail(part, op, "expected partitions to meet outside of branches and loops")
         for op, way in _with_ways(part.function.region, ()):
             if op.name in ("send", "recv"):
-                known = sends if op.name == "send" else receives
                 channel = op.attributes["channel"]
-                if channel in known:
+                if op.name in ends.setdefault(channel, {}):
                     _fail(part, op, f"expected one {op.name} on channel {channel}, got another one")
-                known[channel] = (part, op, way)
-            elif op.name == "meet":
-                count += 1
-                if way:
-                    _fail(part, op, "expected partitions to meet outside of branches and loops")
-        meetings.add(count)
-    for channel, (part, op, way) in (*sends.items(), *receives.items()):
-        if channel not in sends or channel not in receives:
-            _fail(part, op, f"expected a send and a recv on channel {channel}")
-        (sender, send, there), (receiver, recv, here) = sends[channel], receives[channel]
-        if (sender.device, receiver.device) != (recv.attributes["source"], send.attributes["to"]):
-            _fail(part, op, f"expected channel {channel} to lead from {sender.device} to {receiver.device}")
-        if [value.type for value in send.operands] != [value.type for value in recv.results]:
-            _fail(part, op, f"expected values of one type at both ends of channel {channel}")
-        if there != here:
-            _fail(part, op, f"expected both ends of channel {channel} inside the same branches and loops")
-        del way
+                ends[channel][op.name] = (part, op, way)
+    for channel, both in ends.items():
+        _verify_channel(channel, both)
+    given = sorted(position for part in partitioned.partitions for position in part.results)
     if len(meetings) > 1:
         raise CompilerBug(f"expected partitions to meet equally often, got {sorted(meetings)}", pass_name="partition")
-    given = sorted(position for part in partitioned.partitions for position in part.results)
     if given != list(range(len(partitioned.function.results))):
         raise CompilerBug(f"expected each result from one partition, got {given}", pass_name="partition")
     if partitioned.partitions[0].device != HOME:
         raise CompilerBug(f"expected the partition of {HOME} to be the first", pass_name="partition")
+
+
+def _verify_channel(channel: int, both: dict[str, End]) -> None:
+    part, op, _ = next(iter(both.values()))
+    if len(both) < 2:
+        _fail(part, op, f"expected a send and a recv on channel {channel}")
+    (sender, send, there), (receiver, recv, here) = both["send"], both["recv"]
+    if (sender.device, receiver.device) != (recv.attributes["source"], send.attributes["to"]):
+        _fail(part, op, f"expected channel {channel} to lead from {sender.device} to {receiver.device}")
+    if [value.type for value in send.operands] != [value.type for value in recv.results]:
+        _fail(part, op, f"expected values of one type at both ends of channel {channel}")
+    if there != here:
+        _fail(part, op, f"expected both ends of channel {channel} inside the same branches and loops")
 
 
 def _with_ways(region: Region, way: Way) -> Iterator[tuple[Op, Way]]:
