@@ -75,6 +75,12 @@ class Channels:
             self.failed = True
             self.changed.notify_all()
 
+    def enter(self, number: int) -> None:
+        """A partition begins."""
+
+    def leave(self, number: int) -> None:
+        """A partition has ended."""
+
     def wait(self, ready: Callable[[], bool], what: str) -> None:
         if not self.changed.wait_for(ready, self.patience):
             raise CompilerBug(f"expected {what}, which never came")
@@ -98,12 +104,14 @@ def run_together(partitions: Sequence[tuple[Runner, Iterable[int]]], channels: C
     def run(number: int) -> None:
         runner, sending = partitions[number]
         record: list[int] = []
+        channels.enter(number)
         try:
             results[number] = runner(channels, record)
         except BaseException as error:
             if not isinstance(error, Closed):
                 failures.append((record, number, error))
             channels.close(sending)
+        channels.leave(number)
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(1, len(partitions))]
     for thread in threads:
