@@ -17,8 +17,8 @@ __all__ = ["InTurns"]
 class InTurns(Channels):
     """``order``: numbers of partitions; of those that can go on, the first one does."""
 
-    def __init__(self, order: Sequence[int]) -> None:
-        super().__init__(len(order), patience=30.0)
+    def __init__(self, order: Sequence[int], capacity: int | None = None) -> None:
+        super().__init__(len(order), 30.0, capacity)
         self.order = list(order)
         self.ready: dict[int, Callable[[], bool]] = {}
         """What those wait for that wait."""

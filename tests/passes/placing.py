@@ -50,9 +50,10 @@ class _Placing:
 
     def shown(self, value: Value) -> list[Value]:
         places = self.effects.places(value)
-        if ANYTHING in places:
-            return [parameter for parameter in self.function.parameters if isinstance(parameter.type, Variable)]
-        return list(places)
+        known = [place for place in places if place is not ANYTHING]
+        if len(known) < len(places):
+            known += [parameter for parameter in self.function.parameters if isinstance(parameter.type, Variable)]
+        return known
 
     def leader(self, value: Value) -> Value:
         while value in self.leaders and self.leaders[value] is not value:

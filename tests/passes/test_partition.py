@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from jitflow.ir.channels import Channels
 from jitflow.ir.core import Function, Op, Region, walk
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
+from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.partition import (
     Partitioned,
@@ -26,13 +28,14 @@ from jitflow.passes.partition import (
     print_partitioned,
     verify_partitioned,
 )
+from jitflow.passes.pipeline import FUSION_PIPELINE, LASTING_PIPELINE, STORAGE_PIPELINE, run_passes
 from tests.golden import Section, read_sections
 from tests.passes.in_turns import InTurns
 from tests.passes.placing import placed, with_checks
 from tests.passes.random_programs import random_program
 from tests.passes.stateful_programs import stateful_program
 from tests.passes.tape_programs import tape_program
-from tests.passes.test_stateful_programs import assert_same
+from tests.passes.test_stateful_programs import assert_same, in_memory
 
 PROGRAMS = Path(__file__).parent / "golden" / "partitioned" / "programs.ir"
 SECTIONS = read_sections(PROGRAMS)
@@ -43,8 +46,8 @@ MAKERS: dict[str, Callable[[int], Function]] = {
 }
 
 
-def run(partitioned: Partitioned, order: list[int], *arguments: Any) -> Any:
-    return interpret_partitioned(partitioned, *arguments, channels=InTurns(order))
+def run(partitioned: Partitioned, order: list[int], *arguments: Any, capacity: int | None = None) -> Any:
+    return interpret_partitioned(partitioned, *arguments, channels=InTurns(order, capacity))
 
 
 def orders(partitioned: Partitioned, random: Random, count: int) -> list[list[int]]:
@@ -55,22 +58,42 @@ def orders(partitioned: Partitioned, random: Random, count: int) -> list[list[in
 # -- random programs
 
 
+def _lasting(function: Function) -> Function:
+    """The function with variables that outlive it: those among its parameters."""
+    positions = tuple(number for number, value in enumerate(function.parameters) if isinstance(value.type, Variable))
+    return replace(function, attributes=MappingProxyType({"variables": positions}))
+
+
+def _fused(partitioned: Partitioned) -> Partitioned:
+    """The partitions as kernels see them: loads are memory, and ops are in groups."""
+    parts = [
+        replace(part, function=in_memory(run_passes(part.function, FUSION_PIPELINE))) for part in partitioned.partitions
+    ]
+    return replace(partitioned, partitions=tuple(parts))
+
+
 def _check(seed: int, maker: Callable[[int], Function]) -> None:
-    """One placement of a program, with a check that fails and without."""
+    """A program as it is, behind the pipeline, and with variables that outlive it, with checks that fail and not."""
     random = Random(seed)
-    for failing in ((), (random.randrange(8),), (random.randrange(20), random.randrange(8))):
-        function = with_checks(maker(seed), seed, failing)
+    for failing, prepare in (
+        ((), lambda function: function),
+        ((random.randrange(8),), lambda function: function),
+        ((random.randrange(20), random.randrange(8)), lambda function: run_passes(function, STORAGE_PIPELINE)),
+        ((random.randrange(20),), lambda function: run_passes(_lasting(function), LASTING_PIPELINE)),
+    ):
+        function = prepare(with_checks(maker(seed), seed, failing))
         program = placed(function, seed, 2 + seed % 3)
         verify(program)
         partitioned = partition(program)
         verify_partitioned(partitioned)
-        for order in orders(partitioned, random, 2):
-            assert_same(partial(interpret, function), partial(run, partitioned, order), function, seed)
+        for parts, capacity in ((partitioned, 1), (_fused(partitioned), None)):
+            (order,) = orders(parts, random, 1)
+            assert_same(partial(interpret, function), partial(run, parts, order, capacity=capacity), function, seed)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_partitions_mean_what_the_whole_means(kind: str) -> None:
-    for seed in range(7):
+    for seed in range(5):
         _with_program(seed, kind)
 
 
@@ -167,6 +190,26 @@ def test_variables_are_as_they_were_if_one_partition_fails(order: list[int]) -> 
         run(_program("commit"), order, w, b, np.array([0, 1, 3]))
     np.testing.assert_array_equal(w, 0.0)
     np.testing.assert_array_equal(b, 1.0)
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+@pytest.mark.parametrize("bad", [0, 1])
+def test_a_store_that_may_fail_itself_is_between_two_meetings(order: list[int], bad: int) -> None:
+    function = parse("""func @f(%u: var f64[n], %v: var f64[n], %i: i64[m], %j: i64[m], %x: f64)
+        with {variables=[0, 1], devices=["cpu:0", "cpu:1", "cpu:0", "cpu:1", ""]} {
+      %0: f64[n] = load %v {device="cpu:1"}
+      %1: f64[m] = gather %0, %j {axis=0, device="cpu:1"}
+      scatter %u, %i, %x {axis=0, device="cpu:0"}
+      store %v, %x {device="cpu:1"}
+      yield %1
+    }""")
+    partitioned = partition(function)
+    verify_partitioned(partitioned)
+    arrays, indices = [np.zeros(3), np.zeros(3)], [np.array([0, 1]), np.array([0, 1])]
+    indices[bad][1] = 3
+    with pytest.raises(IndexError):
+        run(partitioned, order, *arrays, *indices, np.float64(1.0))
+    np.testing.assert_array_equal(arrays, 0.0)
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])

@@ -1,8 +1,8 @@
 """Cuts a placed function into one for each device that takes part.
 
     func @f(%x: f32[n], %y: f32[n]) {          func @f.cpu0(%x: f32[n], %y: f32[n]) {
-      %0: f32[n] = exp %x                        %0: f32[n] = exp %x
-      %1: f32[n] = log %y  on cpu:1      ->      send %y {channel=0, to="cpu:1"}
+      %0: f32[n] = exp %x                        send %y {channel=0, to="cpu:1"}
+      %1: f32[n] = log %y  on cpu:1      ->      %0: f32[n] = exp %x
       %2: f32[n] = add %0, %1                    %1: f32[n] = recv {channel=1, source="cpu:1"}
       yield %2                                   %2: f32[n] = add %0, %1
     }                                            meet
@@ -18,8 +18,8 @@
 
 Every partition keeps the order of the whole program, and a message is awaited at the place of the program where it is
 needed, which is never before the place where it is sent. So there is always one partition that can go on: the one
-that is at the earliest place. Both sides of a channel take the same ways, since a branch or a loop stands, with its
-condition or bounds, in every partition that has something to do in it.
+that is at the earliest place, even if a channel has room for one message only. Both sides of a channel take the same
+ways, since a branch or a loop stands, with its condition or bounds, in every partition that has something to do in it.
 
 blocks      where ops and values stand, and what the sizes that they mention are bound by
 homes       where each value is computed, which ops any partition may compute for itself, who takes part in a region

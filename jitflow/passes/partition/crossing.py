@@ -9,7 +9,7 @@ they are sent as numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.core import Function, Op, Value
@@ -45,13 +45,13 @@ class Message:
 
 
 class Crossing:
-    """What is where, once everything that is asked for is known. ``meeting`` is the op in front of which all meet."""
+    """What is where, once everything that is asked for is known. ``meetings``: the ops in front of which all meet."""
 
-    def __init__(self, function: Function, blocks: Blocks, homes: Homes, meeting: int | None) -> None:
+    def __init__(self, function: Function, blocks: Blocks, homes: Homes, meetings: Sequence[int]) -> None:
         self.function = function
         self.blocks = blocks
         self.homes = homes
-        self.meeting = meeting
+        self.meetings = meetings
         self.ops: dict[str, set[Op]] = {HOME: set()}
         """For each device the ops that it has."""
         self.carried: dict[str, set[Slot]] = {}
@@ -228,8 +228,8 @@ class Crossing:
 
     def _needed_at(self, message: Message, place: Place) -> None:
         gap = self.blocks.gap(place, message.block)
-        if self.meeting is not None and message.block is self.blocks.root and message.sent <= self.meeting < gap:
-            gap = self.meeting  # nothing is waited for behind the meeting that can be here before
+        if message.block is self.blocks.root:  # nothing is awaited behind a meeting that can be here before
+            gap = next((meeting for meeting in self.meetings if message.sent <= meeting < gap), gap)
         if message.awaited < 0 or gap < message.awaited:
             message.awaited = gap
 

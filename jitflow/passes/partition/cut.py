@@ -20,7 +20,7 @@ from jitflow.passes.partition.blocks import Block, Blocks, Size, carried_by, is_
 from jitflow.passes.partition.crossing import Crossing, Message, is_plain
 from jitflow.passes.partition.homes import Homes
 from jitflow.passes.partition.records import Partition, Partitioned
-from jitflow.passes.partition.waiting import Note, Waiting, first_commit, notes_of
+from jitflow.passes.partition.waiting import Note, Waiting, meetings_of, notes_of
 
 __all__ = ["partition"]
 
@@ -32,18 +32,18 @@ def partition(function: Function) -> Partitioned:
     """
     blocks, effects = Blocks(function), Effects(function)
     homes = Homes(function, blocks, effects)
-    meeting = first_commit(function, effects)
-    crossing = Crossing(function, blocks, homes, meeting)
+    meetings = meetings_of(function, effects)
+    crossing = Crossing(function, blocks, homes, meetings)
     messages = list(crossing.messages.values())
     notes: list[Note] = []
     if len(crossing.devices) > 1:
-        waiting = Waiting(blocks, homes, effects, crossing.devices, messages, meeting)
+        waiting = Waiting(blocks, homes, effects, crossing.devices, messages, meetings)
         messages += waiting.tokens()
         notes = notes_of(blocks, waiting.doing)
     messages.sort(key=lambda message: (message.block.number, message.sent, message.awaited, _kind(message)))
     channels = {message: number for number, message in enumerate(messages)}
     cut = [
-        _Cut(device, function, blocks, crossing, channels, notes, meeting).partition() for device in crossing.devices
+        _Cut(device, function, blocks, crossing, channels, notes, meetings).partition() for device in crossing.devices
     ]
     return Partitioned(function, tuple(cut))
 
@@ -68,7 +68,7 @@ class _Cut:
         crossing: Crossing,
         channels: dict[Message, int],
         notes: Sequence[Note],
-        meeting: int | None,
+        meetings: Sequence[int],
     ) -> None:
         self.device = device
         self.function = function
@@ -88,7 +88,7 @@ class _Cut:
             if note.device == device:
                 self.notes.setdefault((note.block, note.index), []).append(note)
         last = len(blocks.root.region.ops) - 1
-        self.meetings = {meeting, last} if len(crossing.devices) > 1 else set()
+        self.meetings = {*meetings, last} if len(crossing.devices) > 1 else set()
 
     def partition(self) -> Partition:
         function, homes = self.function, self.crossing.homes

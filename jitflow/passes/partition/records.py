@@ -66,8 +66,8 @@ def interpret_partitioned(partitioned: Partitioned, *arguments: Any, channels: C
     runners: list[tuple[Runner, list[int]]] = []
     for part in parts:
         taken = [arguments[position] for position in part.parameters]
-        sending = [op.attributes["channel"] for op in walk(part.function.region) if op.name == "send"]
-        runners.append((partial(_interpreted, part.function, taken), sending))
+        used = [op.attributes["channel"] for op in walk(part.function.region) if op.name in ("send", "recv")]
+        runners.append((partial(_interpreted, part.function, taken), used))
     results: dict[int, Any] = {}
     for part, found in zip(parts, run_together(runners, channels), strict=True):
         results.update(zip(part.results, found, strict=True))

@@ -21,7 +21,7 @@ failed since its last note, and the turns of the loops in which several may fail
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -33,7 +33,7 @@ from jitflow.passes.partition.blocks import Block, Blocks, is_control
 from jitflow.passes.partition.crossing import Message
 from jitflow.passes.partition.homes import Homes
 
-__all__ = ["Note", "Waiting", "first_commit", "notes_of"]
+__all__ = ["Note", "Waiting", "meetings_of", "notes_of"]
 
 FAILS, CALLS, TOUCHES = "fails", "calls", "touches"
 
@@ -42,19 +42,23 @@ Pending = dict[tuple[str, str, str], int]
 such op in the block at hand, -1 if that was before it."""
 
 
-def first_commit(function: Function, effects: Effects) -> int | None:
-    """The number of the op that first stores to a variable which outlives the program."""
+def meetings_of(function: Function, effects: Effects) -> tuple[int, ...]:
+    """The numbers of the ops in front of which all meet, but for the last one, before variables are stored to.
+
+    The first op that stores to a variable which outlives the program may fail before it does so: then they meet behind
+    it as well.
+    """
     lasting = {function.parameters[position] for position in function.attributes.get("variables", ())}
     if not lasting:
-        return None
-    found: int | None = None
+        return ()
+    found: tuple[int, ...] = ()
     for number, op in enumerate(function.region.body):
-        if found is None and any(
+        if not found and any(
             access.kind == "writes" and (ANYTHING in access.places or not lasting.isdisjoint(access.places))
             for access in effects.of(op)
         ):
-            found = number
-        if found is not None and may_fail(op):
+            found = (number, number + 1) if may_fail(op) else (number,)
+        elif found and may_fail(op):
             message = "expected nothing that may fail behind the first store to a lasting variable"
             raise CompilerBug(message, pass_name="partition", operation=print_op(op), location=op.loc)
     return found
@@ -79,13 +83,13 @@ class Waiting:
         effects: Effects,
         devices: Iterable[str],
         messages: Iterable[Message],
-        meeting: int | None,
+        meetings: Sequence[int],
     ) -> None:
         self.blocks = blocks
         self.homes = homes
         self.effects = effects
         self.devices = frozenset(devices)
-        self.meeting = meeting
+        self.meetings = meetings
         self.arriving: dict[tuple[Block, int], list[Message]] = {}
         for message in messages:
             self.arriving.setdefault((message.block, message.awaited), []).append(message)
@@ -109,7 +113,7 @@ class Waiting:
                 if self.doing.get(op)
                 or op in self.needs
                 or (block, index) in self.arriving
-                or (block.outer is None and index == self.meeting)
+                or (block.outer is None and index in self.meetings)
                 or (op.name == "yield" and block.owner is not None and block.region is _test(block.owner))
                 or (is_control(op) and any(found[own] for own in self.blocks.of_op[op]))
             ]
@@ -165,7 +169,7 @@ class Waiting:
             op = block.region.ops[index]
             level.index = index
             self._arrive(level)
-            if block.outer is None and index == self.meeting:
+            if block.outer is None and index in self.meetings:
                 pending.clear()
             if is_control(op):
                 self._control(op, level)
