@@ -5,7 +5,7 @@ partition, called a *party* here, and a queue for each channel.
 
     send     puts a message at the end of a channel's queue, and never waits: so nobody waits in a circle
     receive  takes the first message; it waits until there is one, or until the sender has ended, which is a failure
-    meet     waits until every party has come; it fails for all if one of them has failed
+    meet     waits until every party has come; it fails for all if one of them has ended before
     finish   notes that a party has ended, and how
 
 A message is a buffer, which belongs to the message while it is on its way, its size in bytes, and 64-bit words: the
@@ -36,11 +36,11 @@ __all__ = [
 ]  # fmt: skip
 
 FRAME_FIELDS = (
-    "first", "parties", "party_bytes", "channels", "levels", "ended", "gone", "arrived", "turn", "sleepers", "spins",
+    "first", "parties", "party_bytes", "channels", "levels", "ended", "arrived", "turn", "sleepers", "spins",
     "allocate", "free", "poll",
 )  # fmt: skip
-"""``first``: the party whose failure is the user's, null if none has failed. ``ended``: how many parties have;
-``gone``: how many of them because they failed. ``arrived`` at the next meeting, which has the number ``turn``."""
+"""``first``: the party whose failure is the user's, null if none has failed. ``ended``: how many parties have.
+``arrived``: how many at the next meeting, which has the number ``turn``."""
 
 PARTY_FIELDS = ("frame", "function", "context", "arguments", "results", "ended", "status", "error")
 """What a party runs, and how it ended; the error slots follow, and then the record."""
@@ -416,8 +416,8 @@ def _meet() -> str:
     frame.unlock()
 
     def decided() -> str:
-        met, gone = function.compare("ne", frame.get("turn"), turn), function.compare("ne", frame.get("gone"), "0")
-        return function.let(f"or i1 {met}, {gone}")
+        met, over = function.compare("ne", frame.get("turn"), turn), function.compare("ne", frame.get("ended"), "0")
+        return function.let(f"or i1 {met}, {over}")
 
     def sleep() -> None:
         function.run("@doze", "ptr %frame", f"ptr {last}")
@@ -480,18 +480,17 @@ def _finish() -> str:
     status = function.let("sext i32 %status to i64")
     frame.lock()
     function.store("i64", status, "%party", party_offset("status"))
-    with function.when(function.compare("ne", status, "0")):
-        frame.add("gone", 1)
-        with function.when(function.compare("ne", status, str(STOPPED))):
-            first, none, later = frame.get("first", "ptr"), function.label("none"), function.label("later")
-            function.require_not(function.is_null(first), none)
-            levels = frame.get("levels")
-            before = function.call("i1", "@is_before", "ptr %party", f"ptr {first}", f"i64 {levels}")
-            function.branch(before, none, later)
-            function.begin(none)
-            frame.set("first", "%party", "ptr")
-            function.jump(later)
-            function.begin(later)
+    failed, told = function.compare("ne", status, "0"), function.compare("ne", status, str(STOPPED))
+    with function.when(function.let(f"and i1 {failed}, {told}")):
+        first, none, later = frame.get("first", "ptr"), function.label("none"), function.label("later")
+        function.require_not(function.is_null(first), none)
+        levels = frame.get("levels")
+        before = function.call("i1", "@is_before", "ptr %party", f"ptr {first}", f"i64 {levels}")
+        function.branch(before, none, later)
+        function.begin(none)
+        frame.set("first", "%party", "ptr")
+        function.jump(later)
+        function.begin(later)
     function.do(f"store atomic i64 1, ptr {ended} seq_cst, align 8")
     frame.add("ended", 1)
     frame.wake_all()

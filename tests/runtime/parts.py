@@ -13,6 +13,7 @@ from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
 from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import lower_parts
+from jitflow.passes.partition import Partition
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime.host_calls import link_symbols
 from jitflow.runtime.specialisation import Specialisation
@@ -34,7 +35,7 @@ def part(device: str, text: str, parameters: Sequence[int] = (), results: Sequen
 class CompiledParts(Compiled):
     """Parts of a function that can be called with arrays and scalars."""
 
-    def __init__(self, whole: Function, parts: Sequence[Part]) -> None:
+    def __init__(self, whole: Function, parts: Sequence[Part | Partition]) -> None:
         layouts = ["C"] * len(whole.parameters)
         for one in parts:
             verify(one.function, "test")

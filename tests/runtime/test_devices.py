@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import os
 import signal
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine
 from jitflow.runtime import devices
@@ -35,22 +37,12 @@ X = np.linspace(-1.0, 1.0, 1000)
 
 @pytest.fixture(autouse=True)
 def _nothing_stays() -> Iterator[None]:
-    """Whatever happens, all memory is given back; a test that is stuck ends."""
+    """Whatever happens, all memory is given back. Where a test is stuck, the process ends."""
     before = memory_stats()["bytes_in_use"]
-
-    def give_up(number: int, frame: object) -> None:
-        raise _StuckError
-
-    previous = signal.signal(signal.SIGALRM, give_up)
-    signal.alarm(240)
+    faulthandler.dump_traceback_later(120, exit=True)
     yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, previous)
+    faulthandler.cancel_dump_traceback_later()
     assert memory_stats()["bytes_in_use"] == before
-
-
-class _StuckError(BaseException):
-    pass
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -329,6 +321,31 @@ def test_who_meets_fails_with_all_and_a_variable_stays() -> None:
         else:
             parts(out)
         assert (out == (0 if message else 1)).all()
+
+
+def test_nothing_fails_behind_a_meeting() -> None:
+    """Memory for results is taken in front of it, and nobody is interrupted behind it."""
+    _, parts = together(
+        "func @f(%x: f64[n]) {\n yield %x, %x\n}",
+        part("cpu:0", "func @f(%x: f64[n]) {\n  meet\n  meet\n  yield %x\n}", [0], [0]),
+        part("cpu:1", """func @f(%x: f64[n]) {
+  meet
+  %y: f64[n] = exp %x
+  meet
+  yield %y
+}""", [0], [1]),
+    )  # fmt: skip
+    for host in parts.hosts:
+        names = [op.name for op in host.region.ops]
+        assert names.count("meet") == 2
+        behind = host.region.ops[names.index("meet") + 1 :]
+        assert not any(op.name == "alloc" or "polls" in op.attributes for op in behind)
+
+
+def test_who_never_comes_to_a_meeting_is_not_waited_for() -> None:
+    _, parts = together(EMPTY, raw("cpu:0", "  meet\n"), raw("cpu:1", "  meet\n  meet\n"))
+    with pytest.raises(CompilerBug, match="code 6"):
+        parts(X.copy())
 
 
 def test_messages_that_nobody_takes_are_freed() -> None:

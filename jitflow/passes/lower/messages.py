@@ -4,9 +4,9 @@ An array goes as memory in C order that belongs to the message, with its bytes a
 no more is handed over as it is, everything else is copied. The receiver owns it, and binds the sizes that it does not
 know yet. Numbers go as they are.
 
-A partition takes its arguments from the slots of the whole program, which the attribute ``slots`` names. At its end all
-meet, so that nobody hands out results unless all can. What waits on the caller's thread polls (``polls``), unless it
-stands behind a write to a variable (`settle.py`).
+A partition takes its arguments from the slots of the whole program, which the attribute ``slots`` names. At the end all
+meet, so that nobody hands out results unless all can (``meets``: lowering adds that). What waits on the caller's thread
+polls (``polls``), unless it stands behind a write to a variable (`settle.py`).
 """
 
 from __future__ import annotations
@@ -76,6 +76,6 @@ MESSAGE_OPS: dict[str, Callable[[OwningProgram, Op], None]] = {
 
 
 def meet_at_end(host: OwningProgram) -> None:
-    """Behind everything that may fail, where the function is one of several."""
-    if "slots" in host.function.attributes:
+    """Behind everything that may fail, where the function asks for it."""
+    if host.function.attributes.get("meets"):
         host.builder.add("meet", polls=1)

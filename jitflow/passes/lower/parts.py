@@ -45,14 +45,16 @@ class LoweredParts:
 
 
 def lower_parts(whole: Function, parts: Sequence[Part], target: Target = CPU) -> LoweredParts:
-    """Lower the fused partitions of ``whole``."""
+    """Lower the fused partitions of ``whole``; where not all of them meet last of all, they do."""
+    last = [part.function.region.ops[-2:-1] for part in parts]
+    meets = not all(op.name == "meet" for ops in last for op in ops) or not all(last)
     slots = tuple(argument_slots(whole))
     hosts: list[Function] = []
     places: dict[int, ResultPlace] = {}
     bases: list[ResultPlace] = []
     used = 0
     for number, part in enumerate(parts):
-        own = {"slots": tuple(slots[position] for position in part.parameters)}
+        own = {"slots": tuple(slots[position] for position in part.parameters), "meets": meets}
         function = replace(part.function, attributes=MappingProxyType({**part.function.attributes, **own}))
         lowered = lower(function, target)
         hosts.append(_as_part(lowered.host, number, part.device, used))

@@ -10,6 +10,9 @@ that is needed later is allocated before the first write, and loops behind it do
     launch %w, %t {kernel="k1"}
 
 Memory whose size only a kernel finds stays where it is.
+
+Of a program in several parts none can fail any more behind the first place where all ``meet``: others go on to write,
+or to hand out results.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ __all__ = ["settle"]
 def settle(host: Function) -> Function:
     """The host program that cannot fail behind its first write to the arguments in the slots ``lasting``."""
     slots = host.attributes.get("lasting", ())
-    if not slots:
+    if not slots and not any(op.name == "meet" for op in walk(host.region)):
         return host
     arguments = (op for op in host.region.ops if op.name == "argument")
     lasting = {op.result for op in arguments if op.attributes["slot"] in slots}
@@ -56,7 +59,9 @@ class _Writes:
                         self.buffers.add(target)
 
     def by(self, op: Op) -> bool:
-        """Whether an op, or one inside it, writes to a lasting variable."""
+        """Whether an op, or one inside it, writes to a lasting variable, or waits for those who do."""
+        if op.name == "meet":
+            return True
         if op.name == "launch":
             return any(op.operands[place] in self.buffers for place in self.kernels[op.attributes["kernel"]])
         if op.name == "write":
@@ -94,7 +99,7 @@ class _Settling:
             if ops[place].name == "alloc":
                 moved += [op for op in needed_for(ops, first, place) if op not in moved]
         behind = [op for op in ops[first:] if op not in moved]
-        if behind and behind[0].name == "if":  # each of its branches begins to write somewhere
+        if behind and behind[0].name in ("if", "meet"):  # each branch of an `if` begins to write somewhere
             moved.append(behind.pop(0))
         launches = (op for op in walk(Region((), tuple(behind))) if op.name == "launch")
         self.kernels |= {launch.attributes["kernel"] for launch in launches}

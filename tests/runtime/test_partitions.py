@@ -1,0 +1,74 @@
+"""Random programs, placed anywhere, cut into partitions and run by native threads, mean what the whole means."""
+
+from __future__ import annotations
+
+import faulthandler
+import gc
+import sys
+from collections.abc import Callable
+from functools import partial
+from random import Random
+
+import pytest
+
+from jitflow.ir.core import Function
+from jitflow.ir.interpreter import interpret
+from jitflow.passes.partition import partition
+from jitflow.passes.pipeline import LASTING_PIPELINE, STORAGE_PIPELINE, run_passes
+from jitflow.runtime.pool import memory_stats
+from tests.passes.placing import placed, with_checks
+from tests.passes.stateful_programs import stateful_program
+from tests.passes.tape_programs import tape_program
+from tests.passes.test_lasting_variables import assert_all_or_nothing, lasting_program
+from tests.passes.test_stateful_programs import assert_same
+from tests.runtime.parts import CompiledParts
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no POSIX threads")
+
+MAKERS: dict[str, Callable[[int], Function]] = {
+    "storage": stateful_program,
+    "tapes": tape_program,
+    "lasting": lasting_program,
+}
+
+
+def _check(seed: int, kind: str, failing: tuple[int, ...]) -> None:
+    function = with_checks(MAKERS[kind](seed), seed, failing)
+    whole = run_passes(function, LASTING_PIPELINE if kind == "lasting" else STORAGE_PIPELINE)
+    parts = CompiledParts(whole, partition(placed(whole, seed, 2 + seed % 3)).partitions)
+    gc.collect()
+    used = memory_stats()["bytes_in_use"]
+    if kind == "lasting":
+        assert_all_or_nothing(function, parts, seed)
+    else:
+        assert_same(partial(interpret, function), parts, function, seed)
+    gc.collect()
+    assert memory_stats()["bytes_in_use"] == used
+
+
+def _check_all(seed: int, kind: str) -> None:
+    """With checks that hold, and with one or two that fail."""
+    random = Random(seed)
+    faulthandler.dump_traceback_later(240, exit=True)  # where it is stuck
+    try:
+        for failing in ((), (random.randrange(8),), (random.randrange(20), random.randrange(8))):
+            _check(seed, kind, failing)
+    except Exception as error:
+        error.add_note(f"seed {seed}")
+        raise
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_native_partitions_mean_what_the_whole_means(kind: str) -> None:
+    for seed in range(3):
+        _check_all(seed, kind)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("block", range(20))
+@pytest.mark.parametrize("kind", MAKERS)
+def test_many_native_partitions_mean_what_the_whole_means(kind: str, block: int) -> None:
+    for seed in range(1000 + 10 * block, 1010 + 10 * block):
+        _check_all(seed, kind)
