@@ -37,11 +37,14 @@ if TYPE_CHECKING:
         vjp,
     )
     from jitflow.hardware import device, devices
+    from jitflow.machine import Machine
     from jitflow.naming import name
+    from jitflow.passes.place.placement import Placement
     from jitflow.profiling import profile
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import num_threads, set_num_threads
     from jitflow.runtime.variable import Variable
+    from jitflow.simulation import simulate
     from jitflow.structure import variables
 
 __all__ = [
@@ -49,6 +52,8 @@ __all__ = [
     "CheckpointManager",
     "CompilerBug",
     "JitflowError",
+    "Machine",
+    "Placement",
     "Spec",
     "UserError",
     "Variable",
@@ -78,6 +83,7 @@ __all__ = [
     "save",
     "scan",
     "set_num_threads",
+    "simulate",
     "stop_gradient",
     "value_and_grad",
     "variables",
@@ -91,6 +97,8 @@ _PACKAGES = ("nn", "optim", "random")
 _LAZY = {
     "CheckpointManager": "jitflow.checkpoints",
     "CacheInfo": "jitflow.api",
+    "Machine": "jitflow.machine",
+    "Placement": "jitflow.passes.place.placement",
     "Variable": "jitflow.runtime.variable",
     "Spec": "jitflow.frontend.outside.arguments",
     "breakpoint": "builtins",
@@ -117,6 +125,7 @@ _LAZY = {
     "save": "jitflow.checkpoints",
     "scan": "jitflow.frontend.control.explicit",
     "set_num_threads": "jitflow.runtime.threads",
+    "simulate": "jitflow.simulation",
     "stop_gradient": "jitflow.gradients",
     "value_and_grad": "jitflow.gradients",
     "variables": "jitflow.structure",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jitflow.compiler import Compilation
     from jitflow.explanation import Explanation
     from jitflow.naming import Part
+    from jitflow.passes.place import Placement
     from jitflow.runtime.specialisation import Specialisation
 
 __all__ = ["CacheInfo", "change_sides", "derived", "function"]
@@ -355,6 +356,16 @@ class CompiledFunction:
 
         check_stage(stage, GRAPH_STAGES)
         return stage_graph(self._trace(_aligned(self._bind(args, kwargs))), stage, format)
+
+    def placement(self, *args: Any, **kwargs: Any) -> Placement:
+        """Where each op of the program for these arguments is computed on this machine, why, and what that takes.
+
+        What is returned prints as a table; it can be saved, edited, and followed by `jitflow.simulate`, which also
+        tells of other machines. Raises ValueError, at the user's lines, where constraints contradict each other.
+        """
+        from jitflow.simulation import placement_of
+
+        return placement_of(self, args, kwargs)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the code for these arguments depends on, what was fused, and where compiling spent its time."""

@@ -177,10 +177,14 @@ def profile(
 
 
 @app.command()
-def doctor() -> None:
-    """Show versions, CPU, BLAS, GPU and the entry path."""
-    from jitflow.doctor import facts
+def doctor(
+    measure: Annotated[bool, typer.Option("--measure", help="Measure this machine, and keep what was found.")] = False,
+) -> None:
+    """Show versions, CPU, BLAS, GPU and the entry path, and what is known of this machine's speed."""
+    from jitflow.doctor import facts, measured
 
+    if measure:
+        typer.echo(f"{'measured':18}{measured()}")
     for name, text in facts():
         typer.echo(f"{name:18}{text}")
 

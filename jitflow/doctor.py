@@ -14,7 +14,7 @@ from typing import Any
 from jitflow import __version__
 from jitflow.config import CONFIG
 
-__all__ = ["facts"]
+__all__ = ["facts", "measured"]
 
 _PACKAGES = ("numpy", "llvmlite", "scipy", "ml_dtypes", "cupy-cuda13x", "nvidia-cuda-nvrtc")
 
@@ -33,12 +33,30 @@ def facts() -> Iterator[tuple[str, str]]:
         "blas": _blas,
         "gpu": _gpu,
         "entry path": _entry_path,
+        "machine": _machine,
     }
     for name, look_up in lookups.items():
         try:
             yield name, look_up()
         except Exception as error:
             yield name, f"lookup failed: {type(error).__name__}: {error}"
+
+
+def measured() -> str:
+    """Measure this machine, keep the profile, and say where."""
+    from jitflow.machine import write_profile
+    from jitflow.measuring import measure
+
+    return str(write_profile(measure()))
+
+
+def _machine() -> str:
+    from jitflow.machine import KINDS, profile_path, read_profile
+
+    profile = read_profile()
+    where = f"guessed (there is no {profile_path()}; --measure writes it)" if profile is None else str(profile_path())
+    processor = KINDS["cpu"] if profile is None else profile.processors[0]
+    return f"{processor.facts}, {where}"
 
 
 def _version(package: str) -> str:

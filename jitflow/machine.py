@@ -57,6 +57,15 @@ class Processor:
     memory: float
     """Bytes that it holds; 0 if nobody knows."""
 
+    @property
+    def facts(self) -> str:
+        """What matters most of it, in a line."""
+        return (
+            f"{self.bandwidth / 1e9:.1f} GB/s, f32 {self.single / 1e9:.1f} and f64 {self.double / 1e9:.1f} G/s, "
+            f"products {self.single_products / 1e9:.0f} and {self.double_products / 1e9:.0f} G/s, "
+            f"launch {self.launch * 1e6:.2f} us"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Link:
@@ -68,7 +77,7 @@ class Link:
 
 KINDS: Mapping[str, Processor] = MappingProxyType({
     "cpu": Processor("cpu", single=12e9, double=6e9, integer=6e9, elementary=0.4e9, single_products=60e9,
-                     double_products=30e9, bandwidth=12e9, cache_bandwidth=60e9, cache=1e6, launch=60e-9, step=0.8e-9,
+                     double_products=30e9, bandwidth=12e9, cache_bandwidth=60e9, cache=1e6, launch=60e-9, step=0.4e-9,
                      routine=4e-6, memory=0),
     "cuda": Processor("cuda", single=8e12, double=4e12, integer=8e12, elementary=0.8e12, single_products=15e12,
                       double_products=8e12, bandwidth=1.2e12, cache_bandwidth=3e12, cache=30e6, launch=4e-6, step=4e-6,
@@ -138,7 +147,7 @@ class Machine:
         return cls(devices, links)
 
     def __str__(self) -> str:
-        return "\n".join(f"{name:8}{_facts(processor)}" for name, processor in self.devices)
+        return "\n".join(f"{name:8}{processor.facts}" for name, processor in self.devices)
 
 
 def as_machine(described: str | Path | Machine | Iterable[str]) -> Machine:
@@ -268,11 +277,3 @@ def _amount(entry: Mapping[str, Any], field: str) -> float:
 
 def _kind(name: str) -> str:
     return name.partition(":")[0]
-
-
-def _facts(processor: Processor) -> str:
-    return (
-        f"{processor.bandwidth / 1e9:.1f} GB/s, f32 {processor.single / 1e9:.1f} and f64 {processor.double / 1e9:.1f} "
-        f"G/s, products {processor.single_products / 1e9:.0f} and {processor.double_products / 1e9:.0f} G/s, "
-        f"launch {processor.launch * 1e6:.2f} us"
-    )

@@ -1,5 +1,6 @@
 """Placement: on which device each op of a program is computed.
 
+sizes        what sizes are taken to be
 work         what ops cost, from their types
 colocation   what has to be together, and where
 graph        tasks, which are placed together, and what flows between them

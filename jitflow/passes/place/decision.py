@@ -25,7 +25,8 @@ from jitflow.passes.place.graph import Graph, build_graph, worth_splitting
 from jitflow.passes.place.placement import PlacedOp, Placement, wishes_of
 from jitflow.passes.place.schedule import anneal, schedule
 from jitflow.passes.place.simulator import Outcome, simulate_graph
-from jitflow.passes.place.work import Sizes, seconds, work_of
+from jitflow.passes.place.sizes import Sizes
+from jitflow.passes.place.work import seconds, work_of
 
 __all__ = ["Decision", "decide", "is_small", "place", "placed"]
 

@@ -24,7 +24,8 @@ from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.machine import Machine
 from jitflow.passes.order import reads_of
 from jitflow.passes.place.colocation import Colocation, calls_python, is_storage, is_view
-from jitflow.passes.place.work import NO_WORK, Sizes, Work, arithmetic, is_kernel, seconds, shares, work_of
+from jitflow.passes.place.sizes import Sizes
+from jitflow.passes.place.work import NO_WORK, Work, arithmetic, is_kernel, seconds, shares, touched, work_of
 
 __all__ = ["Block", "Graph", "Span", "Task", "build_graph", "worth_splitting"]
 
@@ -33,6 +34,9 @@ _TASK_SHARE = 1 / 32
 
 _TURN_SHARE = 1 / 8
 """So is one of elementwise ops in a loop, whose turns may overlap."""
+
+_SHORT = 1e-5
+"""A branch or loop that takes no longer, in seconds, is one task."""
 
 
 @dataclass(eq=False, slots=True)
@@ -140,7 +144,7 @@ class _Building:
         links = [machine.link(machine.names[0], name) for name in machine.names[1:]]
         self.latency = min((link.latency for link in links), default=1.0)
         self.bandwidth = max((link.bandwidth for link in links), default=1.0)
-        self.worth = worth_splitting(machine)
+        self.worth = min(worth_splitting(machine), _SHORT)
         self.bytes: list[float] = []
         self.memory: list[float] = []
         self.value: dict[Value, int] = {}
@@ -377,15 +381,15 @@ class _Building:
                 continue
             amount = self.amounts[op]
             kernel = amount if kernel is NO_WORK else kernel.plus(amount)
-            for number in self._numbers(op):
-                if number not in inside:
+            for operand in dict.fromkeys(op.operands):
+                number = self.value.get(operand, -1)
+                if number not in inside and (number >= 0 or is_storage(operand)):
                     inside.add(number)
-                    moved += self.bytes[number]
+                    moved += touched(op, operand, self.sizes)
             made += [self.value[result] for result in op.results]
             inside.update(made[-len(op.results) :])
-            if op.name in ("store", "variable", "scatter", "push", "pop"):
-                value = op.operands[-1] if op.operands else op.result
-                moved += self.sizes.bytes(value.type if op.name == "scatter" else (op.operands or op.results)[0].type)
+            if op.name == "variable":
+                moved += self.sizes.bytes(op.result.type)
         if kernel is NO_WORK:
             return total
         moved += sum(self.bytes[number] for number in made if number in shown or number in read)

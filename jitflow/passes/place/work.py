@@ -1,27 +1,22 @@
 """What ops cost: how much arithmetic they do and how much memory they move, and how long that takes a device.
 
-The model is that of a roof: a kernel takes as long as its arithmetic or its memory, whichever is longer. Sizes that
-only the run knows are what was seen at the call for which the program is compiled (the function's ``hints``); a size
-that an op finds is guessed to be `GUESSED_SIZE`, the turns of a ``while`` to be `GUESSED_TURNS`. Of the two sides of a
-branch each counts half, unless one is known to be rare.
+The model is that of a roof: a kernel takes as long as its arithmetic or its memory, whichever is longer. Of the two
+sides of a branch each counts half, unless one is known to be rare.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log2, prod
+from math import log2
 from typing import NamedTuple
 
-from jitflow.ir.core import Function, Op, Region
-from jitflow.ir.dims import Dim, Expression, rebuild
-from jitflow.ir.types import Index, Place, Tensor, Type, Variable, dims_of
+from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.types import Tensor, Type, dims_of
 from jitflow.machine import Processor
+from jitflow.passes.place.sizes import Sizes
 
-__all__ = ["GUESSED_SIZE", "GUESSED_TURNS", "NO_WORK", "Sizes", "Work", "arithmetic", "is_kernel", "seconds", "shares",
+__all__ = ["NO_WORK", "Work", "arithmetic", "is_kernel", "seconds", "shares", "touched",
            "work_of", "work_of_region"]  # fmt: skip
-
-GUESSED_SIZE = 1000
-GUESSED_TURNS = 20
 
 
 class Work(NamedTuple):
@@ -64,52 +59,6 @@ def seconds(work: Work, processor: Processor) -> float:
     return max(memory, kernels + products) + fixed
 
 
-class Sizes:
-    """The numbers that sizes are taken to be."""
-
-    def __init__(self, function: Function) -> None:
-        self.numbers: dict[str, int] = {name: int(number) for name, number in function.attributes.get("hints", ())}
-        self._counts: dict[tuple[Dim, ...], float] = {}
-
-    def number(self, dim: Dim) -> int:
-        """What a size is taken to be."""
-        if isinstance(dim, int):
-            return dim
-        found = rebuild(dim, lambda name: self.numbers.get(name, GUESSED_SIZE))
-        assert isinstance(found, int)
-        return found
-
-    def count(self, kind: Type) -> float:
-        """How many numbers a value of this type has."""
-        dims = dims_of(kind)
-        if not dims:
-            return 1.0
-        found = self._counts.get(dims)
-        if found is None:
-            found = self._counts[dims] = float(max(0, prod(map(self.number, dims))))
-        return found
-
-    def bytes(self, kind: Type) -> float:
-        """How many bytes a value of this type has; a tape has what is pushed on it."""
-        dtype = getattr(kind, "dtype", None)
-        if dtype is None:
-            return 8.0
-        return self.count(kind) * dtype.numpy.itemsize if isinstance(kind, Tensor | Variable | Place) else 8.0
-
-    def turns(self, loop: Op) -> float:
-        """How often a loop goes round. Its position is taken to be the one in the middle."""
-        if loop.name == "while":
-            return float(GUESSED_TURNS)
-        bounds = [value.type.dim if isinstance(value.type, Index) else None for value in loop.operands[:3]]
-        first, stop, step = (None if dim is None else self.number(dim) for dim in bounds)
-        if first is None or stop is None or not step:
-            return float(GUESSED_TURNS)
-        position = loop.regions[0].parameters[0].type
-        if isinstance(position, Index) and isinstance(position.dim, Expression) and position.dim.is_symbol:
-            self.numbers.setdefault(str(position.dim), (first + stop) // 2)
-        return float(max(0, -((first - stop) // step)))
-
-
 def shares(op: Op) -> tuple[float, ...]:
     """How often each region of a branch runs."""
     rare = op.attributes.get("rare")
@@ -121,7 +70,7 @@ def work_of(op: Op, sizes: Sizes) -> Work:
     if op.regions:
         return work_of_region(op, sizes)
     if is_kernel(op):
-        read = sum(map(sizes.bytes, {operand: operand.type for operand in op.operands}.values()))
+        read = sum(touched(op, operand, sizes) for operand in dict.fromkeys(op.operands))
         memory = read + sum(sizes.bytes(result.type) for result in op.results)
         return arithmetic(op, sizes)._replace(bytes=memory, footprint=memory, kernels=1.0)
     return arithmetic(op, sizes)
@@ -148,15 +97,25 @@ def _work_inside(region: Region, sizes: Sizes) -> Work:
     return total
 
 
+def touched(op: Op, operand: Value, sizes: Sizes) -> float:
+    """The bytes that an op reads or writes of an operand."""
+    if operand is op.operands[0] and op.name in ("gather", "scatter", "push", "pop"):
+        return 2 * sizes.bytes((op.results or op.operands[-1:])[0].type)
+    return sizes.bytes(operand.type)
+
+
 def is_kernel(op: Op) -> bool:
     """Whether an op walks over arrays, so that it may share a kernel with others like it."""
-    traits = op.definition.traits
-    if traits & {"elementwise", "reduction", "gather", "accumulation"}:
-        return any(isinstance(value.type, Tensor) for value in (*op.operands, *op.results))
-    return op.name in ("concatenate", "store", "scatter", "variable", "push", "pop")
+    if not (op.definition.traits & _SWEEPS or op.name in _MOVES):
+        return False
+    values = op.operands[-1:] if op.name == "scatter" else (*op.operands, *op.results)
+    return any(dims_of(value.type) for value in values)
 
 
 # -- tables
+
+_SWEEPS = frozenset({"elementwise", "reduction", "gather", "accumulation"})
+_MOVES = frozenset({"concatenate", "store", "scatter", "variable", "push", "pop"})
 
 _FREE = frozenset({"constant", "size", "load", "yield", "empty", "tape", "mark", "iota", "stop_gradient", "cast",
                    "copy", "bitcast", "real", "imag", "check"})  # fmt: skip
@@ -165,6 +124,9 @@ _ELEMENTARY = frozenset({
     "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh",
     "erf", "erfc", "gcd", "lcm",
 })  # fmt: skip
+_QUICK = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "select", "to_index",
+                    "logical_and", "logical_or", "logical_not", "maximum", "minimum"})  # fmt: skip
+"""What a number costs next to nothing: a processor does several of them at once."""
 _SLOW = {"divide": 6.0, "sqrt": 6.0, "floor_divide": 10.0, "remainder": 10.0, "fmod": 10.0, "random_low": 12.0,
          "random_high": 12.0, "accumulate_add": 6.0, "scatter": 6.0, "gather": 3.0, "reduce_argmax": 3.0,
          "reduce_argmin": 3.0}  # fmt: skip
@@ -184,12 +146,12 @@ def arithmetic(op: Op, sizes: Sizes) -> Work:
         return Work(routines=1.0)
     typed = op.results[0].type if op.results else op.operands[-1].type if op.operands else None
     if typed is None or name in _FREE:
-        return NO_WORK if typed is None or isinstance(typed, Tensor) else Work(steps=0.5)
+        return NO_WORK
     count = sizes.count(typed)
     if traits & {"reduction", "accumulation"}:
         count = max(count, sizes.count(op.operands[0].type))
     if not is_kernel(op):
-        return Work(steps=10.0 if name in _ELEMENTARY else 1.0)
+        return Work(steps=20.0 if name in _ELEMENTARY else 0.25 if name in _QUICK else 1.0)
     dtype = getattr(typed, "dtype", None)
     kind = "i" if dtype is None else dtype.numpy.kind
     width = 8 if dtype is None else dtype.numpy.itemsize

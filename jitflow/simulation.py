@@ -1,0 +1,189 @@
+"""What a program would take on machines that need not be here: `jitflow.simulate`, and the plan of its placement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape
+
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.hardware import devices as devices_here
+from jitflow.machine import Machine, as_machine, machine_of
+from jitflow.passes.place import Decision, Placement, decide
+from jitflow.passes.place.simulator import peaks
+
+if TYPE_CHECKING:
+    from jitflow.compiler import Compilation
+
+__all__ = ["Event", "Simulation", "decided", "placement_of", "simulate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What one device does, or one link carries: ``device`` is ``cpu:1``, or ``cpu:0 -> cpu:1``. Times in seconds."""
+
+    device: str
+    start: float
+    end: float
+    what: str
+    line: str = ""
+    bytes: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What is predicted of one call. Print it, or look at it: `svg`.
+
+    ``seconds``: how long it takes. ``peak_bytes``: the most memory that each device needs at once. ``busy``: how long
+    each device computes. ``bytes_moved``: what goes between devices. ``timeline``: what each device does when, of loops
+    the first turns and then all others as one. ``placement``: where each op is.
+    """
+
+    function: str
+    seconds: float
+    peak_bytes: Mapping[str, int]
+    busy: Mapping[str, float]
+    bytes_moved: float
+    timeline: tuple[Event, ...]
+    placement: Placement
+
+    def text(self, width: int = 72) -> str:
+        """The timeline in characters, a row for each device: ``#`` computes, ``-`` is on the way."""
+        rows = []
+        for name in dict.fromkeys([*self.busy, *(event.device for event in self.timeline)]):
+            cells = [" "] * width
+            for event in self.timeline:
+                if event.device == name and self.seconds > 0:
+                    first = min(width - 1, int(event.start / self.seconds * width))
+                    last = min(width, max(first + 1, round(event.end / self.seconds * width)))
+                    cells[first:last] = ("-" if "->" in name else "#") * (last - first)
+            rows.append(f"{name:18}|{''.join(cells)}|")
+        return "\n".join(rows)
+
+    def svg(self) -> str:
+        """The timeline as a picture: a row for each device and link, with what is computed where the pointer is."""
+        names = list(dict.fromkeys([*self.busy, *(event.device for event in self.timeline)]))
+        wide, high = 960, 30
+        scale = wide / self.seconds if self.seconds else 0.0
+        box = f'viewBox="0 0 {wide + 150} {high * len(names) + 40}" font-family="sans-serif" font-size="13"'
+        parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
+        for row, name in enumerate(names):
+            parts.append(f'<text x="6" y="{row * high + 20}">{escape(name)}</text>')
+        for event in self.timeline:
+            row, length = names.index(event.device), max(0.3, (event.end - event.start) * scale)
+            colour = "#e08030" if "->" in event.device else "#3070b0"
+            told = f"{event.what} {event.line} {_time(event.start)} to {_time(event.end)}"
+            parts.append(
+                f'<rect x="{140 + event.start * scale:.2f}" y="{row * high + 4}" width="{length:.2f}" '
+                f'height="{high - 8}" fill="{colour}" stroke="white" stroke-width="0.3">'
+                f"<title>{escape(told)}</title></rect>"
+            )
+        foot = f"{self.function}: {_time(self.seconds)} predicted"
+        parts.append(f'<text x="140" y="{high * len(names) + 24}">{escape(foot)}</text></svg>')
+        return "\n".join(parts) + "\n"
+
+    def __str__(self) -> str:
+        lines = [f"{self.function}: {_time(self.seconds)} predicted, {self.bytes_moved / 1e6:.3f} MB moved"]
+        for name, spent in self.busy.items():
+            share = 100 * spent / self.seconds if self.seconds else 0.0
+            lines.append(
+                f"{name:18}computes {_time(spent)} ({share:.0f} %), needs {self.peak_bytes[name] / 1e6:.3f} MB"
+            )
+        return "\n".join([*lines, self.text()])
+
+
+def simulate(
+    fn: Any,
+    args: Sequence[Any] = (),
+    *,
+    devices: str | Path | Machine | Iterable[str] | None = None,
+    placement: Placement | str | Path | None = None,
+    keywords: Mapping[str, Any] | None = None,
+) -> Simulation:
+    """Predict what a call of a compiled function takes, and how much memory, without running it.
+
+    ``devices`` are those of this machine, or a description of others: ``"2*cpu"``, ``"cpu + 4*cuda(memory=80e9)"``, a
+    `Machine`, the name of a JSON file. ``placement``: ``"heuristic"``, ``"search"`` (slower, never worse), a
+    `Placement`, or the file of a saved one. Arguments are arrays, numbers or `Spec`, of which only the sizes matter.
+
+    Raises TypeError for what is no compiled function, and ValueError for a description that cannot be read, and for a
+    plan of another program.
+    """
+    decision = _decided(fn, args, keywords or {}, devices, placement)
+    outcome, graph = decision.simulate(), decision.graph
+    names = graph.machine.names
+    events = [*_computing(decision, names), *_moving(decision, names)]
+    events.sort(key=lambda event: (event.start, event.device))
+    return Simulation(
+        graph.function.name,
+        outcome.seconds,
+        MappingProxyType(dict(zip(names, map(int, peaks(graph, decision.plan)), strict=True))),
+        MappingProxyType(dict(zip(names, outcome.busy, strict=True))),
+        outcome.moved,
+        tuple(events),
+        decision.placement(),
+    )
+
+
+def placement_of(
+    fn: Any,
+    args: Sequence[Any],
+    keywords: Mapping[str, Any],
+    devices: str | Path | Machine | Iterable[str] | None = None,
+    placement: Placement | str | Path | None = None,
+) -> Placement:
+    """Where the ops of a compiled function are computed for these arguments. Raises what `simulate` raises."""
+    return _decided(fn, args, keywords, devices, placement).placement()
+
+
+def decided(compilation: Compilation, machine: Machine, placement: Placement | str | Path | None = None) -> Decision:
+    """The placement of a program that is being compiled."""
+    from jitflow.compiler import optimize
+
+    function = optimize(compilation)
+    if placement is None or placement == "heuristic":
+        return decide(function, machine)
+    if placement == "search":
+        return decide(function, machine, search=True)
+    plan = placement if isinstance(placement, Placement) else Placement.load(placement)
+    return decide(function, machine, plan)
+
+
+def _decided(
+    fn: Any, args: Sequence[Any], keywords: Mapping[str, Any], devices: Any, placement: Any
+) -> Decision:  # fmt: skip
+    if not getattr(type(fn), "__jitflow_compiled__", False):
+        raise UserTypeError(
+            f"expected a compiled function, got {type(fn).__name__}", mend="decorate it with @jitflow.function"
+        )
+    if isinstance(placement, str) and placement not in ("heuristic", "search") and not Path(placement).is_file():
+        raise UserValueError(f"expected placement to be 'heuristic', 'search' or a file, got {placement!r}")
+    machine = machine_of([one.name for one in devices_here()]) if devices is None else as_machine(devices)
+    return decided(fn._trace(fn._bind(tuple(args), dict(keywords))), machine, placement)
+
+
+def _computing(decision: Decision, names: Sequence[str]) -> Iterator[Event]:
+    for busy in decision.simulate().work:
+        task = busy.task
+        what, line = ("further turns", "") if task is None else (_words(task.ops), str(task.ops[0].loc))
+        if busy.end > busy.start:
+            yield Event(names[busy.device], busy.start, busy.end, what, line)
+
+
+def _moving(decision: Decision, names: Sequence[str]) -> Iterator[Event]:
+    for sent in decision.simulate().transfers:
+        yield Event(f"{names[sent.source]} -> {names[sent.target]}", sent.start, sent.end, "transfer", "", sent.bytes)
+
+
+def _words(ops: Sequence[Any], most: int = 4) -> str:
+    names = [op.name for op in ops]
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def _time(number: float) -> str:
+    if number >= 1:
+        return f"{number:.3f} s"
+    return f"{number * 1e3:.3f} ms" if number >= 1e-3 else f"{number * 1e6:.2f} us"
