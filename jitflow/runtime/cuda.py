@@ -77,7 +77,7 @@ class Gpu:
         """Give memory back."""
         _expect_success(self._do("cuMemFreeAsync", address, self._stream()))
 
-    def freeing(self, address: int) -> Callable[[], None]:
+    def freeing(self, address: int) -> Callable[[], object]:
         """What gives memory back later, in the order of the stream that is the current one now.
 
         Nothing is looked up or raised then: a finaliser calls it, perhaps as the process ends.

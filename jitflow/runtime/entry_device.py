@@ -36,7 +36,7 @@ from jitflow.runtime.entry_python import (
 from jitflow.runtime.pool import pool
 from jitflow.runtime.specialisation import NOT_MATCHED
 
-__all__ = ["DeviceSpecialisation", "header_of"]
+__all__ = ["DeviceSpecialisation", "header_of", "traceable"]
 
 _ALIGNED_WRITEABLE = 0x0100 | 0x0400
 
@@ -98,22 +98,25 @@ def header_of(thing: Any) -> np.ndarray[Any, Any] | None:
     return wrap(p.NewArray(0, known.name, len(shape)), words, 0x0100 if read_only else _ALIGNED_WRITEABLE)
 
 
+def traceable(thing: Any) -> Any:
+    """What a program can be traced with in the place of an array of the device: one of NumPy's that looks like it."""
+    header = header_of(thing)
+    if header is None:
+        return thing
+    low, high = byte_bounds(header)
+    start = header.ctypes.data - low
+    return np.ndarray(header.shape, header.dtype, np.empty(max(high - low, 1), np.uint8), start, header.strides)
+
+
 def _require_apart(arrays: list[tuple[np.ndarray[Any, Any], bool]]) -> None:
     """Each array gets memory of its own there, so what one of them shows another must not write."""
     for number, (array, written) in enumerate(arrays):
         for other, also in arrays[:number]:
-            if (written or also) and _may_meet(array, other):
+            if (written or also) and np.shares_memory(array, other):
                 raise UserNotImplementedError(
                     "NumPy arrays that overlap and are written to, on a GPU",
                     mend="pass copies, or arrays that live on the GPU",
                 )
-
-
-def _may_meet(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    try:
-        return np.shares_memory(one, other, max_work=10_000)
-    except np.exceptions.TooHardError:
-        return True
 
 
 class _DeviceBinding(Binding):
@@ -246,7 +249,7 @@ class _Owner:
     """Gives a program's memory back when the last array that shows it goes."""
 
     def __init__(self, device: Gpu, address: int) -> None:
-        self._free: Callable[[], None] = device.freeing(address)
+        self._free: Callable[[], object] = device.freeing(address)
 
     def __del__(self) -> None:
         self._free()
