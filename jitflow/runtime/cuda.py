@@ -57,9 +57,7 @@ class Gpu:
         """The current stream, and the handle of cuBLAS, which works on that stream from now on."""
         with self._device:
             stream, blas = self._cuda.get_current_stream().ptr, self._device.cublas_handle
-        status = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(address_of("cublasSetStream_v2"))(
-            blas, stream
-        )
+        status = _function("cublasSetStream_v2", 2)(blas, stream)
         if status:
             raise RuntimeError(f"cuBLAS refused the stream with status {status}")
         return stream, blas
@@ -69,7 +67,7 @@ class Gpu:
     def allocate(self, size: int) -> int:
         """New memory, of at least one byte. Raises MemoryError where there is none left."""
         place = ctypes.c_void_p()
-        status = self._do("cuMemAllocAsync", ctypes.byref(place), max(size, 1), self._stream())
+        status = self._do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self._stream())
         if status == _NO_MEMORY:
             raise MemoryError(f"Unable to allocate {size} bytes on {self.name}")
         _expect_success(status)
@@ -79,11 +77,15 @@ class Gpu:
         """Give memory back."""
         _expect_success(self._do("cuMemFreeAsync", address, self._stream()))
 
-    def freeing(self, address: int) -> Callable[[], None]:
-        """What gives memory back later, in the order of the stream that is the current one now."""
+    def freeing(self, address: int) -> Callable[[], object]:
+        """What gives memory back later, in the order of the stream that is the current one now.
+
+        Nothing is looked up or raised then: a finaliser calls it, perhaps as the process ends.
+        """
         with self._device:
             stream = self._cuda.get_current_stream()
-        return lambda: _expect_success(self._do("cuMemFreeAsync", address, stream.ptr))
+        free = _function("cuMemFreeAsync", 2)
+        return lambda: free(address, stream.ptr)
 
     def copy_there(self, there: int, here: int, size: int) -> None:
         """Copy from the host's memory, which has been read when this returns."""
@@ -106,10 +108,8 @@ class Gpu:
             return int(self._cuda.get_current_stream().ptr)
 
     def _do(self, name: str, *arguments: Any) -> int:
-        types = [ctypes.c_size_t if name.startswith("cuMem") and at == len(arguments) - 2 and at else ctypes.c_void_p
-                 for at in range(len(arguments))]  # fmt: skip
         with self._device:
-            return int(ctypes.CFUNCTYPE(ctypes.c_int, *types)(address_of(name))(*arguments))
+            return int(_function(name, len(arguments))(*arguments))
 
     def __enter__(self) -> None:
         self._device.__enter__()
@@ -199,6 +199,11 @@ def _blas() -> ctypes.CDLL:
     return ctypes.CDLL(f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}")
 
 
+def _function(name: str, arguments: int) -> Callable[..., int]:
+    """A function of the driver or of cuBLAS whose arguments are words, and that gives a status."""
+    return ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * arguments)(address_of(name))
+
+
 def _expect_success(status: int) -> None:
     if status:
         raise RuntimeError(driver_error(status))
@@ -207,8 +212,5 @@ def _expect_success(status: int) -> None:
 def driver_error(code: int) -> str:
     """What the driver says of a code that one of its functions gave."""
     text = ctypes.c_char_p()
-    explain = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(ctypes.c_char_p))(
-        address_of("cuGetErrorString")
-    )
-    known = explain(code, ctypes.byref(text)) == 0 and text.value
+    known = _function("cuGetErrorString", 2)(code, ctypes.addressof(text)) == 0 and text.value
     return f"error {code} of the GPU's driver" + (f": {text.value.decode()}" if known and text.value else "")

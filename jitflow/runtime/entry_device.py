@@ -19,6 +19,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import UserNotImplementedError
+from jitflow.ir.dtypes import dtype_of
 from jitflow.runtime import plan as p
 from jitflow.runtime.cuda import DeviceProgram, Gpu
 from jitflow.runtime.dtypes import numpy_dtype
@@ -35,7 +36,7 @@ from jitflow.runtime.entry_python import (
 from jitflow.runtime.pool import pool
 from jitflow.runtime.specialisation import NOT_MATCHED
 
-__all__ = ["DeviceSpecialisation", "header_of"]
+__all__ = ["DeviceSpecialisation", "header_of", "traceable"]
 
 _ALIGNED_WRITEABLE = 0x0100 | 0x0400
 
@@ -62,8 +63,8 @@ class DeviceSpecialisation:
         memory = _Memory(device)
         results = (ctypes.c_int64 * max(self.plan.result_slots, 1))()
         slots = type(binding.slots).from_buffer_copy(binding.slots)
-        written = [(leaf.slot, array) for leaf, array in binding.arrays if leaf.writeable]
-        variables = {use.slot for use in self.plan.uses}
+        variables = {use.slot: use.writes for use in self.plan.uses}
+        written = [(leaf.slot, array) for leaf, array in binding.arrays if variables.get(leaf.slot, leaf.writeable)]
         try:
             _require_apart([(array, leaf.writeable) for leaf, array in binding.arrays])
             for leaf, array in binding.arrays:
@@ -86,17 +87,32 @@ def header_of(thing: Any) -> np.ndarray[Any, Any] | None:
     if interface is None:
         return None
     dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
-    strides = interface.get("strides") or np.empty((0, *shape), dtype).strides[1:]
+    known = dtype_of(dtype)
+    if known is None:
+        return None
+    strides = interface.get("strides") or tuple(
+        math.prod(shape[axis + 1 :]) * dtype.itemsize for axis in range(len(shape))
+    )
     address, read_only = interface["data"]
     words = (ctypes.c_int64 * (1 + 2 * len(shape)))(address or dtype.itemsize, *shape, *strides)
-    return wrap(p.NewArray(0, dtype.name, len(shape)), words, 0x0100 if read_only else _ALIGNED_WRITEABLE)
+    return wrap(p.NewArray(0, known.name, len(shape)), words, 0x0100 if read_only else _ALIGNED_WRITEABLE)
+
+
+def traceable(thing: Any) -> Any:
+    """What a program can be traced with in the place of an array of the device: one of NumPy's that looks like it."""
+    header = header_of(thing)
+    if header is None:
+        return thing
+    low, high = byte_bounds(header)
+    start = header.ctypes.data - low
+    return np.ndarray(header.shape, header.dtype, np.empty(max(high - low, 1), np.uint8), start, header.strides)
 
 
 def _require_apart(arrays: list[tuple[np.ndarray[Any, Any], bool]]) -> None:
     """Each array gets memory of its own there, so what one of them shows another must not write."""
     for number, (array, written) in enumerate(arrays):
         for other, also in arrays[:number]:
-            if (written or also) and np.may_share_memory(array, other):
+            if (written or also) and np.shares_memory(array, other):
                 raise UserNotImplementedError(
                     "NumPy arrays that overlap and are written to, on a GPU",
                     mend="pass copies, or arrays that live on the GPU",
@@ -233,7 +249,7 @@ class _Owner:
     """Gives a program's memory back when the last array that shows it goes."""
 
     def __init__(self, device: Gpu, address: int) -> None:
-        self._free: Callable[[], None] = device.freeing(address)
+        self._free: Callable[[], object] = device.freeing(address)
 
     def __del__(self) -> None:
         self._free()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from jitflow.backends.cuda.emit_memory import AT
 from jitflow.backends.cuda.grid import WORKERS, Grid, Launch, grid_of, takes_record
 from jitflow.backends.cuda.names import identifier
+from jitflow.backends.cuda.offload import offload
 from jitflow.backends.cuda.printer import ModuleText, Printer
 from jitflow.backends.cuda.table import EMISSION
 from jitflow.backends.cuda.types import TYPEDEFS, dtype_of, memory_type, register_type
@@ -30,8 +31,11 @@ class CudaModule:
 
 
 def cuda_text(program: Function) -> str:
-    """The source of a host program's kernels, with the shapes in which they are launched as comments."""
-    return print_program(program).text
+    """The source of the kernels of a host program that was lowered for a GPU, as they run there.
+
+    Comments say in which shapes they are launched.
+    """
+    return print_program(offload(program, "cuda:0")).text
 
 
 def print_program(program: Function) -> CudaModule:

@@ -1,7 +1,8 @@
 """NVRTC, the compiler for CUDA C++ that is a library: it needs neither a driver nor a GPU.
 
-A thin binding through ctypes of the library in the wheel ``nvidia-cuda-nvrtc``. This is the only place that knows of
-it; whoever compiles without it is told what to install.
+A thin binding through ctypes of the library in the wheels ``nvidia-cuda-nvrtc``, for CUDA 13, and
+``nvidia-cuda-nvrtc-cu12``. This is the only place that knows of it; whoever compiles without it is told what to
+install.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ __all__ = ["OPTIONS", "compile_to_cubin", "compile_to_ptx", "is_available"]
 OPTIONS = ("--std=c++17", "--fmad=false", "--prec-div=true", "--prec-sqrt=true", "--ftz=false")
 """No licence with floats: nothing is contracted, quotients and roots are rounded correctly, denormals stay."""
 
-_PACKAGE = "nvidia-cuda-nvrtc"
-_MISSING = f"{_PACKAGE} is not installed, which compiles kernels for GPUs: pip install 'jitflow[cuda]'"
+_PACKAGES = ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")
+_MISSING = (
+    "NVRTC is not installed, which compiles kernels for GPUs: pip install 'jitflow[cuda13]', or 'jitflow[cuda12]' "
+    "where the driver is one for CUDA 12"
+)
 
 
 def compile_to_cubin(source: str, arch: str) -> bytes:
@@ -101,12 +105,13 @@ def _library() -> ctypes.CDLL:
 
 
 def _candidates() -> Iterator[Path]:
-    """The library as the wheel installs it: ``nvidia/cu13/lib/libnvrtc.so.13``, or ``nvrtc64_130_0.dll``."""
+    """The library as the wheels install it: ``nvidia/cu13/lib/libnvrtc.so.13``, or ``nvrtc64_130_0.dll``."""
     prefix = "nvrtc64" if sys.platform == "win32" else "libnvrtc.so"
-    try:
-        installed = files(_PACKAGE) or ()
-    except PackageNotFoundError:
-        return
-    for file in installed:
-        if file.name.startswith(prefix) and "alt" not in file.name:
-            yield Path(str(file.locate()))
+    for package in _PACKAGES:
+        try:
+            installed = files(package) or ()
+        except PackageNotFoundError:
+            continue
+        for file in installed:
+            if file.name.startswith(prefix) and "alt" not in file.name:
+                yield Path(str(file.locate()))

@@ -26,6 +26,7 @@ from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import GPU, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime.cuda import DeviceProgram, gpu
+from jitflow.runtime.entry_device import traceable
 from jitflow.runtime.specialisation import NOT_MATCHED
 from tests.backends.cuda.stand_in import StandIn
 from tests.execute import layouts_of
@@ -44,7 +45,7 @@ class OnDevice:
     ) -> None:
         self.function = function if hasattr(function, "_trace") else jitflow.function(function)
         self.device = StandIn()
-        compilation = self.function._trace(self.function._bind(arguments, {}))
+        compilation = self.function._trace(self.function._bind(tuple(map(traceable, arguments)), {}))
 
         def offloaded(program: Function, device: str) -> Function:
             done = host(offload(program, device))

@@ -134,7 +134,7 @@ class StandIn:
     def new(self, content: Array) -> int:
         """The address of new memory with these bytes, as an argument of a program has it."""
         self._keys += 1
-        self.blocks[self._keys] = Block(content.view(np.uint8).copy(), np.ones(content.nbytes, np.bool_))
+        self.blocks[self._keys] = Block(content.reshape(-1).view(np.uint8).copy(), np.ones(content.nbytes, np.bool_))
         return (self._keys << 40) + MIDDLE
 
     def bytes_at(self, address: int, size: int) -> tuple[Block, slice]:
@@ -280,7 +280,7 @@ class DeviceArray:
     ) -> None:
         self.device, self.shape, self.dtype = device, tuple(shape), np.dtype(dtype)
         self.address, self.owner = memory
-        self.strides = tuple(strides) if strides is not None else np.empty((0, *shape), dtype).strides[1:]
+        self.strides = tuple(np.empty(shape, dtype).strides if strides is None else strides)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

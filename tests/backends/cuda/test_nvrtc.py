@@ -66,7 +66,7 @@ def test_without_nvrtc_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(nvrtc, "_candidates", lambda: iter(()))
     try:
         assert not nvrtc.is_available()
-        with pytest.raises(ImportError, match=r"pip install 'jitflow\[cuda\]'"):
+        with pytest.raises(ImportError, match=r"pip install 'jitflow\[cuda13\]'"):
             compile_to_cubin("", "sm_90")
     finally:
         nvrtc._library.cache_clear()
