@@ -248,7 +248,9 @@ class CompiledFunction:
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
-                traced = trace(self._wrapped, self._parameters, flat, static=options.static, fetch=fetch)
+                traced = trace(
+                    self._wrapped, self._parameters, flat, static=options.static, fetch=fetch, exact=bool(options.check)
+                )
                 compilation.traced = traced if part is None else extracted(traced, part)
         except UserError as error:
             raise with_user_frames(error) from error.__cause__
