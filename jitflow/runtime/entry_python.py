@@ -149,7 +149,7 @@ class Binding:
             case p.Attribute(parent, name):
                 return getattr(self.register(parent), name)
             case p.Contents(parent):
-                return self.register(parent)._array
+                return self.register(parent)._at_home
 
     def _pack_array(self, leaf: p.ArrayLeaf, array: Any) -> None:
         if not array_fits(leaf, array):
