@@ -57,14 +57,9 @@ class CacheInfo(NamedTuple):
 
 
 def function(
-    fn: Any = None,
-    *,
-    static: str | Iterable[str] = (),
-    fastmath: bool = False,
-    sync: str = "ordered",
-    check: str | None = None,
-    device: str | Device | None = None,
-) -> Any:
+    fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
+    device: str | Device | None = None, check: str | None = None,
+) -> Any:  # fmt: skip
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
     ``static`` names parameters whose values are constants of the code: it is compiled anew for each value.
@@ -87,8 +82,8 @@ def function(
         raise UserValueError("expected sync to be 'ordered' or 'unordered'", found=repr(sync))
     if check not in (None, "nan"):
         raise UserValueError("expected check to be 'nan' or None", found=repr(check))
-    place = "" if device is None else device_named(device)
-    options = _Options(names, fastmath, sync == "ordered", check or "", place)
+    where = "" if device is None else device_named(device)
+    options = _Options(names, fastmath, sync == "ordered", where, check or "")
     return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
 
 
@@ -98,8 +93,8 @@ class _Options(NamedTuple):
     static: tuple[str, ...] = ()
     fastmath: bool = False
     ordered: bool = True
-    check: str = ""
     device: str = ""
+    check: str = ""
     part: Part | None = None
     """What is wanted, if the function is a part of another one."""
 
@@ -261,7 +256,7 @@ class CompiledFunction:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
                 traced = trace(self._wrapped, self._parameters, flat, static=options.static, fetch=fetch,
-                               device=options.device)  # fmt: skip
+                               device=options.device, exact=bool(options.check))  # fmt: skip
                 compilation.traced = traced if part is None else extracted(traced, part)
         except UserError as error:
             raise with_user_frames(error) from error.__cause__

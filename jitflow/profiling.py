@@ -32,6 +32,16 @@ LIMIT = 1 << 18
 _LOCK = threading.RLock()
 
 
+def _renew_lock() -> None:
+    """In a process that was forked: the thread that held the lock does not exist."""
+    global _LOCK
+    _LOCK = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
+
 def profile(path: str | os.PathLike[str] | None = None, *, limit: int = LIMIT) -> Profile:
     """Take a profile of what happens in a ``with``: ``with jitflow.profile("trace.json"):``.
 
@@ -158,17 +168,18 @@ class Profile:
     def _sum_up(self, taken: _Taken) -> None:
         from jitflow.traces import rates
 
-        groups: dict[tuple[str, str], list[int]] = {}
+        groups: dict[tuple[str, int, str], list[int]] = {}
         for row, op in taken.sites.items():
             if op.name == "note":
-                groups.setdefault((str(op.loc), op.attributes["kind"]), []).append(row)
+                groups.setdefault((op.loc.file, op.loc.line, op.attributes["kind"]), []).append(row)
         lines: list[Line] = []
-        for (location, kind), rows in groups.items():
+        for (_, _, kind), rows in groups.items():
             calls, nanoseconds, moved, computed = np.sum([taken.sums[row] for row in rows], axis=0).tolist()
             if kind == "call":
                 self.calls += calls
                 self.seconds += nanoseconds / 1e9
                 continue
+            location = str(taken.sites[rows[0]].loc)
             names = tuple(sorted({taken.sites[row].attributes["work"] for row in rows}))
             bandwidth, peak = rates().parts(moved, computed, nanoseconds)
             lines.append(Line(location, kind, names, nanoseconds / 1e9, calls, moved, computed, bandwidth, peak))

@@ -48,7 +48,7 @@ class Rates:
         return moved / seconds / self.bandwidth, computed / seconds / self.peak
 
 
-_COPIED, _SIDE, _TRIALS = 32 << 20, 768, 6
+_COPIED, _SIDE, _TRIALS = 32 << 20, 256, 8
 
 
 @cache

@@ -78,7 +78,17 @@ def by_rows(x: Any) -> Any:
     return (m * m).sum(axis=1), np.cumsum(x * 1e308)
 
 
-PROGRAMS = (straight, loop, branch, chosen, added, helped, narrowed, complex_numbers, by_rows)
+def under_masks(x: Any) -> Any:
+    used = x > 0
+    halves = np.zeros_like(x)
+    halves[used] = np.log(1 / x[used])
+    out = np.divide(1.0, x, out=np.zeros(3), where=used)
+    out += np.log(np.outer(x, x), out=np.ones((3, 3)), where=used)[0]
+    np.add(out, 1 / (x - 4), out=out, where=x[0] > 2)
+    return halves, out, (1 / x[used]).sum(), (x[~used] / x[~used]).max(initial=0.0)
+
+
+PROGRAMS = (under_masks, straight, loop, branch, chosen, added, helped, narrowed, complex_numbers, by_rows)
 ARGUMENTS = ([1, 2, 5], [0, 1, 2], [3, 4, 3], [-1, -1, -1], [1, 0, 0], [np.nan, 4, 4], [np.inf, 4, -4], [1, 1.5, 1.7],
              [5, 6, 7])  # fmt: skip
 

@@ -28,7 +28,7 @@ from jitflow.frontend.numpy.ufuncs import loop_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, product
 from jitflow.ir.dtypes import BOOL, I64, DType, dtype_of
 
 __all__ = ["as_result", "call_ufunc", "compute", "outer", "output_dtype", "store_out"]
@@ -61,6 +61,8 @@ def call_ufunc(
         for dtype, output in zip(ufunc_dtypes(ufunc, operands, loop, casting)[ufunc.nin :], outputs, strict=True):
             if isinstance(output, tracers.ArrayTracer):
                 _check_output_cast(dtype, dtype_argument(output.dtype), casting, ufunc.__name__)
+    if where is not True and current_trace().exact:
+        operands = _used(operands, where_mask(where))
     results = compute(ufunc, operands, signature=loop, casting=casting)
     mask = None if where is True else where_mask(where)
     finished = tuple(
@@ -137,6 +139,26 @@ def where_mask(where: Any) -> Value:
         found = values.dtype_of_value(mask).numpy
         raise UserTypeError(f"Cannot cast array data from {found!r} to dtype('bool') according to the rule 'safe'")
     return mask
+
+
+def _used(operands: tuple[Operand, ...], mask: Value) -> tuple[Operand, ...]:
+    """The operands with elements that are used in the place of those that the mask leaves out; with 1 if none is."""
+    arrays = [item for item in operands if isinstance(item, Value) and values.dims(item)]
+    aligned, dims = broadcasting.align([mask, *arrays])
+    if not dims or not arrays:
+        return operands
+    flags, *wide = aligned
+    flags = broadcasting.broadcast_to(flags, dims)
+    axes = tuple(range(len(dims)))
+    first, some = values.emit("reduce_argmax", flags, axes=axes), values.emit("reduce_logical_or", flags, axes=axes)
+    replaced = []
+    for item in wide:
+        flat = values.reshape(values.emit("copy", item), (product(dims),), assumed=True)
+        used = values.emit("gather", flat, first, axis=0, mode="clip")
+        other = values.select(some, used, values.constant_like(1, item))
+        replaced.append(values.select(flags, item, other))
+    given = iter(replaced)
+    return tuple(next(given) if isinstance(item, Value) and values.dims(item) else item for item in operands)
 
 
 def outer(ufunc: np.ufunc, a: Any, b: Any, **keywords: Any) -> Any:

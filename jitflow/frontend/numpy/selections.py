@@ -271,7 +271,13 @@ def _as_first_named(mask: Value) -> Value:
 def elementwise(ufunc: np.ufunc, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
     """The ufunc of selections by one mask and numbers, as a selection; None if it is no such call."""
     chosen = [item for item in inputs if isinstance(item, SelectionTracer) and item.is_pending]
-    if not chosen or ufunc.nout != 1 or ufunc.signature is not None or set(keywords) - {"dtype"}:
+    if (
+        not chosen
+        or current_trace().exact
+        or ufunc.nout != 1
+        or ufunc.signature is not None
+        or set(keywords) - {"dtype"}
+    ):
         return None
     mask = chosen[0].mask
     whole: list[Any] = []
