@@ -8,15 +8,15 @@ the quotients are written in sweep 2.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
-from jitflow.ir.layout import Layout, view_layout
-from jitflow.ir.types import Tensor, dims_of
+from jitflow.ir.layout import Layout, contiguous, view_layout
+from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.axes import Axes, Axis, is_axis_view
 
 __all__ = ["Access", "Loop", "NeedsCopyError", "Nest"]
@@ -153,6 +153,59 @@ class Nest:
                 strides[loop] = strides.get(loop, 0) + stride
         return Access(self.buffer_of(value), value.type.dtype, layout.offset, strides)
 
+    @cached_property
+    def loads(self) -> tuple[Access, ...]:
+        """How everything that is read from memory is read."""
+        found: list[Access] = []
+        seen: set[Value] = set()
+        for op in self.computed:
+            for position, operand in enumerate(op.operands):
+                if op.name == "gather" and position == 0:
+                    found.append(self.access(operand, self.gather_loops(op)))
+                elif operand in self.layouts and operand not in seen:
+                    seen.add(operand)
+                    found.append(self.access(operand))
+        return tuple(found)
+
+    # Results
+
+    def strides_of(self, value: Value, layout: Layout) -> dict[Loop, Dim]:
+        """The byte stride along each loop of a result that lies as ``layout`` says."""
+        strides = [stride for stride, dim in zip(layout.strides, dims_of(value.type), strict=True) if dim != 1]
+        return dict(zip(self.loops_of(value), strides, strict=True))
+
+    def runs_backwards(self, placed: Mapping[Value, Layout], keep_order: bool) -> bool:
+        """Whether the loops run in reversed order: if all that spans them lies in Fortran order.
+
+        Results lie as the loops run, unless they have to be in C order, or are ``placed`` where there is memory.
+        """
+        order, yielded = self.order, self.region.yielded
+        fixed = bool(placed or keep_order) and len(placed) < len(yielded)
+        if len(order) < 2 or fixed or any(loop.reduced for loop in order):
+            return False
+        if any(len(self.loops_of(value)) < len(order) for value in yielded):
+            return False  # narrower results are stored outside of the inner loops
+        accesses = [(load.strides, load.dtype.itemsize) for load in self.loads]
+        accesses += [(self.strides_of(value, layout), _itemsize(value)) for value, layout in placed.items()]
+        spanning = [
+            (along[order[0]] == size, along[order[-1]] == size)
+            for along, size in accesses
+            if all(along.get(loop, 0) != 0 for loop in order)
+        ]
+        return bool(spanning) and all(first and not last for first, last in spanning)
+
+    def result_layout(self, value: Value, backwards: bool) -> Layout:
+        """Results are contiguous: in C order, or in the order of loops that run backwards."""
+        dims, order = dims_of(value.type), None
+        if backwards:
+            position = {loop: number for number, loop in enumerate(reversed(self.order))}
+            ranks = [
+                -1 if dim == 1 else position[self.loop_of[self.axes.find((value, axis))]]
+                for axis, dim in enumerate(dims)
+            ]
+            order = tuple(sorted(range(len(dims)), key=ranks.__getitem__))
+        return contiguous(dims, _itemsize(value), order)
+
     # Sweeps
 
     @cached_property
@@ -234,6 +287,11 @@ class Nest:
                 return value
             value = op.operands[0]
         return value
+
+
+def _itemsize(value: Value) -> int:
+    assert isinstance(value.type, Tensor | Scalar)
+    return value.type.dtype.itemsize
 
 
 def _is_view(op: Op) -> bool:

@@ -15,7 +15,7 @@ def lower_concatenate(host: OwningProgram, op: Op) -> None:
     """Copy the parts that no kernel has written in place."""
     storage = part_of(host, op)
     for operand, layout in parts_of(op):
-        if operand not in host.written_in_place:
+        if operand not in host.plan.inside:
             host.copy_into(operand, storage, layout)
     host.give(op.result, storage)
 

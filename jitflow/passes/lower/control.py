@@ -14,12 +14,10 @@ from collections.abc import Iterator, Sequence
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Region, Value
-from jitflow.ir.dims import Dim, Expression, product, symbol
-from jitflow.ir.layout import Layout, contiguous
+from jitflow.ir.dims import Dim, Expression, product
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
-from jitflow.passes.lower.scopes import Scope
 
 __all__ = ["lower_for", "lower_if", "lower_while"]
 
@@ -27,25 +25,13 @@ __all__ = ["lower_for", "lower_if", "lower_while"]
 def lower_if(host: OwningProgram, op: Op) -> None:
     """A branch, whose ways give back the same memory."""
     condition = host.number(op.operands[0])
-    flow = _Flow(host, [op.results])
-    before = set(host.taken)
-    taken: list[set[Value]] = []
-    closed: list[tuple[list[Value], Scope]] = []
+    flow = _Flow(host, op, [op.results])
+    regions = []
     for region in op.regions:
-        host.taken = set(before)
         host.scopes.enter(op.loc)
         host.lower_ops(region)
-        handed_over = flow.send(region.yielded)
-        host.end_region()
-        closed.append((handed_over, host.scopes.leave()))
-        taken.append(host.taken - before)
-    host.taken = before.union(*taken)
-    regions = []
-    for (yielded, scope), own in zip(closed, taken, strict=True):
-        host.scopes.enter_again(scope)
-        for root in host.taken - before - own:
-            if host.is_open(host.lifetimes.home[root]):
-                host.give_back(root)
+        yielded = flow.send(region.ops[-1], region.yielded)
+        host.end_region(region)
         regions.append(host.scopes.leave().builder.region((), yielded))
     results = host.builder.add("if", condition, types=flow.types(), regions=tuple(regions), **op.attributes)
     flow.receive(op.results, results)
@@ -56,8 +42,8 @@ def lower_for(host: OwningProgram, op: Op) -> None:
     start, stop, step = (host.number(operand) for operand in op.operands[:3])
     (region,) = op.regions
     position, *parameters = region.parameters
-    flow = _Flow(host, [parameters, op.results], bound=(position,))
-    initial = flow.send(op.operands[3:])
+    flow = _Flow(host, op, [parameters, op.results], bound=(position,))
+    initial = flow.send(op, op.operands[3:])
     body = flow.body(region, parameters, position)
     results = host.builder.add("for", start, stop, step, *initial, types=flow.types(), regions=(body,))
     flow.receive(op.results, results)
@@ -66,8 +52,8 @@ def lower_for(host: OwningProgram, op: Op) -> None:
 def lower_while(host: OwningProgram, op: Op) -> None:
     """A loop with a condition."""
     test, turn = op.regions
-    flow = _Flow(host, [test.parameters, turn.parameters, op.results])
-    initial = flow.send(op.operands)
+    flow = _Flow(host, op, [test.parameters, turn.parameters, op.results])
+    initial = flow.send(op, op.operands)
     condition = flow.condition(test)
     body = flow.body(turn, turn.parameters)
     results = host.builder.add("while", *initial, types=flow.types(), regions=(condition, body))
@@ -77,10 +63,13 @@ def lower_while(host: OwningProgram, op: Op) -> None:
 class _Flow:
     """What flows along the edges of one op: for each carried value the host's values that stand for it."""
 
-    def __init__(self, host: OwningProgram, targets: Sequence[Sequence[Value]], bound: Sequence[Value] = ()) -> None:
+    def __init__(
+        self, host: OwningProgram, op: Op, targets: Sequence[Sequence[Value]], bound: Sequence[Value] = ()
+    ) -> None:
         """``targets`` are the lists of values that receive it: parameters of regions, results of the op."""
         self.host = host
         self.targets = targets
+        self.carried = host.plan.carried[op]
         names = {str(value.type.dim) for value in bound if isinstance(value.type, Index)}
         self.fresh: set[tuple[int, int]] = set()
         """Which axes have a size that flows, since a receiver binds it: (position of the value, axis)."""
@@ -103,35 +92,16 @@ class _Flow:
             return
         if not isinstance(kind, Tensor | Variable | Place):
             raise CompilerBug(f"expected numbers and arrays to flow through regions, got {kind}")
-        if self._still(position):
+        if self.carried[position].variable is not None:
             return
         yield Buffer(kind.dtype)
         for axis in range(len(kind.dims)):
             if (position, axis) in self.fresh:
                 yield Index()
-        if self._strided(position):
+        if self.carried[position].strided:
             yield from [Index()] * len(kind.dims)
         if self._chosen(position):
             yield Index()
-
-    def _still(self, position: int) -> bool:
-        """Whether a place always shows one variable, all of it."""
-        return self._variable(position) is not None
-
-    def _variable(self, position: int) -> Value | None:
-        lifetimes = self.host.lifetimes
-        values = [values[position] for values in self.targets]
-        roots = frozenset().union(*map(lifetimes.roots, values))
-        if isinstance(values[0].type, Tensor) or len(roots) != 1 or not all(map(lifetimes.is_whole, values)):
-            return None
-        return next(iter(roots))
-
-    def _strided(self, position: int) -> bool:
-        """Whether the strides of a place flow with it."""
-        value = self.targets[0][position]
-        return not isinstance(value.type, Tensor) and not all(
-            self.host.lifetimes.is_plain(values[position]) for values in self.targets
-        )
 
     def _chosen(self, position: int) -> bool:
         """Whether the number of the variable that a place shows flows with it."""
@@ -139,20 +109,20 @@ class _Flow:
 
     # Sending and receiving
 
-    def send(self, values: Sequence[Value]) -> list[Value]:
-        """The host's values for what is sent along an edge. Arrays are handed over."""
-        return [part for position, value in enumerate(values) for part in self._send(position, value)]
+    def send(self, op: Op, values: Sequence[Value]) -> list[Value]:
+        """The host's values for what an op sends along an edge. Arrays are handed over."""
+        return [part for position, value in enumerate(values) for part in self._send(op, position, value)]
 
-    def _send(self, position: int, value: Value) -> Iterator[Value]:
+    def _send(self, op: Op, position: int, value: Value) -> Iterator[Value]:
         host = self.host
         if isinstance(value.type, Scalar | Index):
             yield host.number(value)
             return
-        if self._still(position):
+        if self.carried[position].variable is not None:
             return
         dims = dims_of(value.type)
         if isinstance(value.type, Tensor):
-            yield host.take(value).buffer
+            yield host.take(op, value).buffer
         else:
             offset = host.layouts[value].offset
             buffer = host.storage[value].buffer
@@ -160,7 +130,7 @@ class _Flow:
         for axis, dim in enumerate(dims):
             if (position, axis) in self.fresh:
                 yield host.dim(dim)
-        if self._strided(position):
+        if self.carried[position].strided:
             yield from (host.dim(stride) for stride in host.layouts[value].strides)
         if self._chosen(position):
             yield host.root_of(value)
@@ -184,17 +154,18 @@ class _Flow:
                 self._bind(kind.dim, number)
             return
         assert isinstance(kind, Tensor | Variable | Place)
-        variable = self._variable(position)
+        variable = self.carried[position].variable
         if variable is not None:
-            host.storage[value], host.layouts[value] = host.storage[variable], host.layouts[variable]
+            host.storage[value] = host.storage[variable]
             return
         buffer = next(parts)
         for axis, dim in enumerate(kind.dims):
             if (position, axis) in self.fresh:
                 self._bind(dim, next(parts))
-        layout = contiguous(kind.dims, kind.dtype.itemsize)
-        if self._strided(position):
-            layout = Layout(0, tuple(self._new_stride(next(parts)) for _ in kind.dims))
+        layout = host.layouts[value]
+        if self.carried[position].strided:
+            for stride in layout.strides:
+                host.scopes.bind(str(stride), next(parts))
         if self._chosen(position):
             host.set_root(value, next(parts))
         nbytes = None
@@ -205,11 +176,6 @@ class _Flow:
     def _bind(self, dim: Dim | None, value: Value) -> None:
         if isinstance(dim, Expression) and dim.is_symbol and not self.host.scopes.knows(str(dim)):
             self.host.scopes.bind(str(dim), value)
-
-    def _new_stride(self, value: Value) -> Dim:
-        name = self.host.new_size("stride")
-        self.host.scopes.bind(name, value)
-        return symbol(name)
 
     # Regions of loops
 
@@ -226,8 +192,8 @@ class _Flow:
         arriving = self.parameters()
         self.receive(parameters, arriving)
         host.lower_ops(region)
-        yielded = self.send(region.yielded)
-        host.end_region()
+        yielded = self.send(region.ops[-1], region.yielded)
+        host.end_region(region)
         return host.scopes.leave().builder.region([*own, *arriving], yielded)
 
     def condition(self, region: Region) -> Region:
@@ -238,7 +204,7 @@ class _Flow:
         self.receive(region.parameters, arriving, owned=False)
         host.lower_ops(region)
         proceed = host.number(region.yielded[0])
-        host.end_region()
+        host.end_region(region)
         return host.scopes.leave().builder.region(arriving, [proceed])
 
 

@@ -40,7 +40,7 @@ class Elements:
     """The state of a kernel under construction, and the emission of its elements."""
 
     def __init__(
-        self, op: Op, nest: Nest, target: Target, keep_order: bool, into: Mapping[int, Layout], used: Collection[int]
+        self, op: Op, nest: Nest, target: Target, backwards: bool, into: Mapping[int, Layout], used: Collection[int]
     ) -> None:
         self.op = op
         self.nest = nest
@@ -51,7 +51,7 @@ class Elements:
         self.scalars: dict[Value, Value] = {}
         self.outputs: dict[Value, tuple[Value, Layout, Access]] = {}
         placed = {value: into[position] for position, value in enumerate(self.region.yielded) if position in into}
-        self.schedule = self.make_schedule(keep_order, placed)
+        self.schedule = self.make_schedule(backwards, placed)
         self.placed = frozenset(placed)
         """Outputs in memory that exists, which may be the caller's."""
         self.used = {value for position, value in enumerate(self.region.yielded) if position in used}
@@ -73,8 +73,8 @@ class Elements:
         self.worker: Value | None = None
         """The number of the thread, where several run the kernel."""
 
-    def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
-        return Schedule(self.nest, keep_order, placed, periodic=not self.target.distributed)
+    def make_schedule(self, backwards: bool, placed: dict[Value, Layout]) -> Schedule:
+        return Schedule(self.nest, backwards, placed, periodic=not self.target.distributed)
 
     def buffer_for(self, key: Value, dtype: DType) -> Value:
         self.buffers[key] = Value(Buffer(dtype), key.name or "buffer")

@@ -63,22 +63,25 @@ def lower_nest(
     target: Target = CPU,
     *,
     name: str,
-    keep_order: bool = False,
+    backwards: bool | None = None,
     into: Mapping[int, Layout] | None = None,
     used: Collection[int] = (),
     hints: Mapping[str, int] = MappingProxyType({}),
 ) -> Kernel:
     """Lower the ``fusion`` op; ``layouts`` are its tensor operands' (None for scalars).
 
-    ``keep_order`` asks for results in C order whatever the operands' order; ``into`` says how results (by position) lie
-    that go into a part of memory that exists; those that are ``used`` the program works on next. ``hints`` are sizes at
-    the first call.
+    The plan says whether loops run ``backwards``, or for a copy that is not in it, the nest; ``into`` says how results
+    (by position) lie that go into a part of memory that exists; those that are ``used`` the program works on next.
+    ``hints`` are sizes at the first call.
     """
     (region,) = op.regions
     by_parameter = {
         parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
     }
-    return KernelLowering(op, Nest(region, by_parameter), target, keep_order, into or {}, used).run(name)
+    nest, into = Nest(region, by_parameter), into or {}
+    if backwards is None:
+        backwards = nest.runs_backwards({region.yielded[place]: layout for place, layout in into.items()}, False)
+    return KernelLowering(op, nest, target, backwards, into, used).run(name)
 
 
 class KernelLowering(Sweeps):

@@ -15,13 +15,14 @@ from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.contract import BLAS_LETTERS
 from jitflow.passes.lower.program import HostProgram, Storage
+from jitflow.passes.plan.products import as_it_lies
 
-__all__ = ["is_for_library", "lower_matmul", "multiply_into"]
+__all__ = ["lower_matmul", "multiply_into"]
 
 
 @dataclass(frozen=True, slots=True)
 class _Matrix:
-    """A batch of matrices as BLAS takes them."""
+    """A batch of matrices as BLAS takes them, in memory that may be temporary."""
 
     storage: Storage
     layout: Layout
@@ -97,39 +98,12 @@ def multiply_into(host: HostProgram, op: Op, storage: Storage) -> None:
             host.free(matrix.storage)
 
 
-def is_for_library(host: HostProgram, value: Value) -> bool:
-    """Whether BLAS can take an operand as it lies."""
-    return _as_it_lies(host, value) is not None
-
-
 def _matrix(host: HostProgram, value: Value) -> _Matrix:
     """An operand as BLAS can take it, copied if neither its rows nor its columns are contiguous."""
-    found = _as_it_lies(host, value)
+    type, layout = value.type, host.layouts[value]
+    assert isinstance(type, Tensor)
+    found = as_it_lies(type, layout)
     if found is not None:
-        return found
+        return _Matrix(host.storage[value], layout, *found, False)
     storage = host.contiguous_copy(value)
     return _Matrix(storage, storage.layout, False, dims_of(value.type)[-1], True)
-
-
-def _as_it_lies(host: HostProgram, value: Value) -> _Matrix | None:
-    type = value.type
-    assert isinstance(type, Tensor)
-    layout, itemsize = host.layouts[value], type.dtype.itemsize
-    row_stride, column_stride = layout.strides[-2:]
-    rows, columns = type.dims[-2:]
-    if column_stride == itemsize or columns == 1:
-        leading = row_stride // itemsize if rows != 1 else columns
-        if _is_multiple(row_stride, itemsize) or rows == 1:
-            return _Matrix(host.storage[value], layout, False, leading, False)
-    if row_stride == itemsize or rows == 1:
-        leading = column_stride // itemsize if columns != 1 else rows
-        if _is_multiple(column_stride, itemsize) or columns == 1:
-            return _Matrix(host.storage[value], layout, True, leading, False)
-    return None
-
-
-def _is_multiple(stride: Dim, itemsize: int) -> bool:
-    """Whether a stride is provably a positive whole number of elements (broadcast and reversed axes are not)."""
-    if isinstance(stride, int):
-        return stride > 0 and stride % itemsize == 0
-    return all(coefficient > 0 and coefficient % itemsize == 0 for _, coefficient in stride.terms)

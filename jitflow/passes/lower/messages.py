@@ -28,7 +28,7 @@ def _send(host: OwningProgram, op: Op) -> None:
     for value in op.operands:
         dims = dims_of(value.type)
         if is_array(value) and dims:
-            storage = host.take(value)
+            storage = host.take(op, value)
             assert storage.bytes is not None
             parts = [storage.buffer, storage.bytes, *map(host.dim, dims)]
         else:

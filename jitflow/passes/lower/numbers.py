@@ -15,7 +15,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Index, Scalar, Tensor, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 
-__all__ = ["checked_position", "is_number_work", "lower_arithmetic", "lower_broadcast_dims", "lower_number_work",
+__all__ = ["checked_position", "lower_arithmetic", "lower_broadcast_dims", "lower_number_work",
            "lower_size", "lower_to_index", "with_numbers"]  # fmt: skip
 
 
@@ -64,19 +64,6 @@ def lower_broadcast_dims(host: OwningProgram, op: Op) -> None:
     host.scopes.bind(op.attributes["binds"], common)
 
 
-def is_number_work(op: Op) -> bool:
-    """Whether a fusion computes nothing but numbers, one of each."""
-    return all(_is_number_op(inner) for inner in op.regions[0].body)
-
-
-def _is_number_op(op: Op) -> bool:
-    if "view" in op.definition.traits or op.name in ("constant", "size"):
-        return not isinstance(op.result.type, Tensor) or op.name not in ("constant", "size")
-    if "gather" in op.definition.traits:
-        return not dims_of(op.result.type) and op.attributes.get("mode", "raise") == "raise"
-    return "elementwise" in op.definition.traits and not any(dims_of(value.type) for value in (*op.operands, op.result))
-
-
 def lower_number_work(host: OwningProgram, op: Op) -> None:
     """The ops of a fusion as ops of the host program."""
     (region,) = op.regions
@@ -102,7 +89,7 @@ def _same(host: OwningProgram, value: Value, other: Value) -> None:
     if host.is_number(other):
         host.set_number(value, host.number(other))
     else:
-        host.storage[value], host.layouts[value] = host.storage[other], host.layouts[other]
+        host.storage[value] = host.storage[other]
 
 
 def _read_element(host: OwningProgram, op: Op) -> None:
@@ -132,39 +119,23 @@ def checked_position(host: OwningProgram, position: Value, axis: int, size: Dim)
 
 
 def with_numbers(host: OwningProgram, op: Op) -> Op:
-    """The fusion with arrays that are nothing but a number taken as numbers."""
+    """The fusion with arrays that the plan takes for numbers taken as such."""
+    places = host.plan.numbers.get(op, ())
+    if not places:
+        return op
     (region,) = op.regions
     values: dict[Value, Value] = {}
     operands, parameters = list(op.operands), list(region.parameters)
     builder = Builder(loc=op.loc)
-    looked_up = _looked_up(region)
-    for place, (operand, parameter) in enumerate(zip(op.operands, region.parameters, strict=True)):
+    for place in places:
+        operand, parameter = op.operands[place], region.parameters[place]
         kind = parameter.type
-        if not isinstance(kind, Tensor) or not _is_known(host, operand):
-            continue
-        if parameter in looked_up and operand in host.storage:
-            continue
+        assert isinstance(kind, Tensor)
         operands[place] = number = Value(Scalar(kind.dtype), operand.name)
         parameters[place] = Value(Scalar(kind.dtype), parameter.name)
         host.set_number(number, host.number(operand))
         values[parameter] = parameters[place]
         if kind.dims:
             values[parameter] = builder.make("broadcast", parameters[place], dims=kind.dims, axes=())
-    if not values:
-        return op
     body = Region(tuple(parameters), (*builder.ops, *(clone_op(inner, values) for inner in region.ops)))
     return replace(op, operands=tuple(operands), regions=(body,))
-
-
-def _looked_up(region: Region) -> set[Value]:
-    """What elements are looked up in, itself or as a view: that is memory, though it holds a single number."""
-    found: set[Value] = set()
-    for op in reversed(region.ops):
-        if "gather" in op.definition.traits or ("view" in op.definition.traits and op.result in found):
-            found.add(op.operands[0])
-    return found
-
-
-def _is_known(host: OwningProgram, value: Value) -> bool:
-    """Whether the host has the number that an array consists of."""
-    return host.is_number(value) or (not dims_of(value.type) and host.scopes.number(value) is not None)

@@ -52,7 +52,7 @@ def lower_tiles(
     }
     nest = Nest(region, by_parameter)
     kind = OverlappedTiles if any(map(_is_slow, nest.computed)) else Tiles
-    kernel = kind(op, nest, target, True, into, ())
+    kernel = kind(op, nest, target, False, into, ())
     kernel.choice, kernel.expected = choice, columns
     return kernel.run(name)
 

@@ -13,7 +13,7 @@ from typing import Any
 from jitflow.ir.core import Builder, Function, Region, Value
 from jitflow.ir.dims import Dim, Expression, evaluate, maximum, product, symbols
 from jitflow.ir.dtypes import BOOL, C128, DType
-from jitflow.ir.layout import Layout, contiguous, parameter_layout, stride_name
+from jitflow.ir.layout import Layout, contiguous, stride_name
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Variable, dims_of
 from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.notes import noted
@@ -57,7 +57,6 @@ class HostProgram:
         self.number_views: dict[Value, Value] = {}
         self.is_noting = False
         """Whether what is lowered stands between a clock and a note."""
-        self._new_sizes = 0
 
     @property
     def builder(self) -> Builder:
@@ -67,11 +66,6 @@ class HostProgram:
     def dim(self, dim: Dim) -> Value:
         """A dim as an index value of the host program."""
         return self.scopes.dim(dim)
-
-    def new_size(self, hint: str) -> str:
-        """A name for a size that no other size has."""
-        self._new_sizes += 1
-        return f"{hint}${self._new_sizes}"
 
     # Arguments
 
@@ -83,7 +77,7 @@ class HostProgram:
                 slot = self.function.attributes["slots"][position]
             if isinstance(type, Tensor | Variable):
                 buffer = self.builder.make("argument", types=(Buffer(type.dtype),), names=names, slot=slot)
-                self._bind_sizes(position, type, slot + 1)
+                self._bind_sizes(position, parameter, slot + 1)
                 self.take_array(position, parameter, buffer)
                 slot += 1 + 2 * len(type.dims)
             else:
@@ -96,16 +90,12 @@ class HostProgram:
     def take_array(self, position: int, parameter: Value, buffer: Value) -> None:
         type = parameter.type
         assert isinstance(type, Tensor | Variable)
-        layout = self._parameter_layout(position, type)
-        self.give(parameter, Storage(buffer, None, position, type.dtype, type.dims, layout))
+        self.give(parameter, Storage(buffer, None, position, type.dtype, type.dims, self.layouts[parameter]))
 
-    def _parameter_layout(self, position: int, type: Tensor | Variable) -> Layout:
-        classes = self.function.attributes.get("layouts")
-        kind = "C" if classes is None else str(classes[position])
-        return parameter_layout(position, Tensor(type.dtype, type.dims), kind)
-
-    def _bind_sizes(self, position: int, type: Tensor | Variable, slot: int) -> None:
-        strides = {str(stride) for stride in self._parameter_layout(position, type).strides}
+    def _bind_sizes(self, position: int, parameter: Value, slot: int) -> None:
+        type = parameter.type
+        assert isinstance(type, Tensor | Variable)
+        strides = {str(stride) for stride in self.layouts[parameter].strides}
         for axis, dim in enumerate(type.dims):
             if isinstance(dim, Expression) and dim.is_symbol and not self.scopes.knows(str(dim)):
                 self._bind_argument(str(dim), slot + axis)

@@ -86,8 +86,8 @@ class _Results:
     def _give_back_what_is_shown_by(self, place: Value) -> None:
         """What regions made is given back at the end of the program; this is the rest that nobody needs any more."""
         host = self.host
-        for root in sorted(host.lifetimes.roots(place), key=host.root_number):
-            if host.lifetimes.home[root] is host.function.region:
+        for root in sorted(host.plan.lifetimes.roots(place), key=host.root_number):
+            if host.plan.lifetimes.home[root] is host.function.region:
                 host.give_back(root)
 
     def _place(self, position: int, value: Value) -> ResultPlace:
@@ -103,39 +103,39 @@ class _Results:
         if self._is_chosen(value):
             return self._one_of(value)
         if storage.parameter >= 0:
-            whole = host.lifetimes.is_whole(value)
+            whole = host.plan.lifetimes.is_whole(value)
             place = ResultPlace("argument", slot, dtype, rank, storage.parameter, whole=whole)
         elif self.owners.get(storage) == position:
             place = ResultPlace("new", slot, dtype, rank)
         else:
-            whole = host.lifetimes.is_whole(value)
+            whole = host.plan.lifetimes.is_whole(value)
             place = ResultPlace("result", slot, dtype, rank, self._owner(storage), whole=whole)
         self._give_array(storage, host.layouts[value], dims)
         return place
 
     def _is_chosen(self, value: Value) -> bool:
         """Whether a place came out of a branch or loop, and shows what others own."""
-        roots, storage = self.host.lifetimes.roots(value), self.host.storage.get(value)
+        roots, storage = self.host.plan.lifetimes.roots(value), self.host.storage.get(value)
         carried = len(roots) > 1 or any(self.host.storage.get(root) is not storage for root in roots)
         return carried and storage is not None and not self._is_made_inside(value)
 
     def _is_made_inside(self, value: Value) -> bool:
         """Whether a place shows what some branch or loop made, or this function, and no other result shows it."""
         host = self.host
-        roots = host.lifetimes.roots(value)
+        roots = host.plan.lifetimes.roots(value)
         own = not any(host.function.region.parameters.count(root) for root in roots)
-        inside = any(host.lifetimes.home[root] is not host.function.region for root in roots)
+        inside = any(host.plan.lifetimes.home[root] is not host.function.region for root in roots)
         others = (other for other in self.values if other is not value)
-        return own and inside and all(roots.isdisjoint(host.lifetimes.roots(other)) for other in others)
+        return own and inside and all(roots.isdisjoint(host.plan.lifetimes.roots(other)) for other in others)
 
     def _one_of(self, value: Value) -> ResultPlace:
         """A place that may show one of several variables: the program knows which."""
         host, slot = self.host, self.slot
         sources: list[PlaceSource] = []
-        viewed = host.lifetimes.viewed_by(value)
-        for root in sorted(host.lifetimes.roots(value), key=host.root_number):
+        viewed = host.plan.lifetimes.viewed_by(value)
+        for root in sorted(host.plan.lifetimes.roots(value), key=host.root_number):
             storage = host.storage.get(root)
-            if storage is None or host.lifetimes.home[root] is not host.function.region:
+            if storage is None or host.plan.lifetimes.home[root] is not host.function.region:
                 raise _shows_what_a_region_made(value, host.builder.loc)
             argument = storage.parameter >= 0
             index = storage.parameter if argument else self._owner(storage)

@@ -1,4 +1,4 @@
-"""How a nest runs: the order of its loops, which become one, which is the vector loop, what each sweep does.
+"""How a nest runs: which of its loops become one, which is the vector loop, what each sweep does.
 
 Neighbouring loops become one where every access steps through both without a gap (`_collapse`): a C-contiguous array
 of any rank is one long loop. A short innermost loop of known length (the channels of an image) joins the loop around it
@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.layout import Layout, contiguous
-from jitflow.ir.types import Scalar, Tensor, dims_of
+from jitflow.ir.layout import Layout
+from jitflow.ir.types import Scalar, Tensor
 from jitflow.passes.nest import Access, Loop, Nest
 
 __all__ = ["PERIOD_LANES", "Schedule", "cost_of", "is_short"]
@@ -53,16 +53,15 @@ class Schedule:
     """Decisions about one nest; loops here are those after joining (`loop` maps a nest's own loop to them)."""
 
     def __init__(
-        self, nest: Nest, keep_order: bool = False, into: dict[Value, Layout] | None = None, periodic: bool = True
+        self, nest: Nest, backwards: bool = False, into: dict[Value, Layout] | None = None, periodic: bool = True
     ) -> None:
+        """``backwards``: all loops run in reversed order."""
         self.nest = nest
-        self.keep_order = keep_order
+        self.backwards = backwards
         self.into = into or {}
         self.yielded = nest.region.yielded
         self._known_costs: dict[Value, int] = {}
-        self._loads = list(self._find_loads())
-        self.reordered = False
-        self.order = self._choose_order()
+        self.order = nest.order[::-1] if backwards else nest.order
         self._joined: dict[Loop, Loop] = {loop: loop for loop in self.order}
         self._dropped: set[Loop] = set()
         outer, reduced = ([loop for loop in self.order if loop.reduced is kind] for kind in (False, True))
@@ -85,37 +84,12 @@ class Schedule:
 
     # Accesses
 
-    def _find_loads(self) -> Iterator[Access]:
-        seen: set[Value] = set()
-        for op in self.nest.computed:
-            for position, operand in enumerate(op.operands):
-                if op.name == "gather" and position == 0:
-                    yield self.nest.access(operand, self.nest.gather_loops(op))
-                elif operand in self.nest.layouts and operand not in seen:
-                    seen.add(operand)
-                    yield self.nest.access(operand)
-
     def output_layout(self, value: Value) -> Layout:
-        """Results are contiguous: in C order, or in the order of the loops where that follows the inputs' memory."""
-        assert isinstance(value.type, Tensor | Scalar)
-        if value in self.into:
-            return self.into[value]
-        dims = dims_of(value.type)
-        order: tuple[int, ...] | None = None
-        if self.reordered:
-            position = {loop: number for number, loop in enumerate(self.order)}
-            ranks = [
-                -1 if dim == 1 else position[self.nest.loop_of[self.nest.axes.find((value, axis))]]
-                for axis, dim in enumerate(dims)
-            ]
-            order = tuple(sorted(range(len(dims)), key=ranks.__getitem__))
-        return contiguous(dims, value.type.dtype.itemsize, order)
+        """Where memory exists, or as the plan has it."""
+        return self.into[value] if value in self.into else self.nest.result_layout(value, self.backwards)
 
     def _natural_strides(self, value: Value) -> dict[Loop, Dim]:
-        layout = self.output_layout(value)
-        dims = dims_of(value.type)
-        strides = [stride for stride, dim in zip(layout.strides, dims, strict=True) if dim != 1]
-        return dict(zip(self.nest.loops_of(value), strides, strict=True))
+        return self.nest.strides_of(value, self.output_layout(value))
 
     def output_access(self, value: Value) -> Access:
         """Where a result is written."""
@@ -146,31 +120,7 @@ class Schedule:
         """The loop along one axis of a value."""
         return self._joined[self.nest.loop_of[self.nest.axes.find((value, axis))]]
 
-    # Order and vector loop
-
-    def _choose_order(self) -> list[Loop]:
-        """The loops as the widest value has its axes; reversed if all that spans them lies in Fortran order.
-
-        Results lie as the loops run, unless they have to be in C order, or go where there is memory.
-        """
-        order = self.nest.order
-        placed = [value for value in self.yielded if value in self.into]
-        fixed = bool(placed or self.keep_order) and len(placed) < len(self.yielded)
-        if len(order) < 2 or fixed or any(loop.reduced for loop in order):
-            return order
-        if any(len(self.nest.loops_of(value)) < len(order) for value in self.yielded):
-            return order  # narrower results are stored outside of the inner loops
-        strides = [*(load.strides for load in self._loads), *map(self._natural_strides, placed)]
-        sizes = [*(load.dtype.itemsize for load in self._loads), *map(_itemsize, placed)]
-        spanning = [
-            (along[order[0]] == size, along[order[-1]] == size)
-            for along, size in zip(strides, sizes, strict=True)
-            if all(along.get(loop, 0) != 0 for loop in order)
-        ]
-        if spanning and all(first and not last for first, last in spanning):
-            self.reordered = True
-            return order[::-1]
-        return order
+    # The vector loop
 
     def _choose_vector(self, outer: list[Loop], reduced: list[Loop]) -> Loop | None:
         candidates = [loops[-1] for loops in (outer, reduced) if loops]
@@ -178,13 +128,13 @@ class Schedule:
             return None
         if outer and reduced and self.periodic and is_short(reduced):
             return outer[-1]
-        natural_last = self.nest.order[-1] if not self.reordered else self.order[-1]
+        natural_last = self.order[-1]
         if self.periodic and not reduced and self._only_scatters(natural_last):
             return None
 
         # A reduction's bits must not depend on what else the nest computes and stores: its own loads decide.
         folded = self._folded_loads()
-        considered = folded or self._loads
+        considered = folded or self.nest.loads
 
         def score(loop: Loop) -> tuple[int, int, int, bool]:
             gathers = sum(1 for load in considered if load.strides.get(loop, 0) != 0 and not _unit(load, loop))
@@ -285,7 +235,7 @@ class Schedule:
         return own
 
     def _all_strides(self) -> Iterator[dict[Loop, Dim]]:
-        for load in self._loads:
+        for load in self.nest.loads:
             yield load.strides
         for value in self.yielded:
             yield self._natural_strides(value)

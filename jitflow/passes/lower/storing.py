@@ -2,7 +2,7 @@
 
 A variable is memory, and every view of it a layout. One that a region makes and hands on as what a place shows is kept
 until the end of the program, since nobody knows which turn's it is that is shown last. A ``store`` copies its value to
-where the place lies, unless the kernel that computes the value has written it there (`in_place.py`).
+where the place lies, unless the kernel that computes the value has written it there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["lower_load", "lower_store", "lower_variable"]
 def lower_load(host: OwningProgram, op: Op) -> None:
     """A load is a layout of the variable's memory; one number is read here and now."""
     place = op.operands[0]
-    host.storage[op.result], host.layouts[op.result] = host.storage[place], host.layouts[place]
+    host.storage[op.result] = host.storage[place]
     if not dims_of(op.result.type):
         host.number(op.result)
 
@@ -27,9 +27,9 @@ def lower_variable(host: OwningProgram, op: Op) -> None:
     (value,) = op.operands
     kind = op.result.type
     assert isinstance(kind, Variable)
-    kept = op.result in host.lifetimes.kept
+    kept = host.plan.blocks[op.result].kept
     if isinstance(value.type, Tensor) and not kept:
-        host.give(op.result, host.take(value))
+        host.give(op.result, host.take(op, value))
         return
     storage = host.allocate(kind.dtype, kind.dims, kept=kept)
     host.copy_into(value, storage, storage.layout)
@@ -38,14 +38,14 @@ def lower_variable(host: OwningProgram, op: Op) -> None:
 
 def lower_store(host: OwningProgram, op: Op) -> None:
     """Write a value to where a place lies; a number fills it."""
-    if op in host.stored:
+    if op in host.plan.written:
         return
     place, value = op.operands
     kind = place.type
     assert isinstance(kind, Variable | Place)
     assert isinstance(value.type, Tensor | Scalar)
     storage, layout = host.storage[place], host.layouts[place]
-    if host.is_number(value) or not host.may_overlap(value, place):
+    if op not in host.plan.copied:
         host.copy_into(value, storage, layout, kind.dims)
         return
     copied = host.contiguous_copy(value)

@@ -33,7 +33,7 @@ def _lower_tape(host: OwningProgram, op: Op) -> None:
 
 def _lower_push(host: OwningProgram, op: Op) -> None:
     """Put a number or a copy of an array onto a tape."""
-    if op in host.stored:
+    if op in host.plan.written:
         return
     tape, value = op.operands
     if not dims_of(value.type):
@@ -52,7 +52,7 @@ def _lower_pop(host: OwningProgram, op: Op) -> None:
         host.set_number(op.result, host.builder.make("pop", host.tapes[tape], types=(number,)))
         return
     host.give(op.result, _bytes_of_tape(host, "retract", tape, op.result))
-    if op.result not in host.lifetimes.lender:
+    if host.plan.blocks[op.result].owned:
         host.give(op.result, host.contiguous_copy(op.result))
 
 

@@ -55,8 +55,8 @@ class Tiles(KernelLowering):
     expected: int | None = None
     """How many columns there were at the first call, where it is known."""
 
-    def make_schedule(self, keep_order: bool, placed: dict[Value, Layout]) -> Schedule:
-        return Schedule(self.nest, keep_order, placed, periodic=False)
+    def make_schedule(self, backwards: bool, placed: dict[Value, Layout]) -> Schedule:
+        return Schedule(self.nest, backwards, placed, periodic=False)
 
     def make_span(self) -> Span | None:
         """Set out what is multiplied, and share the rows."""

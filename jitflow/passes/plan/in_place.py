@@ -34,18 +34,18 @@ class Early:
     views: tuple[Op, ...] = field(default=())
 
 
-def early_stores(function: Function) -> dict[Value, Early]:
+def early_stores(function: Function, effects: Effects) -> dict[Value, Early]:
     """For each result of a fusion that may be written where it is stored to, that store."""
     if not any(op.name == "store" for op in walk(function.region)):
         return {}
-    finder = _Finder(function)
+    finder = _Finder(function, effects)
     finder.search(function.region)
     return finder.found
 
 
 class _Finder:
-    def __init__(self, function: Function) -> None:
-        self.effects = Effects(function)
+    def __init__(self, function: Function, effects: Effects) -> None:
+        self.effects = effects
         self.counts: Counter[Value] = uses(function.region)
         self.found: dict[Value, Early] = {}
         self.shows: dict[Value, Value] = {}
@@ -106,12 +106,11 @@ class _Finder:
         return shown is not None and self.effects.may_meet(shown, place)
 
 
-def early_pushes(function: Function) -> dict[Value, Op]:
+def early_pushes(function: Function, effects: Effects) -> dict[Value, Op]:
     """For each result of a fusion that may be written where it is pushed, that push."""
     found: dict[Value, Op] = {}
     if any(op.name == "push" for op in walk(function.region)):
-        effects, counts = Effects(function), uses(function.region)
-        for op in _pushed_early(function.region, effects, counts):
+        for op in _pushed_early(function.region, effects, uses(function.region)):
             found.setdefault(op.operands[1], op)
     return found
 

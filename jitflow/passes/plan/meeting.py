@@ -1,0 +1,42 @@
+"""The one question about memory, whether two things may meet.
+
+A value in memory and a place that is written to show common elements, unless one of three facts keeps them apart: the
+roots of what they show differ (`lifetimes.py`), they are places that swap and never meet (`jitflow.ir.apart`), or they
+are slices of one variable that have nothing in common (`disjoint.py`). Arguments may lie on each other where the
+function was specialised for that (``overlap``).
+"""
+
+from __future__ import annotations
+
+from jitflow.ir.core import Function, Op, Value
+from jitflow.ir.effects import Effects
+from jitflow.passes.plan.disjoint import Disjoint
+from jitflow.passes.plan.lifetimes import Lifetimes
+
+__all__ = ["Meeting"]
+
+
+class Meeting:
+    """Answers about the values of one function."""
+
+    def __init__(self, function: Function, lifetimes: Lifetimes, effects: Effects) -> None:
+        self._lifetimes = lifetimes
+        self._roles = effects.roles
+        self._disjoint = Disjoint(function)
+        overlap = function.attributes.get("overlap")
+        self._overlapping = frozenset(function.parameters) if overlap else frozenset()
+
+    def may_meet(self, value: Value, place: Value) -> bool:
+        """Whether writing to a place could change what a value in memory shows."""
+        if self._roles is not None and self._roles.apart(self._roles.of(value), self._roles.of(place)):
+            return False
+        if self._disjoint.never_meet(value, place):
+            return False
+        ours, theirs = self._lifetimes.roots(value), self._lifetimes.roots(place)
+        if not ours.isdisjoint(theirs):
+            return True
+        return not (ours.isdisjoint(self._overlapping) or theirs.isdisjoint(self._overlapping))
+
+    def never_meet_in(self, fusion: Op, place: Value, value: Value) -> bool:
+        """Whether a value in a kernel, a part of what that is given, shows nothing that a place does."""
+        return self._disjoint.never_meet(value, place, fusion)

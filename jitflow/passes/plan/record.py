@@ -1,0 +1,104 @@
+"""What the plan of buffers is: frozen records that lowering reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from jitflow.ir.core import Op, Region, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import DType
+from jitflow.ir.layout import Layout
+from jitflow.passes.plan.lifetimes import Lifetimes
+
+__all__ = ["Block", "Carried", "Place", "Plan", "Product"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Block:
+    """A block of memory on a device.
+
+    It is an argument's (``parameter`` is its position), or what somebody else hands in or keeps, or it is ``owned``:
+    given back where the plan says so, if nothing else has taken it over by then. What is ``kept`` lives until the
+    program ends.
+    """
+
+    name: str
+    dtype: DType
+    dims: tuple[Dim, ...]
+    parameter: int = -1
+    owned: bool = False
+    kept: bool = False
+    device: str = "cpu:0"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a kernel writes a result that gets no memory of its own, and how it lies there.
+
+    ``op`` is the ``store``, the ``push`` or the ``concatenate`` for which it does, ``views`` what makes the place of a
+    store, in order.
+    """
+
+    op: Op
+    layout: Layout
+    views: tuple[Op, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product and what works on it; by tiles if ``choice`` is 1, after the library if it is 0, as the sizes say."""
+
+    product: Op
+    rest: Op
+    choice: Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What flows into and out of a region at one position.
+
+    ``variable``: what a place there always shows, all of it, so that nothing flows. ``strided``: strides flow as well.
+    """
+
+    variable: Value | None
+    strided: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What lies where, from when to when.
+
+    ``blocks`` and ``layouts``: of each value that lies in memory, in which block and how; other values are numbers.
+    ``freed``: which roots are given back behind an op, at the end of a region (by its ``yield``), or at its beginning.
+    ``taken``: the operands whose memory an op takes over; others that it must own are copied.
+    ``places``: of results of kernels that are written where memory is, that place.
+    ``written``: the stores and pushes that kernels do.
+    ``copied``: the stores whose value is copied first, since it may lie where they write.
+    ``numbers``: the operands (by position) that a kernel takes as numbers.
+    ``backwards``: the fusions whose loops run in reversed order, and so their results lie.
+    ``products``: of each fusion that holds a product.
+    ``carried``: what flows into and out of the regions of an op.
+    ``inside``: parts of concatenations that kernels write where they belong.
+    ``started``: results that a variable starts as, which the program works on next.
+    ``lifetimes``: which memory each value may show, and where it is used.
+    """
+
+    blocks: Mapping[Value, Block]
+    layouts: Mapping[Value, Layout]
+    freed: Mapping[Op | Region, tuple[Value, ...]]
+    taken: Mapping[Op, tuple[Value, ...]]
+    places: Mapping[Value, Place]
+    written: frozenset[Op]
+    copied: frozenset[Op]
+    numbers: Mapping[Op, tuple[int, ...]]
+    backwards: frozenset[Op]
+    products: Mapping[Op, Product]
+    carried: Mapping[Op, tuple[Carried, ...]]
+    inside: frozenset[Value]
+    started: frozenset[Value]
+    lifetimes: Lifetimes
+
+    def roots(self, value: Value) -> frozenset[Value]:
+        """The values whose memory ``value`` may show."""
+        return self.lifetimes.roots(value)
