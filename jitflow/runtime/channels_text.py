@@ -42,7 +42,7 @@ FRAME_FIELDS = (
 """``first``: the party whose failure is the user's, null if none has failed. ``ended``: how many parties have.
 ``arrived``: how many at the next meeting, which has the number ``turn``."""
 
-PARTY_FIELDS = ("frame", "function", "context", "arguments", "results", "ended", "status", "error")
+PARTY_FIELDS = ("frame", "function", "context", "arguments", "results", "python", "ended", "status", "error")
 """What a party runs, and how it ended; the error slots follow, and then the record."""
 
 SYSTEM_FUNCTIONS = (

@@ -472,6 +472,24 @@ def test_what_a_callback_raises_ends_all() -> None:
             parts(X.copy())
 
 
+def test_what_a_routine_raises_in_another_thread() -> None:
+    """One that the user gets, and one that he does not, since another failure comes first."""
+    solves = """func @f(%x: f64[n, n], %y: f64[n]) {
+  progress {level=0, order=2}
+  %s: f64[n] = host_call %x, %y {routine="numpy.linalg.solve", keywords=["", ""], options=[], effect="check"}
+  yield %s
+}"""
+    for home, error in (("", "Singular"), (fails("no", 1), "no")):
+        body = f"func @f() {{\n{home}  yield\n}}"
+        whole = "func @f(%x: f64[n, n], %y: f64[n]) {\n  yield %y\n}"
+        _, parts = together(whole, part("cpu:0", body), part("cpu:1", solves, [0, 1], [0]))
+        if not home:
+            np.testing.assert_allclose(parts(np.eye(3) * 2, np.ones(3))[0], 0.5)
+        for _ in range(20):
+            with pytest.raises(np.linalg.LinAlgError if error != "no" else ValueError, match=error):
+                parts(np.zeros((3, 3)), np.ones(3))
+
+
 def test_callbacks_call_programs_with_parts() -> None:
     """In their own thread, and in one for which they wait."""
     calls: list[int] = []
