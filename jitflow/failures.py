@@ -12,7 +12,7 @@ from jitflow.errors import CompilerBug, ExceptionName, UserError, as_user_error,
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
-from jitflow.ir.together import NO_WORKER
+from jitflow.ir.together import NO_WORKER, ROUTINE_FAILED_ELSEWHERE
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.runtime.cuda import driver_error
 from jitflow.runtime.pending import take_exception
@@ -34,7 +34,9 @@ def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
             raise CompilerBug(f"a call failed with status {status}, code {code} at the unknown site {site}")
         op = sites[site]
         if code == ROUTINE_FAILED:
-            raise _exception_of_routine(op)
+            raise _exception_of_routine(op, take_exception())
+        if code == ROUTINE_FAILED_ELSEWHERE:
+            raise _exception_of_routine(op, _owned_exception(slots[2]))
         if code == INTERRUPTED:
             raise _interrupt(op)
         raise with_user_frames(_exception(code, op, slots[2:]), op.loc)
@@ -42,9 +44,15 @@ def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
     return fail
 
 
-def _exception_of_routine(op: Op) -> BaseException:
+def _owned_exception(address: int) -> BaseException | None:
+    """The exception at an address, with a reference that is taken over."""
+    exception: BaseException | None = ctypes.cast(address, ctypes.py_object).value
+    ctypes.pythonapi.Py_DecRef(ctypes.py_object(exception))
+    return exception
+
+
+def _exception_of_routine(op: Op, exception: BaseException | None) -> BaseException:
     """What a routine raised: a library's as a user error, what a callback raised as it is, with its own frames."""
-    exception = take_exception()
     name = op.attributes["routine"]
     if exception is None:
         return CompilerBug("a routine failed without an exception", operation=name, location=op.loc)

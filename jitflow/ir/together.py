@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-__all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "NO_WORKER", "RECEIVE", "SEND", "SHAPE_FIELDS", "STOPPED", "STOPS",
-           "TOGETHER"]  # fmt: skip
+__all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "NO_WORKER", "PART_WORDS", "RECEIVE", "ROUTINE_FAILED_ELSEWHERE",
+           "SEND", "SHAPE_FIELDS", "STOPPED", "STOPS", "TOGETHER"]  # fmt: skip
 
 TOGETHER = "jitflow.devices.together"
 """Runs the parts of a program side by side."""
@@ -12,6 +12,9 @@ SHAPE_FIELDS = ("parties", "channels", "levels", "context_words", "frame_slot", 
 """What it is told of a program, in 64-bit words. ``levels``: the length of the records of progress. ``context_words``:
 that of the context, of which a call gets a copy with its frame in slot ``frame_slot``. ``site``: that of failures that
 are no op's."""
+
+PART_WORDS = 3
+"""What it is told of each part: its code, where its results begin, in bytes, and whether it calls routines."""
 
 SEND, RECEIVE, MEET = "jitflow.devices.send", "jitflow.devices.receive", "jitflow.devices.meet"
 """What the host ops call."""
@@ -24,5 +27,6 @@ DEVICE_FUNCTIONS = (TOGETHER, SEND, RECEIVE, MEET, STOPS)
 FRAME = "jitflow.frame"
 """The context slot that holds the frame of the call. Its first word is null as long as no part has failed."""
 
-STOPPED, NO_WORKER = 6, 7
-"""Statuses: another part has failed, of which this one has nothing to say; there is no thread for a part."""
+STOPPED, NO_WORKER, ROUTINE_FAILED_ELSEWHERE = 6, 7, 8
+"""Statuses: another part has failed, of which this one has nothing to say; there is no thread for a part. And what
+stands in the first error slot where a routine has raised in another thread: the exception, owned, is in the third."""

@@ -42,7 +42,7 @@ FRAME_FIELDS = (
 """``first``: the party whose failure is the user's, null if none has failed. ``ended``: how many parties have.
 ``arrived``: how many at the next meeting, which has the number ``turn``."""
 
-PARTY_FIELDS = ("frame", "function", "context", "arguments", "results", "ended", "status", "error")
+PARTY_FIELDS = ("frame", "function", "context", "arguments", "results", "python", "ended", "status", "error")
 """What a party runs, and how it ended; the error slots follow, and then the record."""
 
 SYSTEM_FUNCTIONS = (
@@ -445,7 +445,7 @@ def _meet() -> str:
 def _is_before() -> str:
     """Whether a party's failure comes before what another one is at, or has failed at, in the user's program.
 
-    An interruption comes before everything. Of failures at the same place that of the party that stands first does.
+    An interruption comes before everything.
     """
     function = FunctionText("i1 @is_before(ptr %party, ptr %other, i64 %levels)")
     status = function.load("i64", "%party", party_offset("status"))
@@ -457,7 +457,7 @@ def _is_before() -> str:
         own, other = (function.load("i64", function.element(record, level)) for record in (mine, others))
         with function.when(function.compare("ne", own, other)):
             function.give("i1", function.compare("slt", own, other))
-    function.give("i1", function.compare("ult", "%party", "%other", "ptr"))
+    function.give("i1", "false")
     return function.text()
 
 
@@ -486,7 +486,10 @@ def _finish() -> str:
         function.require_not(function.is_null(first), none)
         levels = frame.get("levels")
         before = function.call("i1", "@is_before", "ptr %party", f"ptr {first}", f"i64 {levels}")
-        function.branch(before, none, later)
+        behind = function.call("i1", "@is_before", f"ptr {first}", "ptr %party", f"i64 {levels}")
+        nearer = function.compare("ult", "%party", first, "ptr")  # the party that stands first, at the same place
+        equal = function.let(f"select i1 {behind}, i1 false, i1 {nearer}")
+        function.branch(function.let(f"or i1 {before}, {equal}"), none, later)
         function.begin(none)
         frame.set("first", "%party", "ptr")
         function.jump(later)

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import ctypes
 import os
+import sys
 from functools import cache
 
 from jitflow.ir.together import DEVICE_FUNCTIONS
 from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS, channels_text
-from jitflow.runtime.devices_text import devices_text
+from jitflow.runtime.devices_text import PYTHON_POINTERS, devices_text
+from jitflow.runtime.entry_support import api_table
 from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.pending import DRAWER
 
 __all__ = ["device_function", "workers_started"]
 
+_ATTRIBUTE = sys.intern("exception")
 _SPINS = 2000
 """How often who waits looks before he sleeps, some 100 us: waking up takes about as long."""
 
@@ -46,6 +50,8 @@ class _Runtime:
         self.functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("devices_system"))
         for place, name in enumerate(SYSTEM_FUNCTIONS):
             self.functions[place] = ctypes.cast(getattr(self._system, name), ctypes.c_void_p).value
+        for name, address in zip(PYTHON_POINTERS, (api_table(), id(DRAWER), id(_ATTRIBUTE)), strict=True):
+            ctypes.c_void_p.from_address(code.address(name)).value = address
         self.words["processors"].value = processors = os.cpu_count() or 1
         self.words["most_spins"].value = _SPINS if processors > 1 else 0
         self._begin_anew()

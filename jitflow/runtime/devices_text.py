@@ -13,12 +13,13 @@ whoever calls next finds it.
       until all have ended: wait
       free the messages, tell of the first failure
 
-Workers never end, and know nothing of Python.
+Workers never end, and know nothing of Python, but that a partition may call routines (``python``): then its exception
+has to be taken out of the worker's thread, for the caller to raise it.
 """
 
 from __future__ import annotations
 
-from jitflow.ir.together import NO_WORKER, SHAPE_FIELDS
+from jitflow.ir.together import NO_WORKER, PART_WORDS, ROUTINE_FAILED_ELSEWHERE, SHAPE_FIELDS
 from jitflow.runtime.channels_text import (
     CHANNEL_BYTES,
     ERROR_WORDS,
@@ -32,10 +33,14 @@ from jitflow.runtime.channels_text import (
     wait_until,
 )
 from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.python_api import PythonCalls
 
-__all__ = ["devices_text"]
+__all__ = ["PYTHON_POINTERS", "devices_text"]
 
-_OUT_OF_MEMORY = 2
+_OUT_OF_MEMORY, _ROUTINE_FAILED = 2, 3
+
+PYTHON_POINTERS = ("devices_api", "devices_drawer", "devices_attribute")
+"""The table of C functions, and where a routine's exception waits: the object and the name of its attribute."""
 
 _NEXT, _TASK, _ASLEEP, _CONDITION, _WORKER_BYTES = 0, 8, 16, 64, 256
 _MUTEX_BYTES = 128
@@ -52,11 +57,14 @@ def devices_text() -> str:
             "@workers = global i64 0",
             "@processors = global i64 1",
             "@most_spins = global i64 0",
+            *(f"@{name} = global ptr null" for name in PYTHON_POINTERS),
             "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)",
             _work(),
             _hire(),
             _assign(),
             _run_party(),
+            _run_with_python(),
+            _drop_exceptions(),
             _join(),
             _first_failure(),
             _together(),
@@ -101,7 +109,7 @@ def _work() -> str:
     party = task()
     function.do(f"store atomic ptr null, ptr {task_place} seq_cst, align 8")
     _unlock(function)
-    status = function.call("i32", "@run_party", f"ptr {party}")
+    status = function.call("i32", "@run_with_python", f"ptr {party}")
     _lock(function)
     function.store("ptr", function.load("ptr", "@idle"), "%worker", _NEXT)
     function.store("ptr", "%worker", "@idle")
@@ -189,6 +197,44 @@ def _run_party() -> str:
     return function.text()
 
 
+def _run_with_python() -> str:
+    """The same in a worker's thread, which has a thread state of Python's meanwhile if routines are called."""
+    function = FunctionText("i32 @run_with_python(ptr %party)")
+    with function.when(function.compare("eq", _party(function, "%party", "python", "i64"), "0")):
+        function.give("i32", function.call("i32", "@run_party", "ptr %party"))
+    api, drawer, attribute = (function.load("ptr", f"@{name}") for name in PYTHON_POINTERS)
+    python = PythonCalls(function, api)
+    state = python.call("i32", "PyGILState_Ensure")
+    thread = python.call("ptr", "PyEval_SaveThread")
+    status = function.call("i32", "@run_party", "ptr %party")
+    python.run("PyEval_RestoreThread", f"ptr {thread}")
+    error = party_offset("error")
+    with function.when(function.compare("eq", status, str(_ROUTINE_FAILED), "i32")):
+        exception = python.call("ptr", "PyObject_GetAttr", f"ptr {drawer}", f"ptr {attribute}")
+        function.store("i64", str(ROUTINE_FAILED_ELSEWHERE), "%party", error)
+        function.store("ptr", exception, "%party", error + 16)
+    python.run("PyGILState_Release", f"i32 {state}")
+    function.give("i32", status)
+    return function.text()
+
+
+def _drop_exceptions() -> str:
+    """Let go of what was raised in parties whose failure is not the user's."""
+    function = FunctionText("void @drop_exceptions(ptr %frame)")
+    frame, error = Frame(function, "%frame"), party_offset("error")
+    with function.each_below(frame.get("parties")) as number:
+        party = frame.party(number)
+        raised = function.compare("eq", function.load("i64", party, error), str(ROUTINE_FAILED_ELSEWHERE))
+        other = function.compare("ne", party, frame.get("first", "ptr"), "ptr")
+        with function.when(function.let(f"and i1 {raised}, {other}")):
+            python = PythonCalls(function, function.load("ptr", f"@{PYTHON_POINTERS[0]}"))
+            state = python.call("i32", "PyGILState_Ensure")
+            python.release(function.load("ptr", party, error + 16))
+            python.run("PyGILState_Release", f"i32 {state}")
+    function.give("void")
+    return function.text()
+
+
 def _join() -> str:
     """Wait until all parties have ended. Where the first one has failed, Ctrl-C stops the others."""
     function = FunctionText("void @join(ptr %frame, ptr %first)")
@@ -240,7 +286,7 @@ _RECORD = party_offset("error") + 8 * ERROR_WORDS
 
 
 def _together() -> str:
-    """Run the parts of a program: for each the address of its code, and where its results begin, in bytes."""
+    """``i32 together(...)``: run the parts of a program and wait for all of them."""
     function = FunctionText(f"i32 @together({', '.join(_TOGETHER)})")
     parties, channels, levels, words, frame_slot, poll_slot, site = (
         function.load("i64", "%shape", 8 * place) for place in range(len(SHAPE_FIELDS))
@@ -274,13 +320,14 @@ def _together() -> str:
     frame.open()
     with function.each_below(parties) as number:
         party = frame.party(number)
-        part = function.element("%parts", function.let(f"mul i64 {number}, 2"))
+        part = function.element("%parts", function.let(f"mul i64 {number}, {PART_WORDS}"))
         results = function.let(f"getelementptr i8, ptr %results, i64 {function.load('i64', part, 8)}")
         for field, value in (
             ("frame", pointer), ("function", function.load("ptr", part)), ("context", context),
             ("arguments", "%arguments"), ("results", results),
         ):  # fmt: skip
             function.store("ptr", value, party, party_offset(field))
+        function.store("i64", function.load("i64", part, 16), party, party_offset("python"))
     refused = function.label("refused")
     function.require(function.call("i1", "@assign", f"ptr {pointer}"), refused)
     first = frame.party("0")
@@ -288,6 +335,7 @@ def _together() -> str:
     function.run("@finish", f"ptr {pointer}", f"ptr {first}", f"i32 {own}")
     function.run("@join", f"ptr {pointer}", f"ptr {first}")
     function.run("@clear", f"ptr {pointer}")
+    function.run("@drop_exceptions", f"ptr {pointer}")
     frame.close()
     status = function.call("i32", "@first_failure", f"ptr {pointer}", "ptr %error")
     function.run(free, f"ptr {pointer}", f"i64 {size}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import faulthandler
 import os
+import re
 import signal
 import sys
 import threading
@@ -270,9 +271,16 @@ def test_a_failure_ends_nothing_that_comes_before_it() -> None:
     writes += """  %b: f64[n] = broadcast %a {dims=[n], axes=[]}
   store %out, %b
 """  # fmt: skip
-    for extra, message in (("", "late"), (fails("early", 2), "early")):
-        busy = part("cpu:1", f"func @f(%out: var f64[n]) {{\n{writes}{extra}  yield\n}}", [0])
-        _, parts = together(EMPTY, raw("cpu:0", fails("late", 3)), busy)
+    late = fails("late", 3)
+
+    def silent(text: str) -> str:
+        return re.sub(r"  progress .*\n", "", text)
+
+    for home, body, message in (
+        (late, writes, "late"), (late, writes + fails("early", 2), "early"), (silent(late), silent(writes), "late"),
+    ):  # fmt: skip
+        busy = part("cpu:1", f"func @f(%out: var f64[n]) {{\n{body}  yield\n}}", [0])
+        _, parts = together(EMPTY, raw("cpu:0", home), busy)
         out = np.zeros(5)
         with pytest.raises(ValueError, match=message):
             parts(out)
@@ -462,6 +470,24 @@ def test_what_a_callback_raises_ends_all() -> None:
     for _ in range(20):
         with pytest.raises(LookupError, match="mine"):
             parts(X.copy())
+
+
+def test_what_a_routine_raises_in_another_thread() -> None:
+    """One that the user gets, and one that he does not, since another failure comes first."""
+    solves = """func @f(%x: f64[n, n], %y: f64[n]) {
+  progress {level=0, order=2}
+  %s: f64[n] = host_call %x, %y {routine="numpy.linalg.solve", keywords=["", ""], options=[], effect="check"}
+  yield %s
+}"""
+    for home, error in (("", "Singular"), (fails("no", 1), "no")):
+        body = f"func @f() {{\n{home}  yield\n}}"
+        whole = "func @f(%x: f64[n, n], %y: f64[n]) {\n  yield %y\n}"
+        _, parts = together(whole, part("cpu:0", body), part("cpu:1", solves, [0, 1], [0]))
+        if not home:
+            np.testing.assert_allclose(parts(np.eye(3) * 2, np.ones(3))[0], 0.5)
+        for _ in range(20):
+            with pytest.raises(np.linalg.LinAlgError if error != "no" else ValueError, match=error):
+                parts(np.zeros((3, 3)), np.ones(3))
 
 
 def test_callbacks_call_programs_with_parts() -> None:

@@ -15,7 +15,7 @@ from jitflow.backends.llvm.slots import ERROR_SLOTS, from_slot, to_slots
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.routines import POLL
-from jitflow.ir.together import FRAME, MEET, RECEIVE, SEND, SHAPE_FIELDS, STOPPED, TOGETHER
+from jitflow.ir.together import FRAME, MEET, PART_WORDS, RECEIVE, SEND, SHAPE_FIELDS, STOPPED, TOGETHER
 from jitflow.ir.types import Buffer
 
 __all__ = ["MESSAGE_EMISSION", "part_name", "run_parts"]
@@ -149,10 +149,12 @@ def run_parts(module: ModuleText, programs: Sequence[Function], signature: str) 
     lines = []
     for number, program in enumerate(programs):
         lines += [
-            f"  %code.{number} = getelementptr i8, ptr %parts, i64 {16 * number}",
+            f"  %code.{number} = getelementptr i8, ptr %parts, i64 {8 * PART_WORDS * number}",
             f"  store ptr @{part_name(number)}, ptr %code.{number}, align 8",
             f"  %results.{number} = getelementptr i8, ptr %code.{number}, i64 8",
             f"  store i64 {8 * program.attributes.get('first_result', 0)}, ptr %results.{number}, align 8",
+            f"  %python.{number} = getelementptr i8, ptr %code.{number}, i64 16",
+            f"  store i64 {int(_calls_routines(program))}, ptr %python.{number}, align 8",
         ]
     given = "ptr %context, ptr @shape, ptr %parts, ptr %arguments, ptr %results, ptr %error"
     return "\n".join(
@@ -160,7 +162,7 @@ def run_parts(module: ModuleText, programs: Sequence[Function], signature: str) 
             _words("shape", [shape[name] for name in SHAPE_FIELDS]),
             f"define {signature} {{",
             "start:",
-            f"  %parts = alloca [{2 * len(programs)} x i64], align 16",
+            f"  %parts = alloca [{PART_WORDS * len(programs)} x i64], align 16",
             *lines,
             f"  %together.slot = getelementptr i8, ptr %context, i64 {8 * slots[TOGETHER]}",
             "  %together = load ptr, ptr %together.slot, align 8",
@@ -169,6 +171,10 @@ def run_parts(module: ModuleText, programs: Sequence[Function], signature: str) 
             "}",
         ]
     )
+
+
+def _calls_routines(program: Function) -> bool:
+    return any(op.name == "invoke" for op in walk(program.region))
 
 
 def _words(name: str, words: Sequence[int]) -> str:
