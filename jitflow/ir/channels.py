@@ -1,9 +1,9 @@
 """The reference of what partitions of a program do together: channels, meetings, and which error the user gets.
 
-Each partition runs by itself in the order of the program. `send` never waits; `recv` waits for its message. A partition
-that fails closes the channels on which it sends: messages that it has sent before arrive, who waits for another one
-fails as well, with nothing to say (`Closed`), and closes its own. So what a partition comes to depends on the program
-alone, never on who is faster.
+Each partition runs by itself in the order of the program. `recv` waits for its message, `send` for room if a channel
+holds no more than so many. A partition that fails closes its channels: messages that it has sent before arrive, who
+waits for another one, or for room, fails as well, with nothing to say (`Closed`), and closes its own. So what a
+partition comes to depends on the program alone, never on who is faster.
 
 Of several errors the user gets the one that comes first in his program. Each partition keeps a *record* of how far it
 has come: the number of an op, or of a loop with the turn, then the number of an op in it, and so on. Numbers grow in
@@ -31,8 +31,9 @@ class Closed(Exception):
 class Channels:
     """The channels of one call, to which ``count`` partitions come; nobody waits longer than ``patience`` seconds."""
 
-    def __init__(self, count: int = 1, patience: float = 10.0) -> None:
+    def __init__(self, count: int = 1, patience: float = 10.0, capacity: int | None = None) -> None:
         self.count = count
+        self.capacity = capacity
         self.patience = patience
         self.changed = threading.Condition()
         self.queues: dict[int, deque[tuple[Any, ...]]] = {}
@@ -43,9 +44,15 @@ class Channels:
         """How many messages each channel has carried."""
 
     def send(self, channel: int, message: tuple[Any, ...]) -> None:
-        """Hand over copies of some values, or of none."""
+        """Hand over copies of some values, or of none; raises `Closed` if there will be no room."""
         with self.changed:
-            self.queues.setdefault(channel, deque()).append(tuple(map(copy, message)))
+            queue = self.queues.setdefault(channel, deque())
+            if self.capacity is not None:
+                capacity = self.capacity
+                self.wait(lambda: len(queue) < capacity or channel in self.closed, f"room on channel {channel}")
+                if len(queue) >= capacity:
+                    raise Closed
+            queue.append(tuple(map(copy, message)))
             self.sent[channel] = self.sent.get(channel, 0) + 1
             self.changed.notify_all()
 
@@ -69,11 +76,17 @@ class Channels:
                 raise Closed
 
     def close(self, channels: Iterable[int]) -> None:
-        """A partition has failed that sends on these channels."""
+        """A partition has failed that sends or awaits messages on these channels."""
         with self.changed:
             self.closed.update(channels)
             self.failed = True
             self.changed.notify_all()
+
+    def enter(self, number: int) -> None:
+        """A partition begins."""
+
+    def leave(self, number: int) -> None:
+        """A partition has ended."""
 
     def wait(self, ready: Callable[[], bool], what: str) -> None:
         if not self.changed.wait_for(ready, self.patience):
@@ -88,7 +101,7 @@ Runner = Callable[[Channels, list[int]], tuple[Any, ...]]
 
 
 def run_together(partitions: Sequence[tuple[Runner, Iterable[int]]], channels: Channels) -> list[tuple[Any, ...]]:
-    """Run partitions at once, each with the channels on which it sends; their results.
+    """Run partitions at once, each with the channels that it uses; their results.
 
     A runner gets the channels and a record to write to. Raises the error that is first in program order.
     """
@@ -96,14 +109,16 @@ def run_together(partitions: Sequence[tuple[Runner, Iterable[int]]], channels: C
     failures: list[tuple[list[int], int, BaseException]] = []
 
     def run(number: int) -> None:
-        runner, sending = partitions[number]
+        runner, used = partitions[number]
         record: list[int] = []
+        channels.enter(number)
         try:
             results[number] = runner(channels, record)
         except BaseException as error:
             if not isinstance(error, Closed):
                 failures.append((record, number, error))
-            channels.close(sending)
+            channels.close(used)
+        channels.leave(number)
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(1, len(partitions))]
     for thread in threads:

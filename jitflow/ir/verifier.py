@@ -18,6 +18,9 @@
 11. *Storage.* Variables, places and tapes go only to ops that read or write them, to views, and through regions and
     calls.
 12. *Calls.* ``call`` and ``launch`` name a function of this program and give it the arguments that it takes.
+13. *Messages.* In a tensor function a ``send`` takes one value or none, a ``recv`` gives one or none, never storage,
+    ``meet`` and ``progress`` take nothing, and a channel has one ``send`` and one ``recv`` at most. (What holds of
+    several partitions together, `jitflow.passes.partition` says.)
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ RELATIONS = ("==", "!=", ">=", "<")
 _RESERVED = frozenset({"true", "false", "none", "nan", "inf", "min", "max", "complex", *DTYPES})
 _SIZE_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_.$]*\Z")
 _TYPES = get_args(Type)
+_MOST_VALUES = {"send": (1, 0), "recv": (0, 1), "meet": (0, 0), "progress": (0, 0)}
+"""How many operands and results the ops between partitions have at most."""
 
 
 def verify(function: Function, pass_name: str = "") -> None:
@@ -58,6 +63,7 @@ class _Verifier:
         self.pass_name = pass_name
         self.callees = callees
         self.defined: set[Value] = set()
+        self.channels: set[tuple[str, int]] = set()
 
     def run(self) -> None:
         function = self.function
@@ -141,6 +147,8 @@ class _Verifier:
         for key, value in op.attributes.items():
             self.check_sizes(_dims_inside(value), sizes, f"the attribute {key}", op)
         self.check_storage(op)
+        if op.name in _MOST_VALUES and self.function.layer == "tensor":
+            self.check_message(op)
         self.check_types(op)
         arriving = [self.region(region, op, visible, sizes) for region in op.regions]
         binding: set[str] | None = None
@@ -170,6 +178,20 @@ class _Verifier:
         for position, operand in enumerate(op.operands):
             if isinstance(operand.type, Variable | Place | Tape) and position not in touched:
                 self.fail(f"{op.name}: expected a value, got {operand.type}; load it first", op)
+
+    def check_message(self, op: Op) -> None:
+        most = _MOST_VALUES[op.name]
+        for values, count, what in ((op.operands, most[0], "operand"), (op.results, most[1], "result")):
+            if len(values) > count:
+                self.fail(f"{op.name}: expected {_count(count, what)} at most, got {len(values)}", op)
+        for value in op.results:
+            if not isinstance(value.type, Tensor | Scalar | Index):
+                self.fail(f"recv: expected a value, got {value.type}; storage stays on its device", op)
+        if op.name in ("send", "recv"):
+            end = (op.name, op.attributes["channel"])
+            if end in self.channels:
+                self.fail(f"expected one {op.name} on channel {end[1]}, got another one", op)
+            self.channels.add(end)
 
     def check_types(self, op: Op) -> None:
         if op.name in ("pop", "peek"):
