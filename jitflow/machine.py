@@ -77,7 +77,7 @@ class Link:
 
 KINDS: Mapping[str, Processor] = MappingProxyType({
     "cpu": Processor("cpu", single=12e9, double=6e9, integer=6e9, elementary=0.4e9, single_products=60e9,
-                     double_products=30e9, bandwidth=12e9, cache_bandwidth=60e9, cache=1e6, launch=60e-9, step=0.4e-9,
+                     double_products=30e9, bandwidth=20e9, cache_bandwidth=80e9, cache=2e6, launch=60e-9, step=0.4e-9,
                      routine=4e-6, memory=0),
     "cuda": Processor("cuda", single=8e12, double=4e12, integer=8e12, elementary=0.8e12, single_products=15e12,
                       double_products=8e12, bandwidth=1.2e12, cache_bandwidth=3e12, cache=30e6, launch=4e-6, step=4e-6,

@@ -155,6 +155,8 @@ class _Building:
         self.readers: Counter[Value] = Counter()
         """How many operands of ops that are still to come are each value, or show it."""
         self.task_of: dict[int, Task] = {}
+        self.loaded: dict[int, Value] = {}
+        """For what is loaded the storage: several views of it are read from memory once."""
         self.open: dict[Task, _Open] = {}
         self.costs: dict[Op, float] = {}
         self.amounts: dict[Op, Work] = {}
@@ -296,6 +298,8 @@ class _Building:
             made = op.name in ("variable", "tape") or not is_storage(result)
             size = self.sizes.bytes(result.type) if made and op.name != "load" else 0.0
             self.task_of[self._new(result, size)] = task
+            if op.name == "load" and group is not None:
+                self.loaded[self.value[result]] = group
             state.pending += self.readers[result]
         return task
 
@@ -355,24 +359,39 @@ class _Building:
     def _finish(self, root: Block) -> None:
         """What each task reads and gives, and how long it takes."""
         shown = set(_exchanged(root))
+        handed = set(shown)
+        readers: dict[int, list[Task]] = {}
         for number, task in enumerate(root.tasks):
             task.number = number
             read = dict.fromkeys(source for op in task.ops for source in self._numbers(op))
             task.inputs = [source for source in read if self.task_of.get(source) is not task]
             shown.update(task.inputs)
+            for source in task.inputs:
+                readers.setdefault(source, []).append(task)
+        passed = {number for number, reading in readers.items()
+                  if number not in handed and self._is_passed(number, reading)}  # fmt: skip
         for task in root.tasks:
             made = [self.value[result] for op in task.ops for result in op.results]
             task.outputs = [number for number in made if number in shown]
-            work = self._work(task, shown)
+            work = self._work(task, shown, passed)
             task.seconds = tuple(seconds(work, processor) for processor in self.machine.processors)
             task.device = task.device or (self.colocation.device(task.group) if task.group is not None else "")
 
-    def _work(self, task: Task, shown: set[int]) -> Work:
+    def _is_passed(self, number: int, readers: Sequence[Task]) -> bool:
+        """Whether a value never lies in memory where its maker and its reader are on one device: they are fused."""
+        maker = self.task_of.get(number)
+        if maker is None or len(readers) != 1 or not self.open[maker].elementwise:
+            return False
+        (reader,) = readers
+        return self.open[reader].elementwise and self.open[reader].block is self.open[maker].block
+
+    def _work(self, task: Task, shown: set[int], passed: set[int]) -> Work:
         """Ops that may share a kernel do, and read and write what others compute or need."""
         total = kernel = NO_WORK
         read: set[int] = set()
         inside: set[int] = set()
         made: list[int] = []
+        sources: dict[object, float] = {}
         moved = 0.0
         for op in task.ops:
             if not is_kernel(op):
@@ -383,16 +402,18 @@ class _Building:
             kernel = amount if kernel is NO_WORK else kernel.plus(amount)
             for operand in dict.fromkeys(op.operands):
                 number = self.value.get(operand, -1)
-                if number not in inside and (number >= 0 or is_storage(operand)):
+                if number >= 0 and number not in inside and number not in passed:
                     inside.add(number)
-                    moved += touched(op, operand, self.sizes)
+                    source = self.loaded.get(number, number)
+                    sources[source] = max(sources.get(source, 0.0), touched(op, operand, self.sizes))
             made += [self.value[result] for result in op.results]
             inside.update(made[-len(op.results) :])
             if op.name == "variable":
                 moved += self.sizes.bytes(op.result.type)
         if kernel is NO_WORK:
             return total
-        moved += sum(self.bytes[number] for number in made if number in shown or number in read)
+        written = (number for number in made if number in shown or number in read)
+        moved += sum(sources.values()) + sum(self.bytes[number] for number in written if number not in passed)
         return total.plus(kernel._replace(bytes=moved, footprint=moved, kernels=1.0))
 
     def _last(self, root: Block) -> list[int]:
