@@ -203,3 +203,34 @@ def test_only_programs_that_may_fail_have_a_record() -> None:
 def test_memory_of_the_device_is_no_memory_of_the_process() -> None:
     """Whoever reads it on the host ends with a fault: bit 62 is set in no address that a process has."""
     assert StandIn().new(np.zeros(1)) >> 62 == 1
+
+
+def test_what_a_program_raises_itself() -> None:
+    def checked(x: Any, limit: Any) -> Any:
+        total = x.sum()
+        if total > limit:
+            raise ValueError(f"{total} is more than {limit}")
+        return x * total
+
+    x = np.arange(4.0)
+    code = OnDevice(checked, x, 10.0)
+    np.testing.assert_array_equal(code(x, 10.0), x * 6)
+    with pytest.raises(ValueError, match=r"6\.0 is more than 5\.0"):
+        code(x, 5.0)
+    assert code.lost() == 0
+
+
+def test_a_callback_with_numbers_hears_of_nothing_behind_a_failure() -> None:
+    heard = []
+    tell = jitflow.callback(lambda number: heard.append(float(number)))
+
+    def told(table: Any, index: Any) -> Any:
+        found = table[index]
+        tell(found.sum())
+        return found
+
+    code = OnDevice(told, np.arange(5.0), np.array([1, 2]))
+    code(np.arange(5.0), np.array([1, 2]))
+    with pytest.raises(IndexError):
+        code(np.arange(5.0), np.array([1, 7]))
+    assert heard == [3.0]
