@@ -234,3 +234,31 @@ def test_a_callback_with_numbers_hears_of_nothing_behind_a_failure() -> None:
     with pytest.raises(IndexError):
         code(np.arange(5.0), np.array([1, 7]))
     assert heard == [3.0]
+
+
+def test_training_steps() -> None:
+    """Variables, a gradient and an optimiser's slots, as on the CPU."""
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((8, 5)).astype("f4"), np.arange(8) % 3
+    start = random.standard_normal((5, 3)).astype("f4")
+
+    def trained(run: Any) -> Any:
+        w, adam = jitflow.Variable(start), jitflow.optim.Adam(0.1)
+
+        def loss(x: Any, y: Any) -> Any:
+            z = x @ w
+            z = z - z.max(1, keepdims=True)
+            return (np.log(np.exp(z).sum(1)) - z[np.arange(8), y]).mean()
+
+        def step(x: Any, y: Any) -> Any:
+            value, gradient = jitflow.value_and_grad(loss, variables=[w])(x, y)
+            adam.apply(gradient, [w])
+            return value
+
+        compiled = run(step)
+        return [compiled(x, y) for _ in range(3)], w.numpy()
+
+    (losses, weights), (expected, wanted) = trained(lambda step: OnDevice(step, x, y)), trained(jitflow.function)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-6)
+    assert losses[2] < losses[0]
