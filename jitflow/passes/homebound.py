@@ -8,6 +8,7 @@ from __future__ import annotations
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.routines import Routine
+from jitflow.ir.types import Scalar
 
 __all__ = ["reason_to_stay", "refuse_homebound"]
 
@@ -17,7 +18,6 @@ _OPS = {
     **dict.fromkeys(("tape", "push", "pop", "peek", "poke"), f"{_TAPES}, lies in the host's memory"),
 }
 _ROUTINES = {
-    "jitflow.runtime.texts": "texts are Python's",
     "numpy.linalg": "decompositions are LAPACK's, which works on the host's memory",
     "scipy.linalg": "decompositions are LAPACK's, which works on the host's memory",
     "numpy.fft": "Fourier transforms are a library's, which works on the host's memory",
@@ -28,8 +28,13 @@ _ROUTINES = {
 
 
 def reason_to_stay(op: Op) -> str:
-    """Why an op has to be on the caller's own device; empty for an op that a GPU can do."""
+    """Why an op has to be on the caller's own device; empty for an op that a GPU can do.
+
+    Routines of numbers alone are called by the host program of the GPU, which has them.
+    """
     if op.name == "host_call":
+        if all(isinstance(value.type, Scalar) for value in (*op.operands, *op.results)):
+            return ""
         routine = op.attributes["routine"]
         if isinstance(routine, Routine):
             return "it is a function of Python's, which runs on the host"

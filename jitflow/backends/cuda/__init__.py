@@ -1,7 +1,8 @@
 """Kernels as CUDA C++, and their way to machine code through NVRTC, which needs neither a driver nor a GPU.
 
 The kernels are those of the other backend, lowered for warps; `printer.py` writes them, `table.py` says what each op
-becomes, `mapping.py` how loops are spread over a grid, `nvrtc.py` compiles. Launching them is the runtime's.
+becomes, `grid.py` how loops are spread over a grid, `nvrtc.py` compiles. `offload.py` makes the host program that
+launches them.
 """
 
 from jitflow.backends.cuda.module import CudaModule, cuda_text, print_program

@@ -13,7 +13,7 @@ host. The device works through what it is given in order, and the host runs ahea
 for a check: the host inspects the record together with the first number that it needs from the device, before it
 changes what the caller sees, before it reports that a check of its own has failed, and at the end.
 
-It relies on the routines of `jitflow.passes.homebound` being elsewhere, and does not decide what is where.
+Routines of numbers are called from here. It relies on what `jitflow.passes.homebound` names being elsewhere.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from jitflow.ir.types import Buffer, Index, Scalar, Type
 __all__ = ["offload"]
 
 _READS, _WRITES = ("read", "read_pair"), ("write", "write_pair")
-_UNKNOWN = ("invoke", "tape", "push", "pop", "peek", "poke", "extend", "retract", "clear")
+_UNKNOWN = ("tape", "push", "pop", "peek", "poke", "extend", "retract", "clear")
 
 
 def offload(program: Function, device: str) -> Function:
@@ -50,6 +50,8 @@ class _Offloading:
         self.may_fail = {k.name for k in program.kernels if any(op.name == "check" for op in walk(k.region))}
         self.kernels = {kernel.name: _without_results(kernel) for kernel in program.kernels}
         self.values: dict[Value, Value] = {}
+        self.at_home = {operand for op in walk(program.region) if op.name == "invoke" for operand in op.operands}
+        """Memory of the host, by which routines get numbers and give them."""
         self.sizes: dict[Value, int] = {}
         """The indices that are known, of the program as it was."""
         self.own: set[Value] = set()
@@ -96,11 +98,11 @@ class _Offloading:
         return self.numbers[number]
 
     def _fresh(self, value: Value) -> Value:
-        self.values[value] = Value(self._moved(value.type), value.name)
+        type = value.type
+        if isinstance(type, Buffer) and value not in self.at_home:
+            type = Buffer(type.dtype, self.device)
+        self.values[value] = Value(type, value.name)
         return self.values[value]
-
-    def _moved(self, type: Type) -> Type:
-        return Buffer(type.dtype, self.device) if isinstance(type, Buffer) else type
 
     def _allocate(self, dtype: DType, size: int, device: str = "cpu") -> Value:
         """Memory for the whole run."""
@@ -135,7 +137,9 @@ class _Offloading:
 
     def _op(self, op: Op) -> None:
         self.builder.loc = op.loc
-        if op.name in _WRITES:
+        if self.at_home.intersection((*op.operands[:1], *op.results)) and op.name != "invoke":
+            self._copy(op)
+        elif op.name in _WRITES:
             self._upload(op)
         elif op.name == "launch":
             self._launch(op)
@@ -146,7 +150,7 @@ class _Offloading:
         elif op.name in _UNKNOWN:
             raise CompilerBug(f"expected {op.name} on the host's own device", location=op.loc)
         else:
-            if op.name == "result" and self.pending:
+            if op.name in ("result", "invoke") and self.pending:
                 self._inspect()
             self._copy(op)
 
@@ -157,7 +161,7 @@ class _Offloading:
         if op.name == "size":
             dim = op.attributes["dim"]
             self.sizes |= {op.result: dim} if isinstance(dim, int) else {}
-        if op.name == "alloc":
+        if op.name == "alloc" and op.result not in self.at_home:
             attributes["device"] = self.device
         results = tuple(self._fresh(result) for result in op.results)
         if op.name == "alloc":
@@ -227,9 +231,14 @@ class _Offloading:
 
     def _at_once(self, ops: Sequence[Op]) -> int:
         """How many of the ops, from the first on, are reads and what need not stand between them; 0 for no read."""
+
+        def belongs(op: Op) -> bool:
+            at_home = self.at_home.intersection(op.operands[:1])
+            return op.name in (*_READS, "free", "size", "constant") and not at_home
+
         if ops[0].name not in _READS:
             return 0
-        return next((n for n, op in enumerate(ops) if op.name not in (*_READS, "free", "size", "constant")), len(ops))
+        return next((number for number, op in enumerate(ops) if not belongs(op)), len(ops))
 
     def _download(self, ops: Sequence[Op]) -> None:
         """Ask for all numbers that are read, and wait once."""
@@ -263,7 +272,7 @@ class _Offloading:
 
     def _side_by_side(self, ops: Sequence[Op]) -> int:
         """How many of the ops, from the first on, write numbers side by side to one block; 0 for fewer than two."""
-        if ops[0].name not in _WRITES:
+        if ops[0].name not in _WRITES or ops[0].operands[0] in self.at_home:
             return 0
         known, expected, found, writes = dict(self.sizes), None, 0, 0
         for number, op in enumerate(ops, 1):

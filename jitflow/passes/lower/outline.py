@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses, walk, walk_inside
 from jitflow.ir.types import Buffer
 
 __all__ = ["edges", "in_scalar_kernels", "outline"]
@@ -157,9 +157,12 @@ def _is_scalar(op: Op) -> bool:
 
 
 def _reaches_memory(op: Op) -> bool:
-    """Whether a loop uses memory from outside and gives only numbers."""
-    given = any(isinstance(value.type, Buffer) for value in op.results)
-    return not given and any(isinstance(value.type, Buffer) for value in _free_values(op))
+    """Whether a loop uses memory from outside, and only numbers flow in it."""
+    ops = [op, *walk_inside(op)]
+    flowing = [value for inner in ops for region in inner.regions for value in region.parameters]
+    flowing += [value for inner in ops for value in inner.results]
+    known = not any(isinstance(value.type, Buffer) for value in flowing)
+    return known and any(isinstance(value.type, Buffer) for value in _free_values(op))
 
 
 def _free_values(op: Op) -> list[Value]:

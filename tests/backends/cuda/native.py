@@ -52,7 +52,11 @@ class OnDevice:
             verify(done, "offload")
             return done
 
-        with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=_to_ptx, offload=offloaded):
+        def to_ptx(text: str, architecture: str) -> bytes:
+            self.source = text
+            return compile_to_ptx(text, architecture.replace("sm", "compute")).encode()
+
+        with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=to_ptx, offload=offloaded):
             self.specialisation = specialise_for_gpu(compilation, gpu("cuda:0"))
 
     def __call__(self, *arguments: Any) -> Any:
@@ -67,10 +71,6 @@ class OnDevice:
     def lost(self) -> int:
         """How many blocks of the device's memory nobody will give back."""
         return len(self.device.blocks) - len(self.device.given)
-
-
-def _to_ptx(text: str, architecture: str) -> bytes:
-    return compile_to_ptx(text, architecture.replace("sm", "compute")).encode()
 
 
 class Native:
@@ -112,17 +112,20 @@ class Native:
                 places.append(0)
         given = (ctypes.c_uint64 * max(len(slots), 1))(*(slot & (1 << 64) - 1 for slot in slots))
         results = (ctypes.c_int64 * max(self.lowered.result_slots, 1))()
+        found: tuple[Any, ...] = ()
+        owned: set[int] = set()
         with self.device.installed():
             try:
                 self.program(given, results)
+                self.device.finish()
+                found = tuple(self._result(place, results) for place in self._places())
+                owned = {results[place.slot] for place in self.lowered.places if place.kind == "new"}
             finally:
                 self.device.finish()
                 self._take_back(arguments, places)
-        found = tuple(self._result(place, results) for place in self._places())
-        owned = [results[place.slot] for place in self.lowered.places if place.kind == "new"]
-        for address in {*owned, *(place for place in places if place)}:
-            self.device.blocks.pop(address >> 40)
-        assert not self.device.blocks, "memory was lost"
+                for address in {*owned, *filter(None, places)}:
+                    self.device.blocks.pop(address >> 40)
+                assert not self.device.blocks, "memory was lost"
         return found
 
     def _places(self) -> Sequence[ResultPlace]:

@@ -203,3 +203,62 @@ def test_only_programs_that_may_fail_have_a_record() -> None:
 def test_memory_of_the_device_is_no_memory_of_the_process() -> None:
     """Whoever reads it on the host ends with a fault: bit 62 is set in no address that a process has."""
     assert StandIn().new(np.zeros(1)) >> 62 == 1
+
+
+def test_what_a_program_raises_itself() -> None:
+    def checked(x: Any, limit: Any) -> Any:
+        total = x.sum()
+        if total > limit:
+            raise ValueError(f"{total} is more than {limit}")
+        return x * total
+
+    x = np.arange(4.0)
+    code = OnDevice(checked, x, 10.0)
+    np.testing.assert_array_equal(code(x, 10.0), x * 6)
+    with pytest.raises(ValueError, match=r"6\.0 is more than 5\.0"):
+        code(x, 5.0)
+    assert code.lost() == 0
+
+
+def test_a_callback_with_numbers_hears_of_nothing_behind_a_failure() -> None:
+    heard = []
+    tell = jitflow.callback(lambda number: heard.append(float(number)))
+
+    def told(table: Any, index: Any) -> Any:
+        found = table[index]
+        tell(found.sum())
+        return found
+
+    code = OnDevice(told, np.arange(5.0), np.array([1, 2]))
+    code(np.arange(5.0), np.array([1, 2]))
+    with pytest.raises(IndexError):
+        code(np.arange(5.0), np.array([1, 7]))
+    assert heard == [3.0]
+
+
+def test_training_steps() -> None:
+    """Variables, a gradient and an optimiser's slots, as on the CPU."""
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((8, 5)).astype("f4"), np.arange(8) % 3
+    start = random.standard_normal((5, 3)).astype("f4")
+
+    def trained(run: Any) -> Any:
+        w, adam = jitflow.Variable(start), jitflow.optim.Adam(0.1)
+
+        def loss(x: Any, y: Any) -> Any:
+            z = x @ w
+            z = z - z.max(1, keepdims=True)
+            return (np.log(np.exp(z).sum(1)) - z[np.arange(8), y]).mean()
+
+        def step(x: Any, y: Any) -> Any:
+            value, gradient = jitflow.value_and_grad(loss, variables=[w])(x, y)
+            adam.apply(gradient, [w])
+            return value
+
+        compiled = run(step)
+        return [compiled(x, y) for _ in range(3)], w.numpy()
+
+    (losses, weights), (expected, wanted) = trained(lambda step: OnDevice(step, x, y)), trained(jitflow.function)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-6)
+    assert losses[2] < losses[0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from jitflow.backends.cuda import compile_to_cubin
 from jitflow.errors import UserNotImplementedError
-from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.gallery import PROGRAMS, compiled, example
 from tests.test_programs import assert_runs_alike
@@ -28,6 +29,8 @@ def test_it_gives_what_python_gives(name: str) -> None:
     code = OnDevice(compiled(name), *example(name))
     assert_runs_alike(name, example(name), code)
     assert code.lost() == 0
+    architecture = ARCHITECTURES[PROGRAMS.index(name) % len(ARCHITECTURES)]
+    assert compile_to_cubin(code.source, architecture)
 
 
 @needs_nvrtc
