@@ -101,10 +101,9 @@ class Growing(TapedList):
 
     def sort(self, **keywords: Any) -> None:  # type: ignore[override]
         """``list.sort``."""
-        if keywords:
-            raise refusal(f"list.sort({', '.join(keywords)}=...) of a list that the running program changes",
-                           "sort, and reverse")  # fmt: skip
-        self._replace_all(lambda items: in_order(items).array)
+        if keywords.keys() - {"reverse"}:
+            raise refusal("list.sort(key=...) of a list that the running program changes", "use sorted(..., key=...)")
+        self._replace_all(lambda items: in_order(items, **keywords).array)
 
     def drain(self) -> None:
         """Take off all items: a reverse sweep puts back what was taken, and takes what was put."""
