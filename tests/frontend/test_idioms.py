@@ -149,6 +149,79 @@ def extrema_of_few_by_a_key(a, b):
     return max(a, b, key=abs), min([a, b, 0.5], key=lambda v: v * v), max((a, b))
 
 
+# -- numbers -------------------------------------------------------------------------------------------------
+
+HALVES = [0.5, 1.5, 2.5, 2.675, 1.005, 0.125, -0.375, 2.345678, 1e-9, -0.0, 4503599627370497.5, 1e300, 5e-324, 0.285]
+
+
+@idiom(*((x,) for x in HALVES))
+def floats_rounded_to_digits(x):
+    return round(x, 2), round(x, 1), round(x, 0), round(x, 15), round(-x, 3)
+
+
+@idiom(*((x * 1000,) for x in HALVES), (25.0,), (35.0,), (1250.0,), (1e22,), (float("inf"),), (float("nan"),))
+def floats_rounded_to_tens(x):
+    return round(x, -1), round(x, -2), round(-x, -3)
+
+
+@idiom((1234,), (1250,), (-1350,), (25,), (35,), (0,), (2**61,))
+def ints_rounded_to_tens(n):
+    return round(n, -2), round(n, -1), round(n, 2), round(n), round(-n, -3)
+
+
+# -- lists ---------------------------------------------------------------------------------------------------
+
+
+@idiom((3,), (0,), (-2,), (200,))
+def a_list_of_so_many(n):
+    found = [0.0] * n
+    for i in range(n):
+        found[i] = i * 0.5
+    return found, [1, 2] * n, n * [True]
+
+
+@idiom((2,), (3,), (50,))
+def a_sieve(n):
+    is_prime = [True] * (n + 1)
+    for i in range(2, n + 1):
+        if is_prime[i]:
+            for j in range(i * i, n + 1, i):
+                is_prime[j] = False
+    return [i for i in range(2, n + 1) if is_prime[i]]
+
+
+@idiom((0,), (1,), (30,))
+def a_table_of_results(n):
+    ways = [0] * (n + 1)
+    ways[0] = 1
+    for coin in (1, 2, 5):
+        for i in range(coin, n + 1):
+            ways[i] += ways[i - coin]
+    return ways[n]
+
+
+@idiom((3,), (0,), (60,))
+def lists_that_are_added(n):
+    odd = [k for k in range(n) if k % 2]
+    even = [k for k in range(n) if not k % 2]
+    both = odd + even
+    more = odd.copy()
+    more = [7] + even + more  # noqa: RUF005
+    both.append(len(odd))
+    return both, more, odd
+
+
+@idiom((3,), (12,))
+def a_list_used_as_a_queue(n):
+    queue, total = [k for k in range(n) if k >= 0], 0
+    while queue:
+        k = queue.pop(0)
+        total += k * k
+        if k % 2 and k < 20:
+            queue.append(k * 2)
+    return total
+
+
 # -- objects of the user's classes --------------------------------------------------------------------------
 
 
