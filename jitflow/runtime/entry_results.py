@@ -128,7 +128,11 @@ class ResultWriter:
         return mapping
 
     def _struct(
-        self, struct_type: type, children: tuple[p.Result, ...], names: tuple[str, ...] | None, make: Maker
+        self,
+        struct_type: Callable[..., object],
+        children: tuple[p.Result, ...],
+        names: tuple[str, ...] | None,
+        make: Maker,
     ) -> str:
         python, frame = self._python, self._frame
         if names is None:

@@ -317,7 +317,7 @@ class DictOf:
 class StructOf:
     """`type(*children)` (a named tuple), or by keyword when field names are given (a dataclass)."""
 
-    type: type
+    type: Callable[..., Any]
     children: tuple[Result, ...]
     field_names: tuple[str, ...] | None = None
 

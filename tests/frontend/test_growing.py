@@ -510,14 +510,6 @@ def prints(u):
     print(kept)
 
 
-def finds_the_largest_by_a_key(u):
-    kept = []
-    for item in u:
-        if item > 0:
-            kept.append(item)
-    return max(kept, key=abs)
-
-
 def keeps_what_it_writes_to_later(u):
     rows, state = [], u.copy()
     for _ in range(u.size):
@@ -632,7 +624,6 @@ REFUSED = {
     makes_an_array_of_several_types: "an array, a sum or an order of a list",
     mixes_numbers_and_arrays: "of items of several types",
     prints: "the text of a list",
-    finds_the_largest_by_a_key: "with key=",
     keeps_text: "of other items than numbers",
     keeps_lists: "of other items than numbers",
     keeps_what_it_writes_to_later: "a write to an array that is an item",

@@ -10,6 +10,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
+from jitflow.frontend.outside.made_objects import known_as
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
@@ -36,7 +37,7 @@ def is_(left: Any, right: Any) -> Any:
     """``left is right``."""
     if type(left) is tracers.Alternatives or type(right) is tracers.Alternatives:
         return tracers.distributed(is_, (left, right), {})
-    return is_bool(left, right) if type(right) is bool else left is right
+    return is_bool(left, right) if type(right) is bool else known_as(left) is known_as(right)
 
 
 @tracers.kind_by_kind

@@ -40,6 +40,7 @@ from jitflow.frontend.entry.recorded_functions import RecordedFunctions
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
+from jitflow.frontend.outside.made_objects import has_methods
 from jitflow.frontend.outside.objects import (
     C_METHODS,
     CACHED_FUNCTION,
@@ -268,12 +269,19 @@ class Recorder:
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
-            return tuple.__new__(kind, fields)
+            return tuple.__new__(self._class_of(kind, register, path), fields)
         if kind not in (tuple, list):
             raise located(unsupported(thing, path))
         inputs.guard(HasLength(register, len(thing)))
         taken = [self._item(item, register, index) for index, item in enumerate(thing)]
         return OutsideList(taken, register, path) if kind is list else tuple(taken)
+
+    def _class_of(self, kind: type, register: int, path: str) -> type:
+        """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""
+        if not has_methods(kind):
+            return kind
+        proxy = self.take(kind, Attribute(register, "__class__"), f"{path}.__class__")
+        return (proxy._jitflow_class() or kind) if isinstance(proxy, ClassProxy) else kind
 
     def _around_arrays(self, thing: Any, register: int) -> Any:
         self.inputs.guard(IsType(register, type(thing)))

@@ -18,6 +18,7 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.outside.made_objects import fields_of, is_made_object, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
@@ -106,6 +107,8 @@ class Results:
         self._indices: dict[int, Computed] = {}
         self._groups: dict[int, Group] = {}
         self._kept: list[Any] = []
+        self._open: set[int] = set()
+        """The objects whose attributes are being collected."""
 
     @property
     def containers(self) -> Collection[int]:
@@ -162,7 +165,9 @@ class Results:
             return Group(partial(DictOf, tuple(self._key(key) for key in result)), children)
         if isinstance(result, tuple) and hasattr(kind, "_fields"):
             names = kind._fields
-            return Group(partial(StructOf, kind), self._fields(result, names, path))
+            return Group(partial(StructOf, users_class(kind)), self._fields(result, names, path))
+        if is_made_object(result):
+            return self._made_object(result, path)
         if dataclasses.is_dataclass(result) and not isinstance(result, type):
             return self._dataclass(result, path)
         if is_constant(result):
@@ -230,6 +235,16 @@ class Results:
             )
         names = tuple(field.name for field in fields)
         return Group(lambda children: StructOf(type(result), children, names), self._fields(result, names, path))
+
+    def _made_object(self, result: Any, path: str) -> ResultTree:
+        """An object of a class of the user's with methods, whose constructor has run."""
+        if id(result) in self._open:
+            raise _unreturnable(result, path)
+        self._open.add(id(result))
+        fields = fields_of(result)
+        children = tuple(self.tree(item, f"{path}.{name}") for name, item in fields.items())
+        self._open.remove(id(result))
+        return Group(partial(StructOf, partial(made_with, users_class(type(result)), tuple(fields))), children)
 
     def _key(self, key: Any) -> Any:
         if isinstance(key, Tracer):

@@ -12,7 +12,8 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
-from jitflow.frontend.outside.purity import Impure, is_impure_member, is_pure_module
+from jitflow.frontend.outside.made_objects import has_methods, is_made_object, known_as, made_class
+from jitflow.frontend.outside.purity import Impure, is_impure_member
 from jitflow.frontend.tracers import ArrayTracer, located
 
 __all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "outside_register"]
@@ -129,7 +130,7 @@ for _name in _FORWARDED:
 class ClassProxy(ObjectProxy):
     """A user's class: attribute reads are recorded; `isinstance` works; making objects is the reader's decision."""
 
-    __slots__ = ()
+    __slots__ = ("_jitflow_made",)
 
     def __instancecheck__(self, instance: Any) -> bool:
         return isinstance(instance, self._jitflow_object)
@@ -139,7 +140,26 @@ class ClassProxy(ObjectProxy):
         return issubclass(inner, self._jitflow_object)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _construct(self._jitflow_object, self._jitflow_path, args, kwargs)
+        kind = self._jitflow_class()
+        if kind is None:
+            raise located(
+                UserNotImplementedError(
+                    f"an object of class {self._jitflow_path} is made while tracing, and its methods would run unseen",
+                    expected="classes of Python's own kind without __new__, __getattr__ or __setattr__",
+                    mend="make the object outside the compiled function and pass it as an argument",
+                )
+            )
+        return kind(*args, **kwargs)
+
+    def _jitflow_class(self) -> type | None:
+        """The class of what the program makes of it: the user's if that has no methods; None if there is none."""
+        if not hasattr(self, "_jitflow_made"):
+            kind = self._jitflow_object
+            is_record = hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")
+            made = kind if is_record and not has_methods(kind) else made_class(self)
+            object.__setattr__(self, "_jitflow_made", made)
+        found: type | None = object.__getattribute__(self, "_jitflow_made")
+        return found
 
 
 def _united(name: str) -> Callable[..., Any]:
@@ -159,33 +179,6 @@ for _name in ("__or__", "__ror__"):
     setattr(ClassProxy, _name, _united(_name))
 
 
-def _construct(kind: type, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Make an object of a record class: a named tuple, or a dataclass without methods of its own."""
-    unseen = [
-        function
-        for base in kind.__mro__
-        if base not in (object, tuple)
-        for member in vars(base).values()
-        for function in _functions_in(member)
-        if not (function.__code__.co_filename.startswith("<") or is_pure_module(function.__globals__["__name__"]))
-    ]
-    if unseen or not (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields")):
-        raise located(
-            UserNotImplementedError(
-                f"an object of class {path} is made while tracing, and its methods would run unseen",
-                expected="named tuples, and dataclasses without methods of their own",
-                mend="make the object outside the compiled function and pass it as an argument",
-            )
-        )
-    return kind(*args, **kwargs)
-
-
-def _functions_in(member: Any) -> list[FunctionType]:
-    """The Python functions behind a member of a class."""
-    parts = (member, *(getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel")))
-    return [part for part in parts if isinstance(part, FunctionType)]
-
-
 class SuperProxy:
     """``super()`` of a proxied object: reads along the classes behind ``kind``."""
 
@@ -195,17 +188,25 @@ class SuperProxy:
         self._jitflow_kind = kind
         self._jitflow_thing = thing
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__class__" or name.startswith("_jitflow_"):
+            return object.__getattribute__(self, name)
         thing = self._jitflow_thing
-        order = type(thing._jitflow_object).__mro__
-        classes = thing._jitflow_read("__class__")._jitflow_read("__mro__")
+        kind = known_as(type(thing)) if is_made_object(thing) else thing._jitflow_read("__class__")
+        order, classes = kind._jitflow_object.__mro__, kind._jitflow_read("__mro__")
         for position in range(order.index(self._jitflow_kind) + 1, len(order)):
             if name not in vars(order[position]):
                 with suppress(AttributeError):  # a read that notices when the class gets it
                     getattr(classes[position], name)
                 continue
-            found = classes[position].__getattr__(name) if order[position] is not object else getattr(object, name)
-            return MethodType(found, thing) if isinstance(found, FunctionType) else found
+            if order[position] is object:
+                return getattr(object, name).__get__(thing)
+            found = classes[position].__getattr__(name)
+            member = vars(order[position])[name]
+            if isinstance(member, property) and is_made_object(thing):
+                return found.fget(thing)
+            is_method = isinstance(found, FunctionType) and not isinstance(member, staticmethod)
+            return MethodType(found, thing) if is_method else found
         raise located(UserAttributeError(f"'super' object has no attribute '{name}'"))
 
 

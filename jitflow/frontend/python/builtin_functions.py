@@ -6,18 +6,16 @@ import builtins
 import cmath
 import dataclasses
 import math
-import operator
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial, wraps
 from typing import Any
 
 import numpy as np
 
-from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError, UserValueError
+from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
 from jitflow.frontend.control.element_iterators import traced_nditer
-from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.sources import (
     Source,
     traced_enumerate,
@@ -27,22 +25,20 @@ from jitflow.frontend.control.sources import (
     traced_reversed,
     traced_zip,
 )
-from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.known_arrays import adopted
+from jitflow.frontend.outside.made_objects import is_made_object, known_as
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.growing_lists import Growing
-from jitflow.frontend.python.lists import Listed, best, in_order, size_of_list, summed
-from jitflow.frontend.python.math_functions import extremum, math_function
-from jitflow.frontend.recording import values
+from jitflow.frontend.python.lists import Listed, size_of_list, summed
+from jitflow.frontend.python.math_functions import math_function
+from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import (
     ArrayTracer,
-    NumberTracer,
-    ScalarTracer,
     Tracer,
     distributed,
     holds_alternatives,
@@ -74,68 +70,6 @@ def traced_len(thing: Any) -> Any:
     return len(thing)
 
 
-def _extremum(name: str, *args: Any, **keywords: Any) -> Any:
-    """`max` and `min`, of what may be Python's or NumPy's numbers of one dtype as well."""
-    if len(args) > 1 and not keywords and holds_alternatives(args) and common_dtype(args) is not None:
-        return _chosen(name, args)
-    return distributed(partial(_extremum_of_one_kind, name), args, keywords)
-
-
-def _extremum_of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
-    """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
-    if len(args) == 1 and isinstance(args[0], Listed):
-        if keywords:
-            raise located(
-                UserNotImplementedError(
-                    f"{name}() with {' and '.join(keywords)}= of a list of which only the running program knows the "
-                    "length",
-                    mend="compare the items in a loop",
-                )
-            )
-        return best(name, partial(_extremum, name), args[0])
-    if len(args) == 1 and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
-        array = args[0]
-        _require_an_item(name, array)
-        return conversions.fold(array[1:], array[0], lambda chosen, other: _extremum(name, chosen, other))
-    items = list(args[0]) if len(args) == 1 else list(args)
-    if not any(isinstance(item, Tracer) for item in items) or keywords.get("key") is not None:
-        return getattr(builtins, name)(*args, **keywords)
-    if len({kind_of(item) for item in items}) > 1 or any(isinstance(item, ArrayTracer) for item in items):
-        return _chosen(name, items)
-    if any(isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items):
-        return _numpy_extremum(name, items)
-    return extremum(name, items)
-
-
-def _chosen(name: str, items: Sequence[Any]) -> Any:
-    """The largest or smallest of numbers of several types: one of these itself."""
-    better = operator.gt if name == "max" else operator.lt
-    chosen = items[0]
-    for item in items[1:]:
-        chosen = one_of(better(item, chosen), item, chosen)
-    return chosen
-
-
-def _require_an_item(name: str, array: ArrayTracer) -> None:
-    try:
-        getattr(builtins, name)(())
-    except ValueError as error:  # whose words differ between versions of Python
-        if array.type.dims[0] == 0:
-            raise located(UserValueError(str(error))) from None
-        has_one = values.emit("greater_equal", values.size(array.type.dims[0]), values.size(1))
-        values.check(has_one, ValueError, str(error))
-
-
-def _numpy_extremum(name: str, items: list[Any]) -> Any:
-    # Python keeps the first operand when the comparison with it is false, as it is with nan.
-    compare = np.greater if name == "max" else np.less
-    chosen = items[0]
-    for item in items[1:]:
-        better = surface.apply_ufunc(compare, "__call__", (item, chosen), {})
-        chosen = surface.apply_function(np.where, (better, item, chosen), {})[()]
-    return chosen
-
-
 def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
     if not any(isinstance(argument, Tracer) for argument in args):
         return getattr(math if module == "math" else cmath, name)(*args, **keywords)
@@ -154,7 +88,7 @@ def _type(*args: Any, **keywords: Any) -> Any:
     if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
     kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list}
-    kind = kinds.get(type(thing), thing.__class__)
+    kind = known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 
 
@@ -181,21 +115,6 @@ def _sum(items: Any, *start: Any) -> Any:
     return summed(items, *start or (0,)) if isinstance(items, Listed) else conversions.sum_(items, *start)
 
 
-def _sorted(items: Any, **keywords: Any) -> Any:
-    """`sorted`, which decides on the items."""
-    if isinstance(items, Listed) and not keywords:
-        return in_order(items)
-    known = items if isinstance(items, ArrayTracer) else list(items)
-    if isinstance(items, ArrayTracer) or (len(known) > 1 and any(isinstance(item, Tracer) for item in known)):
-        raise located(
-            UserNotImplementedError(
-                "sorted() of values that are known only when the compiled code runs",
-                mend="use np.sort(x), which gives an array, or np.sort(np.array([a, b])); np.argsort for an order",
-            )
-        )
-    return sorted(known, **keywords)
-
-
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
     """`getattr`, by the name itself."""
     return getattr(thing, str(name) if isinstance(name, str) else name, *default)
@@ -212,7 +131,8 @@ def _super(*args: Any) -> Any:
     kind, thing = args
     if isinstance(kind, ClassProxy):
         kind = kind._jitflow_object
-    return SuperProxy(kind, thing) if type(thing) in (ObjectProxy, RecordProxy) else super(kind, thing)
+    is_foreign = type(thing) in (ObjectProxy, RecordProxy) or is_made_object(thing)
+    return SuperProxy(kind, thing) if is_foreign else super(kind, thing)
 
 
 def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
@@ -295,8 +215,8 @@ _FUNCTIONS: dict[str, Any] = {
     "enumerate": traced_enumerate,
     "zip": traced_zip,
     "reversed": traced_reversed,
-    "max": partial(_extremum, "max"),
-    "min": partial(_extremum, "min"),
+    "max": partial(extremum_of, "max"),
+    "min": partial(extremum_of, "min"),
     "int": _stand_in(int, conversions.int_),
     "float": _stand_in(float, conversions.float_),
     "complex": _stand_in(complex, conversions.complex_),
@@ -312,7 +232,7 @@ _FUNCTIONS: dict[str, Any] = {
     "hasattr": partial(_known, hasattr),
     "callable": partial(_known, callable),
     "isinstance": _isinstance,
-    "sorted": _sorted,
+    "sorted": sorted_,
 }
 _OF_SEVERAL_KINDS = ("max", "min", "range")
 """What takes something of several kinds as it is: a range must be there behind branches on its bounds' kinds."""

@@ -16,8 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError
 from jitflow.frontend.control.cells import Cells
@@ -25,43 +23,21 @@ from jitflow.frontend.control.explicit import discovered, memory_for
 from jitflow.frontend.control.local_types import Kind
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.mutables import Mutables
-from jitflow.frontend.control.sources import Source, as_source, traced_range
-from jitflow.frontend.python.builtin_functions import replaced_by
+from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dtypes import F64
 from jitflow.ir.types import Scalar
 
-__all__ = ["gathered"]
+__all__ = ["array_of", "is_long"]
 
 _FEW = 16
 """So many turns are written out."""
 
 
-def gathered(
-    function: Callable[..., Any], iterable: Any, item_of: Callable[..., Any], names: int, *rest: Any, **keywords: Any
-) -> Any:
-    """``function([item_of(item) for item in iterable], ...)``, where an item is unpacked into several names."""
-
-    def made_of(item: Any) -> Any:
-        return item_of(item) if names == 1 else item_of(*item)
-
-    def element_of(item: Any) -> Any:
-        made = made_of(item)
-        return function(made) if isinstance(made, list | tuple) else made
-
-    source = as_source(iterable) if _makes_arrays(function) and active_trace() is not None else None
-    found = None if source is None else _array(source, element_of, item_of)
-    return function([made_of(item) for item in iterable] if found is None else found, *rest, **keywords)
-
-
-def _makes_arrays(function: Callable[..., Any]) -> bool:
-    return replaced_by(function) in (np.array, np.asarray)
-
-
-def _array(source: Source, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
+def array_of(source: Source, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
     """The array of the items; None where a list will do, or has to."""
-    if source.once or not _is_long(source):
+    if source.once or not is_long(source, _FEW):
         return None
     source.begin()
     try:
@@ -91,9 +67,10 @@ class _Turns:
         self.count, self.item = tracers.size_of(source.count), source.item
 
 
-def _is_long(source: Source) -> bool:
+def is_long(source: Source, few: int) -> bool:
+    """Whether it has more than a few items, or nobody knows how many."""
     try:
-        return current_trace().number_of(source.count, "a comprehension") > _FEW
+        return current_trace().number_of(source.count, "a comprehension") > few
     except UserError as error:  # nobody knows
         current_trace().forget(error)
         return True

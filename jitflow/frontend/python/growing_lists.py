@@ -17,13 +17,14 @@ from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import Source
+from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.python.list_tapes import Form, number_less, repeat
 from jitflow.frontend.python.lists import Listed, in_order
 from jitflow.frontend.python.taped_lists import TapedList, refusal, size_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64
 
 __all__ = ["Growing"]
@@ -89,6 +90,16 @@ class Growing(TapedList):
         self.extend(items)
         return self
 
+    def __add__(self, other: Any) -> Growing:  # type: ignore[override]
+        return _new(f"{self._name} + ...", self, other) if isinstance(other, list | Listed) else NotImplemented
+
+    def __radd__(self, other: Any) -> Growing:  # type: ignore[override]
+        return _new(f"... + {self._name}", other, self) if isinstance(other, list | Listed) else NotImplemented
+
+    def copy(self) -> Growing:
+        """``list.copy``."""
+        return _new(f"{self._name}.copy()", self)
+
     def clear(self) -> None:  # type: ignore[override]
         """``list.clear``."""
         self._require_rest()
@@ -101,10 +112,9 @@ class Growing(TapedList):
 
     def sort(self, **keywords: Any) -> None:  # type: ignore[override]
         """``list.sort``."""
-        if keywords:
-            raise refusal(f"list.sort({', '.join(keywords)}=...) of a list that the running program changes",
-                           "sort, and reverse")  # fmt: skip
-        self._replace_all(lambda items: in_order(items).array)
+        if keywords.keys() - {"reverse"}:
+            raise refusal("list.sort(key=...) of a list that the running program changes", "use sorted(..., key=...)")
+        self._replace_all(lambda items: in_order(items, **keywords).array)
 
     def drain(self) -> None:
         """Take off all items: a reverse sweep puts back what was taken, and takes what was put."""
@@ -186,11 +196,37 @@ def _refused(name: str) -> Any:
     return refuse
 
 
-for _name in ("__contains__", "copy", "__iter__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__",
-              "__ge__", "__add__", "__radd__", "__mul__", "__rmul__", "__imul__", "remove", "index",
+for _name in ("__contains__", "__iter__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__",
+              "__ge__", "__mul__", "__rmul__", "__imul__", "remove", "index",
               "__len__", "__bool__", "__reversed__", "__str__", "__repr__", "__format__", "__copy__", "__deepcopy__",
               "__reduce_ex__"):  # fmt: skip
     setattr(Growing, _name, _refused(_name))
+
+
+def _new(name: str, *parts: Any) -> Growing:
+    """A list of the running program with the items of these, one after the other."""
+    trace = current_trace()
+    here = trace.here()
+    site = Site(Choice.GROWING, here.file, here.line, name)
+    form = trace.choices.answer(site)
+    found = Growing([], name, site, None if form is True else form)
+    for part in parts:
+        found.extend(part)
+    return found
+
+
+def _repeated(items: list[Any], number: Any) -> Any:
+    found = _new("a list of so many items")
+
+    def turn(_: Any) -> None:
+        for item in items:
+            found.append(item)
+
+    own_loop(traced_range(number), turn)
+    return found
+
+
+surface.install(repeated=_repeated)
 
 
 def made_list(items: list[Any], name: str) -> Any:

@@ -29,8 +29,8 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Listed", "ListedArrays", "ListedScalars", "ListedTuples", "best", "in_order", "size_of_list", "summed",
-           "to_list", "tuples_of"]  # fmt: skip
+__all__ = ["Listed", "ListedArrays", "ListedScalars", "ListedTuples", "best", "in_order", "of_numbers",
+           "size_of_list", "summed", "to_list", "tuples_of"]  # fmt: skip
 
 _LONGEST = 16
 """A list of so many items, whose number is known, is a list of Python's."""
@@ -63,16 +63,30 @@ def summed(items: Listed, first: Any) -> Any:
     return conversions.fold(settled, first, operator.add)
 
 
-def in_order(items: Listed) -> Listed:
-    """``sorted(items)``."""
-    array = items.array
+def of_numbers(items: Any) -> Listed:
+    """Numbers of one type in a list or array as a list of the running program."""
+    weak = isinstance(items, list) and any(tracers.is_weak(item) for item in items)
+    array = surface.apply_function(np.array, (items,), {}) if isinstance(items, list) else items
+    return (Listed if weak else ListedScalars)(array)
+
+
+def in_order(items: Listed, keys: Listed | None = None, reverse: bool = False) -> Listed:
+    """``sorted(items)``, by as many ``keys`` if there are some. What is equal stays in order, also in ``reverse``."""
+    array, decisive = items.array, items if keys is None else keys
     _require_numbers(array, "sorted", "use np.lexsort of the columns of the array")
-    _require_order(items, "<")
-    if array.dtype.kind in "fc":
-        has_order = values.emit("logical_not", tracers.lift(np.isnan(array).any()))
+    _require_order(decisive, "<")
+    known = decisive.array
+    if known.dtype.kind in "fc":
+        has_order = values.emit("logical_not", tracers.lift(np.isnan(known).any()))
         message = "a list with nan is sorted, where Python's order has no meaning: use np.sort, which puts nan last"
         values.check(has_order, NotImplementedError, message)
-    return (Listed if items.weak else ListedScalars)(np.sort(array))
+    if keys is None and known.dtype.kind in "iub":
+        found = np.sort(array)[::-1].copy() if reverse else np.sort(array)
+    elif reverse:
+        found = array[::-1][np.argsort(known[::-1], kind="stable")][::-1].copy()
+    else:
+        found = array[np.argsort(known, kind="stable")]
+    return (Listed if items.weak else ListedScalars)(found)
 
 
 def _require_order(items: Listed, comparison: str) -> None:

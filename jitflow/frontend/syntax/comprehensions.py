@@ -1,4 +1,18 @@
-"""Names of comprehensions that are also names of their function.
+"""Comprehensions as loops, and their names.
+
+Where the running program decides which items there are, or how many, a comprehension is the function that Python's
+reference says it is, and so is a generator expression that a function goes through::
+
+    [f(x) for x in xs if t(x)]        def each__1(item__):
+                                          made__1 = []
+                                          for x in item__:
+                                              if t(x):
+                                                  made__1.append(f(x))
+                                          return made__1
+
+    jit__.listed(xs, lambda item__: [f(x) for x in item__ if t(x)], each__1, True)
+
+``any``, ``all``, ``sum`` and ``next`` of a generator expression have loops of their own, without a list.
 
 Since Python 3.12 a comprehension is compiled into its function, and its variables are saved and restored around it. For
 a name that the function has from outside, as blocks have the names of the function that they were part of, CPython 3.12
@@ -19,12 +33,87 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from jitflow.frontend.syntax.build import children
+from jitflow.frontend.syntax.build import (
+    ITEM,
+    assign,
+    block,
+    children,
+    cloned,
+    constant,
+    hook,
+    lazy,
+    load,
+    negated,
+    placed,
+    returned,
+)
 from jitflow.frontend.syntax.names import FUNCTIONS, Fresh, parameters_of
 
-__all__ = ["Comprehension", "gathers", "names_of_items", "rename"]
+__all__ = ["Comprehension", "can_loop", "consumer", "decides", "gathers", "loop_of", "names_of_items", "over_item",
+           "rename"]  # fmt: skip
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
+_CONSUMERS = frozenset(["all", "any", "fsum", "list", "max", "min", "next", "prod", "set", "sorted", "sum", "tuple"])
+"""What goes through a generator expression up to its end, or to the item that decides."""
+
+
+def consumer(node: ast.Call) -> str:
+    """The name of a function that is called with a generator expression to go through; empty if it is another call."""
+    match node:
+        case ast.Call(ast.Name(id=name) | ast.Attribute(attr=name), [ast.GeneratorExp(), *_]) if name in _CONSUMERS:
+            return name
+    return ""
+
+
+def can_loop(node: ast.ListComp | ast.GeneratorExp) -> bool:
+    """Whether a comprehension may become a function: it neither waits nor assigns names of the one around."""
+    kept = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    return not any(isinstance(part, kept) or getattr(part, "is_async", 0) for part in ast.walk(node))
+
+
+def decides(node: ast.AST) -> bool:
+    """Whether a comprehension, or one in it, leaves items out."""
+    return any(isinstance(part, ast.comprehension) and part.ifs for part in ast.walk(node))
+
+
+def over_item(node: ast.ListComp | ast.GeneratorExp) -> ast.Lambda:
+    """``lambda item__: [f(x) for x in item__]``: the comprehension over what it is given."""
+    plain = cloned(node)
+    plain.generators[0].iter = placed(load(ITEM), node)
+    found = placed(lazy(plain), node)
+    found.args.args.append(placed(ast.arg(ITEM), node))
+    return found
+
+
+def loop_of(node: ast.ListComp | ast.GeneratorExp, consumed_by: str, others: int, fresh: Fresh) -> ast.FunctionDef:
+    """The comprehension as a function; ``sum`` and ``next`` also get what they begin with, if there are ``others``."""
+    (name,), made = fresh.block("each"), fresh.name("made")
+    item, parameters = node.elt, [ITEM]
+    head: list[ast.stmt] = []
+    leaf: list[ast.stmt]
+    tail: list[ast.stmt]
+    match consumed_by:
+        case "any" | "all":
+            stops = consumed_by == "any"
+            test = item if stops else placed(negated(item), item)
+            leaf, tail = [ast.If(test, [returned(constant(stops))], [])], [returned(constant(not stops))]
+        case "sum":
+            parameters.append(made)
+            leaf, tail = [assign(made, ast.BinOp(load(made), ast.Add(), item))], [returned(load(made))]
+        case "next":
+            parameters.append(made)
+            leaf = [returned(item)]
+            tail = [returned(load(made)) if others else ast.Raise(load("StopIteration"))]
+        case _:
+            empty = hook("made_list", ast.List([], ast.Load()), constant(ast.unparse(node)))
+            put = ast.Call(ast.Attribute(load(made), "append", ast.Load()), [item], [])
+            head, leaf, tail = [assign(made, empty)], [ast.Expr(put)], [returned(load(made))]
+    node.generators[0].iter = load(ITEM)
+    for generator in reversed(node.generators):
+        for test in reversed(generator.ifs):
+            leaf = [placed(ast.If(test, leaf, []), test)]
+        leaf = [placed(ast.For(generator.target, generator.iter, leaf, []), generator.target)]
+    return placed(block(name, parameters, [*head, *leaf, *tail]), node)
 
 
 def gathers(node: ast.ListComp) -> bool:

@@ -18,7 +18,8 @@
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
 
-``np.array([f(x) for x in xs])`` becomes ``jit__.gathered(np.array, xs, lambda x: f(x), 1)``.
+``np.array([f(x) for x in xs])`` becomes ``jit__.gathered(np.array, xs, lambda x: f(x), 1)``; other comprehensions have
+a second form, a function with a loop, which is put in front of their statement (`comprehensions`).
 
 The lambdas have a parameter ``*lazy__``, by which `restore` knows them. What assigns a name in an operand that may be
 skipped stays Python's (see `prepare`), for a name that a lambda assigns would be its own. Comprehensions keep their
@@ -32,7 +33,17 @@ from collections.abc import Callable
 from typing import Any
 
 from jitflow.frontend.syntax.build import constant, hook, lazy, load, placed
-from jitflow.frontend.syntax.comprehensions import Comprehension, gathers, names_of_items, rename
+from jitflow.frontend.syntax.comprehensions import (
+    Comprehension,
+    can_loop,
+    consumer,
+    decides,
+    gathers,
+    loop_of,
+    names_of_items,
+    over_item,
+    rename,
+)
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
@@ -49,7 +60,8 @@ class Expressions(ast.NodeTransformer):
 
     ``unbound`` are the reads of names that may be unbound, ``overtaken`` those that only seem so since jumps were
     removed. ``function`` rewrites a lambda. ``has_class`` says that the cell ``__class__`` is at hand. ``around``:
-    those of the function around this one, of which this one is a part if it ``is_block``.
+    those of the function around this one, of which this one is a part if it ``is_block``. ``define`` puts a function in
+    front of the statement; a lambda has no place for one.
     """
 
     def __init__(
@@ -62,6 +74,7 @@ class Expressions(ast.NodeTransformer):
         has_class: bool,
         around: Expressions | None = None,
         is_block: bool = False,
+        define: Callable[[ast.FunctionDef], None] | None = None,
     ) -> None:
         self.scope = scope
         self._fresh = fresh
@@ -72,6 +85,7 @@ class Expressions(ast.NodeTransformer):
         self._function = function
         self._has_class = has_class
         self.is_block = is_block
+        self._define = define
         self.changed = False
 
     def rewrite(self, node: ast.expr) -> ast.expr:
@@ -162,6 +176,8 @@ class Expressions(ast.NodeTransformer):
         match node:
             case ast.Call(ast.Attribute(attr="array" | "asarray"), [ast.ListComp() as items, *_]) if gathers(items):
                 return self._gathered(node, items)
+        if name := consumer(node):
+            return self._consumed(node, name)
         self.generic_visit(node)
         match node:
             case ast.Call(func=ast.Name(id="super"), args=[], keywords=[]) if (
@@ -241,7 +257,35 @@ class Expressions(ast.NodeTransformer):
         return node if is_suspendable(node) else self._function(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
-        return self._comprehension(node)
+        forms = self._forms(node)
+        return self._comprehension(node) if forms is None else self.hook("listed", node, *forms)
+
+    def _consumed(self, node: ast.Call, name: str) -> ast.expr:
+        """``sum(f(x) for x in xs)``: ``jit__.consumed(sum, 'sum', xs, lambda item__: (...), each__1, False)``."""
+        (items, *others), keywords = node.args, node.keywords
+        assert isinstance(items, ast.GeneratorExp)
+        forms = self._forms(items, name, len(others))
+        if forms is None:
+            self.generic_visit(node)
+            return node
+        found = self.hook("consumed", node, self.rewrite(node.func), constant(name), *forms, *map(self.rewrite, others))
+        found.keywords = keywords
+        for keyword in keywords:
+            keyword.value = self.rewrite(keyword.value)
+        return found
+
+    def _forms(
+        self, node: ast.ListComp | ast.GeneratorExp, consumed_by: str = "", others: int = 0
+    ) -> list[ast.expr] | None:
+        """What a comprehension goes through, itself over an argument, its loop, and whether it leaves items out."""
+        if self._define is None or not can_loop(node):
+            return None
+        source, leaves_out = node.generators[0].iter, constant(decides(node))
+        plain = over_item(node)
+        (self._inside if isinstance(node, ast.GeneratorExp) else self._comprehension)(plain.body)  # type: ignore[arg-type]
+        loop = loop_of(node, consumed_by, others, self._fresh)
+        self._define(loop)
+        return [self.rewrite(source), plain, load(loop.name), leaves_out]
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
         return self._comprehension(node)
@@ -251,7 +295,13 @@ class Expressions(ast.NodeTransformer):
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         rename(node, self.scope.mentioned, self._fresh)
+        return self._inside(node)
+
+    def _inside(self, node: ast.expr) -> ast.expr:
+        """What Python goes through itself: functions in front of the statement would not see its items."""
+        define, self._define = self._define, None
         self.generic_visit(node)
+        self._define = define
         return node
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
@@ -259,8 +309,7 @@ class Expressions(ast.NodeTransformer):
             generator.is_async for generator in node.generators
         ):
             return node
-        self.generic_visit(node)
-        return node
+        return self._inside(node)
 
     def visit_arg(self, node: ast.arg) -> Any:
         """Annotations stay as they are."""

@@ -25,8 +25,8 @@ __all__ = ["Rewritten", "is_block", "is_made", "rewritten", "why_not", "why_plai
 _BLOCK = "<block>"
 _COMPREHENSIONS = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
 _RESERVED = frozenset({CELL, LAZY, ITEM})
-_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", "match", "or", "ret", "test",
-              "then", "told", "tried", "value", "waiting")  # fmt: skip
+_GENERATED = ("and", "body", "brk", "choice", "cont", "done", "each", "else", "fail", "made", "match", "or", "ret",
+              "test", "then", "told", "tried", "value", "waiting")  # fmt: skip
 _LOOKS_AT_NAMES = frozenset({"locals", "eval", "exec"})
 """Functions that would see what the rewriting adds."""
 
@@ -115,11 +115,18 @@ def _deciding() -> frozenset[int]:
 
 
 _DECIDING = _deciding()
+_KEEPING = frozenset(dis.opmap[name] for name in ("BUILD_LIST", "STORE_ATTR"))
+"""A list that an object is to hold: ``self.items = []``."""
 
 
 def is_straight(code: CodeType) -> bool:
     """Whether a function, those inside it included, has neither control flow nor text with values in it."""
-    if not _DECIDING.isdisjoint(code.co_code[::2]) or not _TEXT_METHODS.isdisjoint(code.co_names):
+    instructions = code.co_code[::2]
+    if (
+        not _DECIDING.isdisjoint(instructions)
+        or _KEEPING.issubset(instructions)
+        or not _TEXT_METHODS.isdisjoint(code.co_names)
+    ):
         return False
     if any(isinstance(constant, str) and "%" in constant for constant in code.co_consts):
         return False

@@ -68,11 +68,13 @@ class _Rewriting:
         self._fresh = fresh
         self._has_class = has_class
         self._is_block = False
+        self._defined: list[ast.stmt] = []
+        """Functions that go in front of the statement that is being rewritten."""
 
     def function(self, function: AnyFunction) -> bool:
         scope = self._scope
         if isinstance(function, ast.Lambda):
-            self._expressions = self._make_expressions(maybe_unbound([function.body], scope), set())
+            self._expressions = self._make_expressions(maybe_unbound([function.body], scope), set(), has_place=False)
             function.body = self._expressions.rewrite(function.body)
             return self._expressions.changed
         body = list(function.body)
@@ -88,10 +90,12 @@ class _Rewriting:
         function.body = [placed(part, function) for part in (*head, *self._declarations(body), *body)]
         return self._expressions.changed
 
-    def _make_expressions(self, unbound: set[ast.Name], overtaken: set[ast.Name]) -> Expressions:
+    def _make_expressions(
+        self, unbound: set[ast.Name], overtaken: set[ast.Name], has_place: bool = True
+    ) -> Expressions:
         return Expressions(
             self._scope, unbound, overtaken, self._fresh, self._inner_lambda, self._has_class, self._around,
-            self._is_block,
+            self._is_block, self._define if has_place else None,
         )  # fmt: skip
 
     def _declarations(self, body: list[ast.stmt]) -> list[ast.stmt]:
@@ -112,6 +116,16 @@ class _Rewriting:
         return [new for statement in statements for new in self._statement(statement)]
 
     def _statement(self, statement: ast.stmt) -> list[ast.stmt]:
+        around, self._defined = self._defined, []
+        found = self._one_statement(statement)
+        defined, self._defined = self._defined, around
+        return [*defined, *found]
+
+    def _define(self, function: ast.FunctionDef) -> None:
+        self._inner(function)
+        self._defined.append(function)
+
+    def _one_statement(self, statement: ast.stmt) -> list[ast.stmt]:
         match statement:
             case ast.If():
                 return self._if(statement)

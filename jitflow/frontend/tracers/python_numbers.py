@@ -230,9 +230,7 @@ def _unary(name: str, operand: Any, digits: int | None = None) -> Any:
 def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
     dtype = dtype_of_value(value)
     if digits is not None and (dtype not in (BOOL, I64) or digits < 0):
-        raise located(
-            UserNotImplementedError("round() to digits of a traced number is not compiled", mend="use np.round")
-        )
+        return wrap(_round_to(value, dtype, digits))
     if dtype in (BOOL, I64):
         return wrap(as_weak(value, I64))
     if dtype == C128:
@@ -248,6 +246,69 @@ def _round(name: str, operand: Any, value: Value, digits: int | None) -> Any:
 
     unless(fits, explain)
     return wrap(as_weak(rounded, I64))
+
+
+def _round_to(value: Value, dtype: DType, digits: Any) -> Value:
+    """``round(value, digits)``: Python rounds the exact decimal value, half to even, and takes the float next to it.
+
+    Up to 10**22 powers of ten are exact, and of a number with more than 53 bits before the digit there is nothing to
+    round, so the product or quotient is rounded as it is, and its error tells on which side of a half the number lies.
+    """
+    if isinstance(digits, Tracer) or dtype == C128 or abs(digits) > (18 if dtype != F64 else 22):
+        raise located(
+            UserNotImplementedError(
+                "round() of a traced number to digits that are not known, or too far away",
+                expected="a known number of digits: up to 22 of a float, 18 of an int",
+                mend="use np.round",
+            )
+        )
+    if dtype != F64:
+        return lift(_whole_tens(wrap(as_weak(value, I64)), 10**-digits))
+    ten = number(10.0 ** abs(digits), F64)
+    scaled = emit("multiply" if digits >= 0 else "divide", value, ten)
+    whole = emit("rint", scaled)
+    if digits >= 0:
+        beyond, rest, nothing = _error_of_product(value, ten, scaled), emit("subtract", scaled, whole), number(0.0, F64)
+        for step, side in ((1.0, "greater"), (-1.0, "less")):
+            is_beyond = emit("logical_and", emit("equal", rest, number(step / 2, F64)), emit(side, beyond, nothing))
+            whole = emit("select", is_beyond, emit("add", whole, number(step, F64)), whole)
+        found = emit("divide", whole, ten)
+    else:
+        product, half = emit("multiply", whole, ten), number(0.5 * 10.0**-digits, F64)
+        rest = emit("subtract", emit("subtract", value, product), _error_of_product(whole, ten, product))
+        odd = emit("not_equal", emit("remainder", whole, number(2.0, F64)), number(0.0, F64))
+        for sign, beyond in ((1.0, "greater"), (-1.0, "less")):
+            limit = half if sign > 0 else emit("negative", half)
+            is_tie = emit("logical_and", emit("equal", rest, limit), odd)
+            whole = emit("select", emit("logical_or", emit(beyond, rest, limit), is_tie),
+                         emit("add", whole, number(sign, F64)), whole)  # fmt: skip
+        found = emit("multiply", whole, ten)
+    few_bits = emit("less", emit("absolute", scaled), number(2.0**53, F64))
+    return emit("select", few_bits, found, value)
+
+
+def _error_of_product(left: Value, right: Value, product: Value) -> Value:
+    """What a product of floats lacks, by Dekker's method."""
+    (high, low), (upper, lower) = _halves(left), _halves(right)
+    found = emit("subtract", emit("multiply", high, upper), product)
+    for pair in ((high, lower), (low, upper), (low, lower)):
+        found = emit("add", found, emit("multiply", *pair))
+    return found
+
+
+def _halves(value: Value) -> tuple[Value, Value]:
+    """Two floats of 26 bits that add up to one, by Veltkamp's method."""
+    large = emit("multiply", value, number(2.0**27 + 1, F64))
+    high = emit("subtract", large, emit("subtract", large, value))
+    return high, emit("subtract", value, high)
+
+
+def _whole_tens(whole: Any, tens: int) -> Any:
+    """An int rounded to a multiple, half to even."""
+    quotient = apply("floordiv", whole, tens)
+    twice = apply("mul", apply("sub", whole, apply("mul", quotient, tens)), 2)
+    is_tie = apply("and", apply("eq", twice, tens), apply("eq", apply("mod", quotient, 2), 1))
+    return apply("mul", apply("add", quotient, apply("or", apply("gt", twice, tens), is_tie)), tens)
 
 
 def check_finite(value: Value) -> None:

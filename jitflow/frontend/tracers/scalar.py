@@ -194,7 +194,9 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
         result = _pinnable_too(name, surface.arithmetic(name, left, right), left, right)
         return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
-        return NotImplemented
+        items, times = (left, right) if isinstance(right, NumberTracer) else (right, left)
+        is_repeat = name == "mul" and type(items) is list and times.__class__ in (bool, int) and times._pin is None
+        return surface.repeated(items, times) if is_repeat else NotImplemented
     return _numpys(name, left, right)
 
 

@@ -48,6 +48,8 @@ class Surface:
         self.number_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of a Python number, by name."""
 
+        self.repeated: Callable[[Any, Any], Any] = _missing
+        """``items * number`` of a list."""
         self.switch: Callable[..., Any] = _missing
         """Does something once for each combination of kinds that values may be of (`control.switching`)."""
         self.strong: Callable[[Any], Any] = _missing

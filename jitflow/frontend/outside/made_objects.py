@@ -1,0 +1,156 @@
+"""Objects of the user's plain classes that the program makes: `Particle(x, v)`.
+
+Such an object is of a class of the trace's own, derived from the user's, which reads the members of that through its
+proxy. So methods and properties are traced as others are, what the class holds is guarded, and to whoever asks, the
+object is of the user's class. Where the program returns it, an object of the user's class is made with its attributes.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
+from typing import Any
+
+from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
+
+__all__ = ["fields_of", "has_methods", "is_made_object", "known_as", "made_class", "made_with", "users_class"]
+
+_DECISIVE = frozenset(
+    ["__new__", "__init_subclass__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"]
+)
+"""Methods that change what an object is: a class that has written one is none of ours."""
+_PROXY = "__jitflow_proxy__"
+_OF_PYTHON = (MemberDescriptorType, GetSetDescriptorType)
+
+
+def made_class(proxy: Any) -> type | None:
+    """The class of what the program makes of the class behind a proxy; None if that is not plain."""
+    kind = proxy._jitflow_object
+    members = dict(_members(kind))
+    if type(kind) not in (type, abc.ABCMeta) or not all(map(_is_plain_base, kind.__mro__)):
+        return None
+    if not _DECISIVE.isdisjoint(members):
+        return None
+    namespace: dict[str, Any] = {name: _Member(proxy, name, member) for name, member in members.items()}
+    namespace |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, _PROXY: proxy}
+    if kind.__dictoffset__ == 0:
+        namespace["__slots__"] = ()
+    made: type = type(kind)(kind.__name__, (kind,), namespace)
+    return made
+
+
+def is_made_object(thing: Any) -> bool:
+    """Whether it is an object of such a class."""
+    return _PROXY in vars(type(thing))
+
+
+def users_class(kind: type) -> type:
+    """The class that such a class is derived from; any other is itself."""
+    found: type = vars(kind)[_PROXY]._jitflow_object if _PROXY in vars(kind) else kind
+    return found
+
+
+def known_as(kind: Any) -> Any:
+    """What the program knows such a class as; any other thing is itself."""
+    return vars(kind).get(_PROXY, kind) if issubclass(type(kind), type) else kind
+
+
+def fields_of(thing: Any) -> dict[str, Any]:
+    """The attributes of an object that the program has made."""
+    found = dict(getattr(thing, "__dict__", {}))
+    for kind in type(thing).__mro__:
+        for name, member in vars(kind).items():
+            if isinstance(member, MemberDescriptorType) and hasattr(thing, name):
+                found[name] = member.__get__(thing)
+    return found
+
+
+def made_with(kind: type, names: tuple[str, ...], *items: Any) -> Any:
+    """An object of a class with these attributes."""
+    thing: Any = object.__new__(kind)
+    for name, item in zip(names, items, strict=True):
+        object.__setattr__(thing, name, item)
+    return thing
+
+
+def has_methods(kind: type) -> bool:
+    """Whether the user has written functions into a class or its bases, which would run unseen."""
+    members = (member for base in kind.__mro__ if base not in (object, tuple) for member in vars(base).values())
+    written = (function for member in members for function in _functions_in(member))
+    return any(not _is_of_python(function) for function in written)
+
+
+def _functions_in(member: Any) -> list[FunctionType]:
+    """The Python functions behind a member of a class."""
+    parts = (member, *(getattr(member, name, None) for name in ("__func__", "fget", "fset", "fdel")))
+    return [part for part in parts if isinstance(part, FunctionType)]
+
+
+def _is_of_python(function: FunctionType) -> bool:
+    """Whether Python has made the text of a function, or its library."""
+    return function.__code__.co_filename.startswith("<") or is_pure_module(function.__globals__["__name__"])
+
+
+def _is_plain_base(kind: type) -> bool:
+    if kind in (object, abc.ABC) or (kind is tuple):
+        return True
+    return not (is_pure_module(kind.__module__) or is_foreign_impure(kind.__module__))
+
+
+def _members(kind: type) -> Iterator[tuple[str, Any]]:
+    """What the user has written into a class and those that it inherits from: no text that Python has made."""
+    for base in kind.__mro__:
+        if base in (object, tuple, abc.ABC):
+            continue
+        for name, member in vars(base).items():
+            functions = _functions_in(member)
+            if functions and all(map(_is_of_python, functions)):
+                continue
+            is_method = isinstance(member, FunctionType | property | staticmethod | classmethod)
+            if isinstance(member, _OF_PYTHON) or (name.startswith("__") and name.endswith("__") and not is_method):
+                continue
+            if not name.startswith("_abc_") and type(member).__name__ != "_tuplegetter" and name not in _OF_TUPLES:
+                yield name, inspect.getattr_static(kind, name)
+
+
+_OF_TUPLES = ("_fields", "_field_defaults", "_make")
+
+
+class _Member:
+    """A member of the user's class, read by way of its proxy each time that the program reads it."""
+
+    def __init__(self, proxy: Any, name: str, member: Any) -> None:
+        self._proxy, self._name, self._member = proxy, name, member
+
+    def __get__(self, thing: Any, owner: type | None = None) -> Any:
+        if thing is not None and not isinstance(self._member, property) and self._is_in(thing):
+            return vars(thing)[self._name]
+        found = self._proxy._jitflow_read(self._name)
+        if thing is None or isinstance(self._member, staticmethod | classmethod):
+            return found
+        if isinstance(self._member, property):
+            return found.fget(thing)
+        if isinstance(self._member, functools.cached_property):
+            vars(thing)[self._name] = value = found.func(thing)
+            return value
+        return MethodType(found, thing) if isinstance(self._member, FunctionType) else found
+
+    def __set__(self, thing: Any, value: Any) -> None:
+        if not isinstance(self._member, property):
+            vars(thing)[self._name] = value
+        elif self._member.fset is None:
+            self._member.__set__(thing, value)  # which raises
+        else:
+            setter: Callable[[Any, Any], None] = self._proxy._jitflow_read(self._name).fset
+            setter(thing, value)
+
+    def __delete__(self, thing: Any) -> None:
+        if not self._is_in(thing):
+            raise AttributeError(self._name)
+        del vars(thing)[self._name]
+
+    def _is_in(self, thing: Any) -> bool:
+        return self._name in getattr(thing, "__dict__", ())

@@ -1,0 +1,85 @@
+"""Comprehensions, and what goes through a generator expression: Python's own turns, or a loop of the program.
+
+Python takes the turns one by one, which the trace follows where it knows how many there are and no item is left out.
+Elsewhere the other form runs that the comprehension has (`jitflow.frontend.syntax.comprehensions`).
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from jitflow.frontend.control.loop import MANY_TURNS
+from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.python.builtin_functions import replaced_by
+from jitflow.frontend.python.gathering import array_of, is_long
+from jitflow.frontend.recording.trace import active_trace
+
+__all__ = ["consumed", "gathered", "listed"]
+
+_Function = Callable[..., Any]
+_FOLDS = ("all", "any", "next", "sum")
+_OF_MATH = ("fsum", "prod")
+
+
+def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool) -> Any:
+    """``[... for ... in iterable]``."""
+    return loop(iterable) if _is_a_loop(iterable, leaves_out) else plain(iterable)
+
+
+def consumed(
+    function: _Function,
+    name: str,
+    iterable: Any,
+    plain: _Function,
+    loop: _Function,
+    leaves_out: bool,
+    *others: Any,
+    **keywords: Any,
+) -> Any:
+    """``function(... for ... in iterable)``, which is to go by this name."""
+    is_fold = name in _FOLDS
+    meant = getattr(math if name in _OF_MATH else builtins, name)
+    if replaced_by(function) is not meant or not _is_a_loop(iterable, leaves_out, is_fold):
+        return function(plain(iterable), *others, **keywords)
+    if name == "sum":
+        return loop(iterable, *others, **keywords) if others else loop(iterable, keywords.get("start", 0))
+    if name == "next":
+        return loop(iterable, *(others or (None,)))
+    return loop(iterable) if is_fold or name == "list" else function(loop(iterable), *others, **keywords)
+
+
+def _is_a_loop(iterable: Any, leaves_out: bool, is_fold: bool = False) -> bool:
+    """Whether the program goes through it in a loop. A fold needs no list for that."""
+    if active_trace() is None:
+        return False
+    if leaves_out or isinstance(iterable, Recorded):
+        return True
+    source = as_source(iterable)
+    return source is not None and is_long(source, 0 if is_fold and not isinstance(source.count, int) else MANY_TURNS)
+
+
+def gathered(
+    function: Callable[..., Any], iterable: Any, item_of: Callable[..., Any], names: int, *rest: Any, **keywords: Any
+) -> Any:
+    """``function([item_of(item) for item in iterable], ...)``, where an item is unpacked into several names."""
+
+    def made_of(item: Any) -> Any:
+        return item_of(item) if names == 1 else item_of(*item)
+
+    def element_of(item: Any) -> Any:
+        made = made_of(item)
+        return function(made) if isinstance(made, list | tuple) else made
+
+    source = as_source(iterable) if _makes_arrays(function) and active_trace() is not None else None
+    found = None if source is None else array_of(source, element_of, item_of)
+    return function([made_of(item) for item in iterable] if found is None else found, *rest, **keywords)
+
+
+def _makes_arrays(function: Callable[..., Any]) -> bool:
+    return replaced_by(function) in (np.array, np.asarray)

@@ -1,0 +1,177 @@
+"""``max``, ``min`` and ``sorted`` of what only the running program knows, by a ``key`` too."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.local_types import kind_of
+from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.sources import Source, as_source, traced_range
+from jitflow.frontend.control.switching import common_dtype, one_of
+from jitflow.frontend.python import conversions
+from jitflow.frontend.python.gathering import array_of
+from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
+from jitflow.frontend.python.math_functions import extremum
+from jitflow.frontend.recording import values
+from jitflow.frontend.tracers import (
+    ArrayTracer,
+    NumberTracer,
+    ScalarTracer,
+    Tracer,
+    distributed,
+    holds_alternatives,
+    lift,
+    located,
+    size_of,
+    wrap,
+)
+from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.dims import Dim
+from jitflow.ir.types import Scalar
+
+__all__ = ["extremum_of", "sorted_"]
+
+_BETTER = {"max": operator.gt, "min": operator.lt}
+
+
+def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
+    """`max` and `min`, of what may be Python's or NumPy's numbers of one dtype as well."""
+    if len(args) > 1 and not keywords and holds_alternatives(args) and common_dtype(args) is not None:
+        return _chosen(name, args)
+    return distributed(partial(_of_one_kind, name), args, keywords)
+
+
+def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
+    """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    thing = args[0] if len(args) == 1 else None
+    source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source) else None
+    if source is not None and "default" in keywords:
+        default = keywords.pop("default")
+        some = size_of(source.count) > 0
+        return choose(some, lambda: _of_one_kind(name, thing, **keywords), lambda: default)
+    key = keywords.get("key")
+    if source is not None and key is not None:
+        _require_an_item(name, source.count)
+        return _best_by(name, key, source)
+    if isinstance(thing, Listed):
+        return best(name, partial(extremum_of, name), thing)
+    if isinstance(thing, ArrayTracer) and thing.ndim == 1:
+        _require_an_item(name, thing.type.dims[0])
+        return conversions.fold(thing[1:], thing[0], lambda chosen, other: extremum_of(name, chosen, other))
+    items = list(args[0]) if len(args) == 1 else list(args)
+    if key is not None:
+        return _best_of(name, items, [key(item) for item in items], keywords)
+    if not any(isinstance(item, Tracer) for item in items):
+        return getattr(builtins, name)(items, **keywords)
+    if len({kind_of(item) for item in items}) > 1 or any(isinstance(item, ArrayTracer) for item in items):
+        return _chosen(name, items)
+    if any(isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items):
+        return _numpy_extremum(name, items)
+    return extremum(name, items)
+
+
+def _chosen(name: str, items: Sequence[Any]) -> Any:
+    """The largest or smallest of numbers of several types: one of these itself."""
+    chosen = items[0]
+    for item in items[1:]:
+        chosen = one_of(_BETTER[name](item, chosen), item, chosen)
+    return chosen
+
+
+def _best_of(name: str, items: Sequence[Any], keys: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """The first of the items whose key is the best."""
+    if not items or not any(isinstance(key, Tracer) for key in keys):
+        keywords = {**keywords, "key": lambda place: keys[place]}
+        found = getattr(builtins, name)(range(len(items)), **keywords) if items or "default" not in keywords else None
+        return keywords["default"] if found is None else items[found]
+    chosen, worth = items[0], keys[0]
+    for item, key in zip(items[1:], keys[1:], strict=True):
+        chosen, worth = _better(name, (item, key), (chosen, worth))
+    return chosen
+
+
+def _best_by(name: str, key: Callable[[Any], Any], source: Source) -> Any:
+    """The same, of as many items as only the running program knows."""
+    source.begin()
+    chosen = source.item(0)
+    worth = key(chosen)
+
+    def turn(position: Any) -> None:
+        nonlocal chosen, worth
+        item = source.item(position)
+        chosen, worth = _better(name, (item, key(item)), (chosen, worth))
+
+    own_loop(traced_range(1, size_of(source.count)), turn, "chosen", "worth")
+    source.end()
+    return chosen
+
+
+def _better(name: str, other: tuple[Any, Any], known: tuple[Any, Any]) -> Any:
+    return choose(_BETTER[name](other[1], known[1]), lambda: other, lambda: known)
+
+
+def _require_an_item(name: str, count: Dim) -> None:
+    try:
+        getattr(builtins, name)(())
+    except ValueError as error:  # whose words differ between versions of Python
+        if count == 0:
+            raise located(UserValueError(str(error))) from None
+        has_one = values.emit("greater_equal", values.size(count), values.size(1))
+        values.check(has_one, ValueError, str(error))
+
+
+def _numpy_extremum(name: str, items: list[Any]) -> Any:
+    # Python keeps the first operand when the comparison with it is false, as it is with nan.
+    compare = np.greater if name == "max" else np.less
+    chosen = items[0]
+    for item in items[1:]:
+        better = surface.apply_ufunc(compare, "__call__", (item, chosen), {})
+        chosen = surface.apply_function(np.where, (better, item, chosen), {})[()]
+    return chosen
+
+
+# -- sorted -------------------------------------------------------------------------------------------------
+
+
+def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
+    """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
+    is_array = isinstance(items, ArrayTracer) and items.ndim == 1
+    known = items if is_array or isinstance(items, Listed) else list(items)
+    if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
+        return _sorted_by_known(known, key, reverse)
+    kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}
+    if not isinstance(reverse, bool) or len(kinds) > 1 or not all(isinstance(kind, Scalar) for kind in kinds):
+        raise _unsorted()
+    numbers = known if isinstance(known, Listed) else of_numbers(known)
+    return in_order(numbers, None if key is None else of_numbers(_keys_of(numbers, key)), reverse)
+
+
+def _keys_of(numbers: Listed, key: Callable[[Any], Any]) -> Any:
+    found = array_of(numbers, key, key)
+    return [key(item) for item in numbers] if found is None else found
+
+
+def _sorted_by_known(items: list[Any], key: Any, reverse: bool) -> Any:
+    keys = items if key is None else [key(item) for item in items]
+    if any(isinstance(key, Tracer) for key in keys):
+        if not all(type(item) is int for item in items):
+            raise _unsorted()
+        return in_order(of_numbers([wrap(lift(item)) for item in items]), of_numbers(keys), reverse)
+    return [items[place] for place in builtins.sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)]
+
+
+def _unsorted() -> Exception:
+    return located(
+        UserNotImplementedError(
+            "sorted() of values that are known only when the compiled code runs, and are no numbers of one type",
+            mend="use np.sort(x), which gives an array, or np.sort(np.array([a, b])); np.argsort for an order",
+        )
+    )
