@@ -12,7 +12,16 @@ from jitflow.errors import CompilerBug, ExceptionName, UserError, as_user_error,
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine, RoutineResultError
-from jitflow.ir.together import NO_WORKER, ROUTINE_FAILED_ELSEWHERE
+from jitflow.ir.status import (
+    CHECK_FAILED,
+    DEVICE_FAILED,
+    INTERRUPTED,
+    NO_WORKER,
+    NOT_ON_TAPE,
+    OUT_OF_MEMORY,
+    ROUTINE_FAILED,
+    ROUTINE_FAILED_ELSEWHERE,
+)
 from jitflow.ir.types import Index, Scalar, Type
 from jitflow.runtime.cuda import driver_error
 from jitflow.runtime.pending import take_exception
@@ -20,8 +29,6 @@ from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
 __all__ = ["failure_handler"]
-
-CHECK_FAILED, OUT_OF_MEMORY, ROUTINE_FAILED, INTERRUPTED, NOT_ON_TAPE, DEVICE_FAILED = 1, 2, 3, 4, 5, 6
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:

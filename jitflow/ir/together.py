@@ -1,9 +1,8 @@
-"""What native programs that are split over devices and the runtime agree on: names of functions, and statuses."""
+"""What native programs that are split over devices and the runtime agree on: the names of functions."""
 
 from __future__ import annotations
 
-__all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "NO_WORKER", "PART_WORDS", "RECEIVE", "ROUTINE_FAILED_ELSEWHERE",
-           "SEND", "SHAPE_FIELDS", "STOPPED", "STOPS", "TOGETHER"]  # fmt: skip
+__all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "PART_WORDS", "RECEIVE", "SEND", "SHAPE_FIELDS", "STOPS", "TOGETHER"]
 
 TOGETHER = "jitflow.devices.together"
 """Runs the parts of a program side by side."""
@@ -26,7 +25,3 @@ DEVICE_FUNCTIONS = (TOGETHER, SEND, RECEIVE, MEET, STOPS)
 
 FRAME = "jitflow.frame"
 """The context slot that holds the frame of the call. Its first word is null as long as no part has failed."""
-
-STOPPED, NO_WORKER, ROUTINE_FAILED_ELSEWHERE = 6, 7, 8
-"""Statuses: another part has failed, of which this one has nothing to say; there is no thread for a part. And what
-stands in the first error slot where a routine has raised in another thread: the exception, owned, is in the third."""

@@ -27,11 +27,11 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from jitflow.ir.together import STOPPED
+from jitflow.ir.status import INTERRUPTED, STOPPED
 from jitflow.runtime.llvm_text import FunctionText
 
 __all__ = [
-    "CHANNEL_BYTES", "ERROR_WORDS", "FRAME_FIELDS", "HEADER_BYTES", "INTERRUPTED", "SYSTEM_FUNCTIONS", "Frame",
+    "CHANNEL_BYTES", "ERROR_WORDS", "FRAME_FIELDS", "HEADER_BYTES", "SYSTEM_FUNCTIONS", "Frame",
     "channels_text", "frame_offset", "party_offset", "system_function", "wait_until",
 ]  # fmt: skip
 
@@ -51,9 +51,6 @@ SYSTEM_FUNCTIONS = (
     "pthread_detach", "clock_gettime", "malloc", "free",
 )  # fmt: skip
 """The pointers of `@devices_system`."""
-
-INTERRUPTED = 4
-"""The status of a run that Ctrl-C has ended."""
 
 _MUTEX, _CONDITION = 128, 256
 HEADER_BYTES = 384

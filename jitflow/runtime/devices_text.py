@@ -19,13 +19,13 @@ has to be taken out of the worker's thread, for the caller to raise it.
 
 from __future__ import annotations
 
-from jitflow.ir.together import NO_WORKER, PART_WORDS, ROUTINE_FAILED_ELSEWHERE, SHAPE_FIELDS
+from jitflow.ir.status import INTERRUPTED, NO_WORKER, OUT_OF_MEMORY, ROUTINE_FAILED, ROUTINE_FAILED_ELSEWHERE
+from jitflow.ir.together import PART_WORDS, SHAPE_FIELDS
 from jitflow.runtime.channels_text import (
     CHANNEL_BYTES,
     ERROR_WORDS,
     FRAME_FIELDS,
     HEADER_BYTES,
-    INTERRUPTED,
     Frame,
     frame_offset,
     party_offset,
@@ -36,8 +36,6 @@ from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import PythonCalls
 
 __all__ = ["PYTHON_POINTERS", "devices_text"]
-
-_OUT_OF_MEMORY, _ROUTINE_FAILED = 2, 3
 
 PYTHON_POINTERS = ("devices_api", "devices_drawer", "devices_attribute")
 """The table of C functions, and where a routine's exception waits: the object and the name of its attribute."""
@@ -209,7 +207,7 @@ def _run_with_python() -> str:
     status = function.call("i32", "@run_party", "ptr %party")
     python.run("PyEval_RestoreThread", f"ptr {thread}")
     error = party_offset("error")
-    with function.when(function.compare("eq", status, str(_ROUTINE_FAILED), "i32")):
+    with function.when(function.compare("eq", status, str(ROUTINE_FAILED), "i32")):
         exception = python.call("ptr", "PyObject_GetAttr", f"ptr {drawer}", f"ptr {attribute}")
         function.store("i64", str(ROUTINE_FAILED_ELSEWHERE), "%party", error)
         function.store("ptr", exception, "%party", error + 16)
@@ -302,7 +300,7 @@ def _together() -> str:
     allocate, free = function.load("ptr", "%context"), function.load("ptr", "%context", 8)
     pointer = function.call("ptr", allocate, f"i64 {size}")
     with function.when(function.is_null(pointer)):
-        _fail(function, _OUT_OF_MEMORY, site, size)
+        _fail(function, OUT_OF_MEMORY, site, size)
     frame = Frame(function, pointer)
     function.run("@llvm.memset.p0.i64", f"ptr {pointer}", "i8 0", f"i64 {before_context}", "i1 false")
     context = function.let(f"getelementptr i8, ptr {pointer}, i64 {before_context}")

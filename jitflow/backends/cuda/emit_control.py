@@ -18,9 +18,8 @@ from jitflow.backends.cuda.types import dtype_of
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
 
-__all__ = ["CHECK_FAILED", "CONTROL_EMISSION", "ERROR_WORDS"]
+__all__ = ["CONTROL_EMISSION", "ERROR_WORDS"]
 
-CHECK_FAILED = 1
 ERROR_WORDS = 16
 """Words of the error record; values beyond them are left out."""
 

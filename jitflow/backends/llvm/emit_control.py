@@ -17,10 +17,10 @@ from jitflow.backends.llvm.slots import ERROR_SLOTS, to_slots
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
+from jitflow.ir.status import CHECK_FAILED
 
-__all__ = ["CHECK_FAILED", "CONTROL_EMISSION", "OUT_OF_MEMORY", "phi", "report"]
+__all__ = ["CONTROL_EMISSION", "phi", "report"]
 
-CHECK_FAILED, OUT_OF_MEMORY = 1, 2
 """What the first error slot says, and also the status."""
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import islice
 
-from jitflow.backends.llvm.emit_control import CHECK_FAILED, OUT_OF_MEMORY, report
+from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emit_host import HOST_EMISSION, by_pointer, is_complex
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.ledger import Ledger
@@ -22,11 +22,11 @@ from jitflow.backends.llvm.symbols import DEVICE_LIBRARY, LIBRARY
 from jitflow.backends.llvm.types import memory_type, number_type, register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
+from jitflow.ir.status import CHECK_FAILED, DEVICE_FAILED, OUT_OF_MEMORY
 from jitflow.ir.types import Buffer
 
-__all__ = ["DEVICE_EMISSION", "DEVICE_FAILED"]
+__all__ = ["DEVICE_EMISSION"]
 
-DEVICE_FAILED = 6
 """What the first error slot says, and also the status: a function of the driver failed. Its code is behind the site."""
 
 _NO_MEMORY = 2

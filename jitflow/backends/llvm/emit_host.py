@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
+from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import Emission, Emitter, can_fail, takes_context
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.products import in_pieces, pays_in_pieces
@@ -20,6 +20,7 @@ from jitflow.backends.llvm.types import element_type, register_type
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import parse_dtype
+from jitflow.ir.status import OUT_OF_MEMORY
 
 __all__ = ["HOST_EMISSION", "by_pointer", "is_complex"]
 

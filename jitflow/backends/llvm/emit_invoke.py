@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
+from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emit_inner_loop import Described, call_loop
 from jitflow.backends.llvm.emitter import Emission, Emitter
 from jitflow.backends.llvm.ledger import ENTRY_BYTES
@@ -13,11 +13,9 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
 from jitflow.ir.inner_loops import inner_loop
 from jitflow.ir.routines import SITE_PREFIX, TRAMPOLINE
+from jitflow.ir.status import OUT_OF_MEMORY, ROUTINE_FAILED
 
-__all__ = ["INVOKE_EMISSION", "ROUTINE_FAILED"]
-
-ROUTINE_FAILED = 3
-"""What the first error slot says, and also the status: the exception waits where the trampoline has left it."""
+__all__ = ["INVOKE_EMISSION"]
 
 
 def _invoke(out: Emitter, op: Op) -> Sequence[str]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, report
+from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import Emission, Emitter, ModuleText
 from jitflow.backends.llvm.slots import ERROR_SLOTS, from_slot, to_slots
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.routines import POLL
-from jitflow.ir.together import FRAME, MEET, PART_WORDS, RECEIVE, SEND, SHAPE_FIELDS, STOPPED, TOGETHER
+from jitflow.ir.status import OUT_OF_MEMORY, STOPPED
+from jitflow.ir.together import FRAME, MEET, PART_WORDS, RECEIVE, SEND, SHAPE_FIELDS, TOGETHER
 from jitflow.ir.types import Buffer
 
 __all__ = ["MESSAGE_EMISSION", "part_name", "run_parts"]

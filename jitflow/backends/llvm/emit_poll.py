@@ -11,11 +11,11 @@ from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emitter
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.routines import POLL
-from jitflow.ir.together import FRAME, STOPPED, STOPS
+from jitflow.ir.status import INTERRUPTED, STOPPED
+from jitflow.ir.together import FRAME, STOPS
 
-__all__ = ["INTERRUPTED", "call_poll", "count_turns", "open_polls", "poll_in_time", "polls"]
+__all__ = ["call_poll", "count_turns", "open_polls", "poll_in_time", "polls"]
 
-INTERRUPTED = 4
 """What the first error slot says, and also the status: the exception waits where the runtime has left it."""
 
 _PERIOD = 1 << 16

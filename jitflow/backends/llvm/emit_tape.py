@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from jitflow.backends.llvm.emit_control import OUT_OF_MEMORY, phi, report
+from jitflow.backends.llvm.emit_control import phi, report
 from jitflow.backends.llvm.emit_memory import load_number, store_number
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
 from jitflow.backends.llvm.tapes import call_back, call_clear, call_find, call_grow, new_tape
 from jitflow.backends.llvm.types import Number, number_type
 from jitflow.ir.core import Op
+from jitflow.ir.status import NOT_ON_TAPE, OUT_OF_MEMORY
 
-__all__ = ["NOT_ON_TAPE", "TAPE_EMISSION"]
+__all__ = ["TAPE_EMISSION"]
 
-NOT_ON_TAPE = 5
 """What the first error slot says, and also the status, where more is popped than was pushed."""
 
 
