@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
+    from jitflow.hardware import device, devices
     from jitflow.naming import name
     from jitflow.runtime.pool import memory_stats
     from jitflow.runtime.threads import num_threads, set_num_threads
@@ -55,6 +56,8 @@ __all__ = [
     "checkpoint",
     "cond",
     "custom_gradient",
+    "device",
+    "devices",
     "fori_loop",
     "function",
     "grad",
@@ -91,6 +94,8 @@ _LAZY = {
     "breakpoint": "builtins",
     "callback": "jitflow.frontend.python.callbacks",
     "cond": "jitflow.frontend.control.explicit",
+    "device": "jitflow.hardware",
+    "devices": "jitflow.hardware",
     "fori_loop": "jitflow.frontend.transforms.own_rules",
     "function": "jitflow.api",
     "grad": "jitflow.gradients",

@@ -18,6 +18,7 @@ import numpy as np
 
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError, UserTypeError, UserValueError, with_user_frames
+from jitflow.hardware import Device, device_named
 
 if TYPE_CHECKING:
     from jitflow.compiler import Compilation
@@ -54,22 +55,27 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
-def function(fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered") -> Any:
+def function(
+    fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
+    device: str | Device | None = None,
+) -> Any:  # fmt: skip
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
     ``static`` names parameters whose values are constants of the code: it is compiled anew for each value.
     ``fastmath`` allows rewriting that changes the rounding. ``sync="unordered"`` lets calls that use the same variables
     run at the same time, so that updates may get lost and reads may find half of one; by default one waits for the
-    other. Use it as ``@jitflow.function`` or with options, as ``@jitflow.function(static=("mode",))``; below or above
+    other. ``device`` is where all is computed that stands in no scope of its own (`jitflow.device`); by default it is
+    placed by what it costs. Use it as ``@jitflow.function`` or with options, as
+    ``@jitflow.function(static=("mode",))``; below or above
     ``staticmethod`` and ``classmethod``, and on lambdas.
 
     Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
-    static name that is no parameter.
+    static name that is no parameter, or a device that there is not.
     """
     names = (static,) if isinstance(static, str) else tuple(static)
     if sync not in ("ordered", "unordered"):
         raise UserValueError("expected sync to be 'ordered' or 'unordered'", found=repr(sync))
-    options = _Options(names, fastmath, sync == "ordered")
+    options = _Options(names, fastmath, sync == "ordered", "" if device is None else device_named(device))
     return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
 
 
@@ -79,6 +85,7 @@ class _Options(NamedTuple):
     static: tuple[str, ...] = ()
     fastmath: bool = False
     ordered: bool = True
+    device: str = ""
     part: Part | None = None
     """What is wanted, if the function is a part of another one."""
 
@@ -155,6 +162,11 @@ class CompiledFunction:
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
 
+    @property
+    def __jitflow_device__(self) -> str:
+        """The scope that it is wherever another compiled function calls it."""
+        return self._options.device
+
     def _renew_lock(self) -> None:
         self._lock = threading.RLock()
 
@@ -215,7 +227,8 @@ class CompiledFunction:
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
-                traced = trace(self._wrapped, self._parameters, flat, static=options.static, fetch=fetch)
+                traced = trace(self._wrapped, self._parameters, flat, static=options.static, fetch=fetch,
+                               device=options.device)  # fmt: skip
                 compilation.traced = traced if part is None else extracted(traced, part)
         except UserError as error:
             raise with_user_frames(error) from error.__cause__

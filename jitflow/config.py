@@ -43,6 +43,9 @@ class Config:
     threads: int = 1
     """`JITFLOW_THREADS=N`: how many threads a call may use until `jitflow.set_num_threads` says otherwise."""
 
+    cpu_devices: int = 1
+    """`JITFLOW_CPU_DEVICES=N`: how many CPU devices there are, each but the first with a worker of its own."""
+
 
 def read_config(environment: Mapping[str, str]) -> Config:
     """Return the configuration that `environment` asks for.
@@ -57,6 +60,7 @@ def read_config(environment: Mapping[str, str]) -> Config:
         dump=_integer(environment, "JITFLOW_DUMP", default=0, smallest=0, largest=_DUMP_LEVELS - 1),
         cache_size=_integer(environment, "JITFLOW_CACHE_SIZE", default=64, smallest=1, largest=1 << 20),
         threads=_integer(environment, "JITFLOW_THREADS", default=1, smallest=1, largest=1 << 10),
+        cpu_devices=_integer(environment, "JITFLOW_CPU_DEVICES", default=1, smallest=1, largest=1 << 8),
     )
 
 

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from jitflow.errors import CompilerBug
+from jitflow.ir.channels import Channels
 from jitflow.ir.core import Attributes, Function, Op, Region, Value, kernel_operands
 from jitflow.ir.dims import Dim, Expression, evaluate, substitute, symbols
 from jitflow.ir.ops.memory import Memory, multiply_tile
@@ -42,14 +43,22 @@ Results = Sequence[Any]
 Library = Callable[..., Any]
 
 
-def interpret(function: Function, *arguments: Any, libraries: Mapping[str, Library] | None = None) -> tuple[Any, ...]:
+def interpret(
+    function: Function,
+    *arguments: Any,
+    libraries: Mapping[str, Library] | None = None,
+    channels: Channels | None = None,
+    record: list[int] | None = None,
+) -> tuple[Any, ...]:
     """Run ``function`` and return its results; those of a host program in the order of their slots.
 
     Variables among the arguments are written to in place. ``libraries`` stands for the symbols that ``library`` ops
-    call. Raises what the program raises, ValueError for arguments that do not fit the parameters, and `CompilerBug` for
-    IR that contradicts itself.
+    call; ``channels`` and ``record`` are those of a partition that runs with others. Raises what the program raises,
+    ValueError for arguments that do not fit the parameters, and `CompilerBug` for IR that contradicts itself.
     """
     interpreter = _Interpreter(function, libraries or {})
+    interpreter.channels = channels or interpreter.channels
+    interpreter.record = interpreter.record if record is None else record
     if function.layer == "host":
         interpreter.arguments = arguments
         results = interpreter.run(function, ())
@@ -64,7 +73,8 @@ class _Interpreter:
         self.values: dict[Value, Any] = {}
         self.arguments: Sequence[Any] = ()
         self.results: dict[int, Any] = {}
-        self.messages: dict[str, list[Any]] = {}
+        self.channels = Channels(patience=0.0)
+        self.record: list[int] = []
 
     def run(self, function: Function, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The results of a function with values and sizes of its own."""
@@ -163,11 +173,22 @@ class _Interpreter:
         return ()
 
     def send(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
-        self.messages.setdefault(op.attributes["key"], []).append(operands[0])
+        self.channels.send(op.attributes["channel"], tuple(operands))
         return ()
 
-    def receive(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
-        return (self.messages[op.attributes["key"]].pop(0),)
+    def recv(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        message: Results = self.channels.receive(op.attributes["channel"])
+        return message
+
+    def meet(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        self.channels.meet()
+        return ()
+
+    def progress(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        level = op.attributes["level"]
+        before = self.record[level] if len(self.record) > level else 0
+        self.record[level:] = [op.attributes.get("order", before + 1)]
+        return ()
 
 
 _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Results]] = {
@@ -184,7 +205,9 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "argument": _Interpreter.argument,
     "result": _Interpreter.result,
     "send": _Interpreter.send,
-    "receive": _Interpreter.receive,
+    "recv": _Interpreter.recv,
+    "meet": _Interpreter.meet,
+    "progress": _Interpreter.progress,
 }
 
 _RELATIONS: dict[str, Callable[[int, int], bool]] = {

@@ -9,13 +9,17 @@ __all__ = ["NOWHERE", "Loc"]
 
 @dataclass(frozen=True, slots=True)
 class Loc:
-    """A place in the user's source. ``column`` and ``end_column`` count from 0; -1 where unknown."""
+    """A place in the user's source. ``column`` and ``end_column`` count from 0; -1 where unknown.
+
+    ``device`` is where the user wants what comes from here, empty if it may be anywhere.
+    """
 
     file: str
     line: int
     function: str = ""
     column: int = -1
     end_column: int = -1
+    device: str = ""
 
     def __str__(self) -> str:
         return f"{self.file.rsplit('/', 1)[-1]}:{self.line}"

@@ -39,6 +39,7 @@ _TOKEN = re.compile(
 )
 _LAYERS = {word: layer for layer, word in LAYER_WORDS.items()}
 _PYTHON_TYPES = {"float": F64, "int": I64, "complex": C128, "pybool": BOOL}
+_LOCATION = re.compile(r"(?:(?P<file>(?!on [a-z]+:\d+\Z).+?):(?P<line>\d+))?(?:(?:^| )on (?P<device>[a-z]+:\d+))?\Z")
 _VECTOR = re.compile(r"([a-z]+\d*)x(\d+)\Z")
 _CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
@@ -259,8 +260,10 @@ class _Parser:
 
     def location(self) -> Loc:
         """The location that follows here, if any."""
-        file, _, line = self.locations.get(self.next, "").rpartition(":")
-        return Loc(file, int(line)) if file and line.isdigit() else NOWHERE
+        match = _LOCATION.match(self.locations.get(self.next, ""))
+        if match is None:
+            return NOWHERE
+        return Loc(match["file"] or "", int(match["line"] or 0), device=match["device"] or "")
 
     # Attributes
 

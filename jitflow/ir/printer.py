@@ -13,7 +13,8 @@ func @scale(%x: f32[n], %a: float) where n >= 2 {
 
 A region is its parameters in parentheses and its ops in braces, so that the braces of attributes, which come first,
 need no word of their own. Values get their hints where those are free, else the next number: names exist only here.
-What follows ``;`` says where in the user's program the op comes from.
+What follows ``;`` says where in the user's program the op comes from, and where the user wants it
+(``; train.py:12 on cpu:1``).
 
 Attribute values print so that reading them back gives the same bits: tuples as ``[a, b]``, types as ``<f32[n]>``,
 floats by ``repr`` (a nan that is not the usual one with its bits), complex numbers as ``complex(re, im)``, element
@@ -33,6 +34,7 @@ import numpy as np
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import Expression
 from jitflow.ir.dtypes import DType
+from jitflow.ir.location import Loc
 from jitflow.ir.types import Type
 
 __all__ = ["LAYER_WORDS", "Names", "attribute_text", "names_of", "print_function", "print_op"]
@@ -153,7 +155,7 @@ def _op_lines(op: Op, names: Names, indent: str, locations: bool) -> Iterator[st
     if op.results:
         text = f"{names.typed_list(op.results)} = {text}"
     text = indent + text
-    where = str(op.loc) if locations and op.loc.line else ""
+    where = _location_text(op.loc) if locations else ""
     if not op.regions:
         yield _with_location(text, where)
         return
@@ -168,6 +170,10 @@ def _op_lines(op: Op, names: Names, indent: str, locations: bool) -> Iterator[st
 def _region_lines(region: Region, names: Names, indent: str, locations: bool) -> Iterator[str]:
     for op in region.ops:
         yield from _op_lines(op, names, indent, locations)
+
+
+def _location_text(loc: Loc) -> str:
+    return " ".join([str(loc)] * bool(loc.line) + [f"on {loc.device}"] * bool(loc.device))
 
 
 def _with_location(text: str, where: str) -> str:

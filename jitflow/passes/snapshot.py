@@ -30,7 +30,7 @@ from jitflow.ir.types import Place, Tensor, Variable, dims_of
 
 __all__ = ["snapshot"]
 
-_SILENT = ("print", "send", "receive")
+_SILENT = ("print", "send", "recv", "meet", "progress")
 """Ops that are ordered with everything, yet write to no variable."""
 
 _MOST_SLICES = 2

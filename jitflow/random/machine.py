@@ -89,8 +89,8 @@ class Machine:
     def advance(self, state: Any, place: int, by: Any) -> Any:
         """The words of the state, to one of which ``by`` is added in the same step."""
         with using((), [state]):
-            before = state._array.copy()
-            state._array[place] = before[place] + by
+            before = state._elements.copy()
+            state._elements[place] = before[place] + by
         return before
 
     def cast(self, thing: Any, dtype: Any) -> Any:

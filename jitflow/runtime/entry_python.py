@@ -150,7 +150,7 @@ class Binding:
             case p.Attribute(parent, name):
                 return getattr(self.register(parent), name)
             case p.Contents(parent):
-                return self.register(parent)._array
+                return self.register(parent)._at_home
 
     def _fitting(self, leaf: p.ArrayLeaf, array: Any) -> Any:
         """The array, if it is one of the leaf's class."""

@@ -17,11 +17,11 @@ Array = np.ndarray[Any, Any]
 def snapshot(variables: Sequence[Variable]) -> list[Array]:
     """Copies of all variables, as they were between two steps."""
     with using(variables):
-        return [variable._array.copy() for variable in variables]
+        return [variable._elements.copy() for variable in variables]
 
 
 def assign_all(variables: Sequence[Variable], values: Sequence[Array]) -> None:
     """Give all variables values of their dtypes and shapes, between two steps."""
     with using((), variables):
         for variable, value in zip(variables, values, strict=True):
-            variable._array[...] = value
+            variable._elements[...] = value

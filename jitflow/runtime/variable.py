@@ -21,6 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
+from jitflow.hardware import HOME, Device, device_named
 from jitflow.ir.dtypes import dtype_of
 
 __all__ = ["HEADER", "Variable", "using"]
@@ -39,16 +40,19 @@ class Variable(NDArrayOperatorsMixin):
     variable, an argument, an attribute or an item of the program's objects. Outside, it computes as an array of its
     value does; `numpy`, ``np.asarray(w)`` and ``w[index]`` give read-only snapshots.
 
-    ``name`` is for messages and checkpoints. ``trainable`` says whether an optimiser may update it. Two variables are
-    equal where their elements are, as arrays; as keys of a dict they are different objects.
+    ``name`` is for messages and checkpoints. ``trainable`` says whether an optimiser may update it. ``device`` is where
+    it lives (`jitflow.devices`), the host if nothing is said, and what compiled code does with it is done there. Two
+    variables are equal where their elements are, as arrays; as keys of a dict they are different objects.
 
-    Raises TypeError for values that are no arrays of numbers.
+    Raises TypeError for values that are no arrays of numbers, and ValueError for a device that there is not.
     """
 
     __module__ = "jitflow"  # where it is found, by those who unpickle one
-    __slots__ = ("__weakref__", "_array", "_header", "_name", "_trainable")
+    __slots__ = ("__weakref__", "_at_home", "_device", "_elements", "_elsewhere", "_header", "_name", "_trainable")
 
-    def __init__(self, value: Any, name: str | None = None, trainable: bool = True) -> None:
+    def __init__(
+        self, value: Any, name: str | None = None, trainable: bool = True, device: str | Device = HOME
+    ) -> None:
         if _is_tracing():
             raise UserNotImplementedError(
                 "a variable made in a compiled function would be made once, while tracing",
@@ -62,9 +66,13 @@ class Variable(NDArrayOperatorsMixin):
                 expected="bool, integers, floats of up to 64 bits or complex numbers",
                 mend="convert the value with .astype(...)",
             )
-        self._array: Array = _memory(dtype.numpy, given.shape)
-        self._array[...] = given
-        self._header: int = self._array.ctypes.data - HEADER
+        self._device = device_named(device)
+        self._elements: Array = _memory(dtype.numpy, given.shape)
+        self._elements[...] = given
+        self._at_home: Array | None = self._elements if self._device == HOME else None
+        """What code reads that expects the variable on the host: that of a device finds nothing there."""
+        self._elsewhere: dict[str, Array] | None = None if self._device == HOME else {self._device: self._elements}
+        self._header: int = self._elements.ctypes.data - HEADER
         self._name = name
         self._trainable = bool(trainable)
 
@@ -84,29 +92,34 @@ class Variable(NDArrayOperatorsMixin):
         return self._trainable
 
     @property
+    def device(self) -> str:
+        """The name of the device on which the variable lives."""
+        return self._device
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
-        shape: tuple[int, ...] = self._array.shape
+        shape: tuple[int, ...] = self._elements.shape
         return shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """The type of the elements."""
-        dtype: np.dtype[Any] = self._array.dtype
+        dtype: np.dtype[Any] = self._elements.dtype
         return dtype
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return int(self._array.ndim)
+        return int(self._elements.ndim)
 
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(self._array.size)
+        return int(self._elements.size)
 
     def __len__(self) -> int:
-        return len(self._array)
+        return len(self._elements)
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -114,6 +127,7 @@ class Variable(NDArrayOperatorsMixin):
     def __repr__(self) -> str:
         more = "" if self._name is None else f", name={self._name!r}"
         more += "" if self._trainable else ", trainable=False"
+        more += "" if self._device == HOME else f", device={self._device!r}"
         return f"jitflow.Variable({np.array2string(self.numpy(), separator=', ', prefix='jitflow.Variable(')}{more})"
 
     def __str__(self) -> str:
@@ -124,14 +138,14 @@ class Variable(NDArrayOperatorsMixin):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy, and what is unpickled, is a variable of its own that starts with this one's value."""
-        return Variable, (self.numpy(), self._name, self._trainable)
+        return Variable, (self.numpy(), self._name, self._trainable, self._device)
 
     # -- reading ---------------------------------------------------------------------------------------
 
     def numpy(self) -> Array:
         """A snapshot: a read-only array of what the variable holds now."""
         with using([self]):
-            return _read_only(self._array.copy())
+            return _read_only(self._elements.copy())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         if copy is False:
@@ -143,9 +157,9 @@ class Variable(NDArrayOperatorsMixin):
 
     def __getitem__(self, index: Any) -> Any:
         if CONFIG.disable:  # the program runs as plain Python, and a view is one
-            return self._array[index]
+            return self._elements[index]
         with using([self]):
-            part = self._array[index]
+            part = self._elements[index]
             return _read_only(part.copy()) if isinstance(part, np.ndarray) else part
 
     def __iter__(self) -> Iterator[Any]:
@@ -164,12 +178,12 @@ class Variable(NDArrayOperatorsMixin):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         with using(_variables_in(value), [self]):
-            self._array[index] = _arrays_of(value)
+            self._elements[index] = _arrays_of(value)
 
     def assign(self, value: Any) -> Variable:
         """Make the variable be ``value``, broadcast and cast as ``np.copyto`` does."""
         with using(_variables_in(value), [self]):
-            np.copyto(self._array, _arrays_of(value))
+            np.copyto(self._elements, _arrays_of(value))
         return self
 
     def assign_add(self, value: Any) -> Variable:
@@ -223,7 +237,7 @@ class _InPlace:
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         with using(_variables_in((args, keywords)), [self._variable]):
-            return getattr(self._variable._array, self._name)(*_arrays_of(args), **_arrays_of(keywords))
+            return getattr(self._variable._elements, self._name)(*_arrays_of(args), **_arrays_of(keywords))
 
 
 def _of_the_value(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -312,16 +326,16 @@ def _replaced(thing: Any, replace: Callable[[Variable], Any]) -> Any:
 
 def _arrays_of(thing: Any) -> Any:
     """The structure with the memory of variables in their place; never for what may give out views of it."""
-    return _replaced(thing, lambda variable: variable._array)
+    return _replaced(thing, lambda variable: variable._elements)
 
 
 def _snapshots_of(thing: Any) -> Any:
-    return _replaced(thing, lambda variable: _read_only(variable._array.copy()))
+    return _replaced(thing, lambda variable: _read_only(variable._elements.copy()))
 
 
 def _as_given(result: Any, outputs: tuple[Any, ...]) -> Any:
     """The result with the variables that were given as outputs in the place of their memory."""
-    known = {id(variable._array): variable for variable in _variables_in(outputs)}
+    known = {id(variable._elements): variable for variable in _variables_in(outputs)}
     if isinstance(result, tuple):
         return tuple(known.get(id(item), item) for item in result)
     return known.get(id(result), result)

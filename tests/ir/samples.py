@@ -143,8 +143,12 @@ _TENSOR_BODIES = {
     "mark": 'mark %x {label="inputs"}\n yield %x',
     "stop_gradient": "%0: f32[n, 3] = stop_gradient %x\n yield %0",
     "print": 'print %c {message="it is {}"}\n yield',
-    "send": 'send %x {key="x"}\n yield',
-    "receive": 'send %x {key="x"}\n %0: f32[q, 3] = receive {key="x"}\n yield %0',
+    "send": 'send %x {channel=0, to="cpu:1"}\n send {channel=1, to="cpu:1"}\n yield',
+    "recv": """send %x {channel=0, to="cpu:0"}
+      %0: f32[q, 3] = recv {channel=0, source="cpu:0"}
+      yield %0""",
+    "meet": "meet\n yield",
+    "progress": "progress {level=0, order=3}\n progress {level=1}\n yield",
     "to_index": """%three: int = constant {value=3, type=<int>}
       %0: index[k] = to_index %three {binds="k"}
       %1: f32[k] = broadcast %a {dims=[k], axes=[]}

@@ -250,8 +250,8 @@ def test_checks_raise_what_they_say() -> None:
 
 def test_messages_between_devices_and_output(capsys: pytest.CaptureFixture[str]) -> None:
     text = """func @f(%x: f32) {
-      send %x {key="a"}
-      %0: f32 = receive {key="a"}
+      send %x {channel=0, to="cpu:0"}
+      %0: f32 = recv {channel=0, source="cpu:0"}
       print %0 {message="x is {}"}
       yield %0
     }"""

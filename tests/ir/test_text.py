@@ -50,6 +50,15 @@ def test_text_is_a_fixpoint() -> None:
     assert [called.name for called in function.functions] == ["<lambda>"]
 
 
+@pytest.mark.parametrize("loc", [Loc("train.py", 12, device="cpu:1"), Loc("", 0, device="cuda:0"), Loc("on it.py", 3)])
+def test_where_an_op_is_wanted_round_trips(loc: Loc) -> None:
+    builder = Builder(loc=loc)
+    builder.add("print", message="here")
+    text = print_function(Function("f", builder.region((), ())))
+    assert parse(text).region.ops[0].loc == loc
+    assert print_function(parse(text)) == text
+
+
 def test_locations_can_be_left_out() -> None:
     assert ";" not in print_function(parse(PROGRAM), locations=False)
 

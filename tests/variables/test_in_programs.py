@@ -109,7 +109,7 @@ def test_returned_views_are_copies():
 
     for function in (parts, written):
         for part in function():
-            assert not np.shares_memory(part, w._array)
+            assert not np.shares_memory(part, w._elements)
     assert np.array_equal(written()[1], [2, 1, 5])
 
 
@@ -123,7 +123,7 @@ def test_an_array_that_is_a_variable_or_another():
         return u
 
     result = choose(1.0)
-    assert not np.shares_memory(result, w._array)
+    assert not np.shares_memory(result, w._elements)
     assert np.array_equal(w.numpy(), [1, 1])
     choose(-1.0)
     assert np.array_equal(v.numpy(), [-1, 1])

@@ -38,7 +38,7 @@ def test_snapshots(w: jitflow.Variable):
     w.assign(7)
     for array, value in zip(taken, before, strict=True):
         assert np.array_equal(array, value)
-        assert not np.shares_memory(array, w._array)
+        assert not np.shares_memory(array, w._elements)
     for array in taken[:4]:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1

@@ -38,5 +38,5 @@ REMOVED_BY_EXPANSION = {
 """Ops that expansions turn into others before machine code is written, by the kinds of dtype for which they do. All
 arithmetic on complex numbers is expanded into arithmetic on their parts, too."""
 
-REMOVED_BY_LOWERING = frozenset({"print", "send", "receive"})
+REMOVED_BY_LOWERING = frozenset({"print", "send", "recv", "meet", "progress"})
 """Ops of every layer that lowering, placement or the runtime replace."""

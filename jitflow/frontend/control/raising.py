@@ -61,12 +61,12 @@ def check_that(condition: Value, kind: type[BaseException], message: str, operan
 def raise_(error: Any, *cause: Any) -> NoReturn:
     """``raise error from cause``: at once, or when the running program comes here."""
     trace = active_trace()
-    arguments = () if isinstance(error, type) else error.args
+    arguments = _arguments_of(error)
     if holds_alternatives(list(arguments)):
         distributed(lambda *args: raise_(type(error)(*args), *cause), arguments, {})
     if trace is None or trace.scope is trace.root:
         error = error.now() if isinstance(error, _Later) else _with_numbers(error)
-        if all(map(is_known, getattr(error, "args", ()))) and (trace is None or _is_the_first(trace, error)):
+        if all(map(is_known, _arguments_of(error))) and (trace is None or _is_the_first(trace, error)):
             if not cause:
                 raise error
             raise error from cause[0]
@@ -141,6 +141,11 @@ class _Later:
             raise self.kind(*args, **keywords)
 
         record_call(current_trace(), raising, None, self.arguments, self.keywords)
+
+
+def _arguments_of(error: Any) -> tuple[Any, ...]:
+    """What an exception was made with: a class has nothing yet, and Python refuses what is no exception."""
+    return () if isinstance(error, type) else getattr(error, "args", ())
 
 
 def _with_numbers(error: Any) -> Any:

@@ -70,12 +70,13 @@ class TracedFunction:
 
 def trace(
     function: FunctionType, names: Sequence[str], arguments: Sequence[Any], *, static: Collection[str] = (),
-    fetch: Sequence[str] | None = None,
+    fetch: Sequence[str] | None = None, device: str = "",
 ) -> TracedFunction:  # fmt: skip
     """Trace ``function`` at the flat ``arguments``: one for each of its parameters, which are called ``names``.
 
     ``*args`` and ``**kwargs`` are parameters that hold a tuple and a dict. ``fetch``: the function is one that
-    `jitflow.naming` makes, and what is wanted are the values of these names.
+    `jitflow.naming` makes, and what is wanted are the values of these names. ``device``: where the function wants what
+    stands in no scope of its own.
 
     Raises `UserError` at the user's line for programs that cannot be compiled. What the program itself raises while it
     is traced is raised as a `UserError` of that class, or as it is where there is none for its class.
@@ -87,6 +88,7 @@ def trace(
     while True:
         state = Trace(function.__name__, sys._getframe(), choices)
         state.state(Wanted).part = None if fetch is None else Part(tuple(fetch))
+        state.device = device
         try:
             return _recorded(state, function, tuple(names), arguments, frozenset(static))
         except Restart as restart:
@@ -176,6 +178,8 @@ def _trace(
     attributes: dict[str, Any] = {} if not inputs.overlap else {"overlap": True}
     if inputs.variables:
         attributes["variables"] = tuple(inputs.variables)
+    if inputs.placed:
+        attributes["devices"] = tuple(inputs.placed.get(position, "") for position in range(len(inputs.leaves)))
     return TracedFunction(
         Function(_ir_name(function), region, state.facts, attributes=MappingProxyType(attributes)),
         names,

@@ -18,6 +18,7 @@ from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_cl
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Decision, Trace
 from jitflow.frontend.tracers import VariableTracer, wrap
+from jitflow.hardware import HOME
 from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
 from jitflow.ir.dims import Dim
@@ -35,6 +36,7 @@ from jitflow.runtime.plan import (
     EqualsConstant,
     Global,
     Guard,
+    IsType,
     Item,
     Leaf,
     Read,
@@ -67,6 +69,8 @@ class Inputs:
         self._variable_sizes: dict[int, Dim] = {}
         self.variables: list[int] = []
         """The parameters that are variables."""
+        self.placed: dict[int, str] = {}
+        """The devices of those that live elsewhere than on the host."""
         self._computed: list[tuple[np.ndarray[Any, Any], Value]] = []
         self._registers: dict[tuple[Any, ...], int] = {}
         self._paths: list[str] = []
@@ -130,13 +134,22 @@ class Inputs:
         an optimiser keeps for them then meet without checks.
         """
         path = self.path(register)
-        contents = self.register(Contents(register), path)
+        contents = self._contents(register, variable, path)
         self.variables.append(len(self.leaves))
         dims = tuple(self._size_of_variables(size) for size in variable.shape)
-        value = self._array(contents, array_class(variable._array, path), dims)
+        value = self._array(contents, array_class(variable._elements, path), dims)
         self.trace.storage.outlive(value)
         self.trace.storage.show(value)
         return VariableTracer(value, self.trace, variable, read)
+
+    def _contents(self, register: int, variable: Variable, path: str) -> int:
+        """The register of the array that a variable holds: one on another device has none where code looks first."""
+        if variable.device == HOME:
+            return self.register(Contents(register), path)
+        self.placed[len(self.leaves)] = variable.device
+        holder = self.register(Attribute(register, "_elsewhere"), path)
+        self.guard(IsType(holder, dict))
+        return self.register(Item(holder, variable.device), path)
 
     def _array(self, register: int, kind: ArrayClass, dims: tuple[Dim, ...]) -> Value:
         path = self.path(register)

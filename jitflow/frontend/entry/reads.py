@@ -56,6 +56,7 @@ from jitflow.frontend.python.callbacks import Callback
 from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
 from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
 from jitflow.frontend.tracers.base import escaped
+from jitflow.hardware import device, on_device
 from jitflow.runtime.plan import (
     Attribute,
     Cell,
@@ -192,7 +193,12 @@ class Recorder:
         inputs, path = self.inputs, self.inputs.path(register)
         if is_compiled(thing) or isinstance(thing, CACHED_FUNCTION):
             inputs.guard(IsObject(register, thing))
-            return self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
+            inner = self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
+            wanted = getattr(thing, "__jitflow_device__", "")
+            return partial(on_device, wanted, inner) if wanted else inner
+        if isinstance(thing, device):
+            inputs.guard(IsObject(register, thing))
+            return thing
         if isinstance(thing, Callback):
             inputs.guard(IsObject(register, thing))
             return thing

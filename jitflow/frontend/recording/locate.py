@@ -11,6 +11,7 @@ import linecache
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, TypeVar
@@ -129,13 +130,16 @@ class Locator:
 
     def __init__(self) -> None:
         self._internal: dict[str, bool] = {}
-        self._places: dict[tuple[int, int], Loc] = {}
+        self._places: dict[tuple[int, int, str], Loc] = {}
         self._codes: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
 
-    def here(self, stop: FrameType | None = None) -> Loc:
-        """The place of the innermost user frame above ``stop``; `NOWHERE` if there is none."""
+    def here(self, stop: FrameType | None = None, device: str = "") -> Loc:
+        """The place of the innermost user frame above ``stop``; `NOWHERE` if there is none.
+
+        ``device``: where the user wants what stands there.
+        """
         frame = self._user_frame(sys._getframe(1), stop)
-        return NOWHERE if frame is None else self._place(frame)
+        return NOWHERE if frame is None else self._place(frame, device)
 
     def frame(self, stop: FrameType | None = None) -> FrameType | None:
         """The innermost user frame above ``stop``."""
@@ -176,12 +180,13 @@ class Locator:
             frame = frame.f_back
         return None
 
-    def _place(self, frame: FrameType) -> Loc:
+    def _place(self, frame: FrameType, device: str = "") -> Loc:
         code, instruction = frame.f_code, frame.f_lasti
-        key = (id(code), instruction)
+        key = (id(code), instruction, device)
         place = self._places.get(key)
         if place is None:
-            place = self._places[key] = self._decode(code, instruction, frame.f_lineno)
+            decoded = self._decode(code, instruction, frame.f_lineno)
+            place = self._places[key] = replace(decoded, device=device) if device else decoded
         return place
 
     def _decode(self, code: CodeType, instruction: int, line: int) -> Loc:

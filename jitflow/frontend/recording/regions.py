@@ -155,6 +155,8 @@ class Regions:
         self.restarts: list[Restart] = []
         """For what the trace has to start anew: it is raised at once, unless more may be found by going on, and at the
         end in case that the program has caught it."""
+        self.device = ""
+        """Where the program wants what it computes now; empty where it does not say."""
         self._locator = Locator()
         self._bottom = bottom
         self.caller: FrameType | None = None
@@ -171,7 +173,7 @@ class Regions:
     ) -> tuple[Value, ...]:
         """Append an op at the user's line and return its results."""
         builder = self.builder
-        builder.loc = self._locator.here(self._bottom)
+        builder.loc = self.here()
         try:
             results = builder.add(name, *operands, types=types, regions=regions, names=names, **attributes)
         except TypeRuleError as error:
@@ -233,7 +235,7 @@ class Regions:
 
     def here(self) -> Loc:
         """The user's line that is running."""
-        return self._locator.here(self._bottom)
+        return self._locator.here(self._bottom, self.device)
 
     def too_large(self) -> UserError:
         """The error for a place that is recorded too often: a function that calls itself, a helper, or a loop."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 from jitflow.ir.core import OpDef
 from jitflow.ir.ops.control import CONTROL_OPS
 from jitflow.ir.ops.derivative import DERIVATIVE_OPS
+from jitflow.ir.ops.devices import DEVICE_OPS
 from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
 from jitflow.ir.ops.host import HOST_OPS
 from jitflow.ir.ops.indexing import INDEXING_OPS
@@ -38,6 +39,7 @@ OPS: dict[str, OpDef] = {
         STATE_OPS,
         DERIVATIVE_OPS,
         MARK_OPS,
+        DEVICE_OPS,
         LOOP_OPS,
         HOST_OPS,
     )

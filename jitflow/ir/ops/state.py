@@ -161,7 +161,4 @@ STATE_OPS = [
           (_READS, _WRITES)),
     OpDef("print", "prints the operands formatted with ``message``", "any", None, _nothing,
           _print, _EXTERNAL, frozenset(), ("message",)),
-    OpDef("send", "hands operand 0 to the device that receives ``key``", "any", 1, _nothing, None, _EXTERNAL,
-          frozenset(), ("key",)),
-    OpDef("receive", "the value sent as ``key``", "any", 0, None, None, _EXTERNAL, frozenset(), ("key",)),
 ]  # fmt: skip

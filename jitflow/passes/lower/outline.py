@@ -26,7 +26,7 @@ from jitflow.ir.types import Buffer
 __all__ = ["edges", "in_scalar_kernels", "outline"]
 
 _LAYERS = ("any", "loop")
-_EXTERNAL = frozenset({"print", "send", "receive", "call"})
+_EXTERNAL = frozenset({"print", "send", "recv", "meet", "progress", "call"})
 
 
 def outline(host: Function, *, overlap: bool = False, reaching_memory: bool = False) -> Function:

@@ -19,7 +19,9 @@ OUTSIDE = {
     "call": "made by lowering",
     "to_index": "a size",
     "send": "made when a program is partitioned",
-    "receive": "made when a program is partitioned",
+    "recv": "made when a program is partitioned",
+    "meet": "made when a program is partitioned",
+    "progress": "made when a program is partitioned",
 }
 """Ops that no derivative meets, or that have nothing to do with numbers."""
 

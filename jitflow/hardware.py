@@ -1,0 +1,109 @@
+"""Where programs run: the devices of this machine, and the scope in which a program asks for one of them.
+
+The program's own device is `HOME`: the caller's thread, and the memory in which NumPy's arrays lie. What else there is
+are further CPU devices, each with a worker of its own, as many as ``JITFLOW_CPU_DEVICES`` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from jitflow.config import CONFIG
+from jitflow.errors import UserTypeError, UserValueError
+
+__all__ = ["HOME", "Device", "device", "device_named", "devices", "on_device"]
+
+HOME = "cpu:0"
+"""The device of whoever calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device of this machine: its ``kind`` and its number among those of its kind."""
+
+    kind: str
+    index: int
+
+    @property
+    def name(self) -> str:
+        """What programs call it: ``cpu:1``."""
+        return f"{self.kind}:{self.index}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def devices(kind: str | None = None) -> tuple[Device, ...]:
+    """The devices of this machine, ``cpu:0`` first; those of one ``kind`` alone if one is given.
+
+    Raises ValueError for a kind that jitflow does not know.
+    """
+    if kind not in (None, "cpu", "cuda"):
+        raise UserValueError("expected a kind of device", expected="'cpu' or 'cuda'", found=repr(kind))
+    found = (Device("cpu", index) for index in range(CONFIG.cpu_devices))
+    return tuple(one for one in found if kind in (None, one.kind))
+
+
+def device_named(name: str | Device) -> str:
+    """The name of a device that there is; ``cpu`` is the first of its kind.
+
+    Raises TypeError for what is no name, and ValueError for a device that this machine does not have.
+    """
+    if not isinstance(name, str | Device):
+        raise UserTypeError("expected the name of a device", expected="a string such as 'cpu:0'", found=repr(name))
+    full = str(name) if ":" in str(name) else f"{name}:0"
+    known = [one.name for one in devices()]
+    if full not in known:
+        raise UserValueError(
+            f"there is no device {str(name)!r}", expected=f"one of {', '.join(known)}", mend=_mend(full)
+        )
+    return full
+
+
+def _mend(name: str) -> str:
+    kind, _, number = name.partition(":")
+    if kind == "cpu" and number.isdigit():
+        return f"set JITFLOW_CPU_DEVICES={int(number) + 1} before jitflow is imported"
+    return "jitflow.devices() tells which there are"
+
+
+class device:  # noqa: N801  it reads as a statement
+    """``with jitflow.device("cpu:1"):`` what a compiled function computes inside is computed on that device.
+
+    Scopes inside others win, and so do variables: what reads or writes one is done where it lives. What stands in no
+    scope is placed by what it costs. Outside of compiled functions nothing happens.
+
+    Raises TypeError and ValueError as `device_named` does.
+    """
+
+    def __init__(self, name: str | Device) -> None:
+        self.name = device_named(name)
+        self._outer: list[tuple[Any, str]] = []
+
+    def __enter__(self) -> device:
+        from jitflow.frontend.recording.trace import active_trace
+
+        trace = active_trace()
+        if trace is not None:
+            self._outer.append((trace, trace.device))
+            trace.device = self.name
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._outer:
+            trace, outer = self._outer.pop()
+            trace.device = outer
+
+    def __repr__(self) -> str:
+        return f"jitflow.device({self.name!r})"
+
+
+def on_device(name: str, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+    """What a function of the program gives if it runs in the scope of a device."""
+    with device(name):
+        return function(*args, **keywords)

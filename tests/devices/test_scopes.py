@@ -1,0 +1,135 @@
+"""Where a program says that something is to be computed: scopes, functions and variables of a device."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow import config, hardware
+from jitflow.ir.core import Function, walk
+
+
+@pytest.fixture(autouse=True)
+def three_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))
+
+
+def traced(function: object, *args: object) -> Function:
+    return function._trace(function._bind(args, {})).traced.function  # type: ignore[attr-defined]
+
+
+def wanted(function: object, *args: object) -> dict[str, str]:
+    """Where each kind of op is wanted."""
+    return {op.name: op.loc.device for op in walk(traced(function, *args).region)}
+
+
+def test_devices_are_listed() -> None:
+    assert [str(device) for device in jitflow.devices()] == ["cpu:0", "cpu:1", "cpu:2"]
+    assert jitflow.devices("cuda") == ()
+    with pytest.raises(ValueError, match="expected a kind of device"):
+        jitflow.devices("tpu")
+
+
+@pytest.mark.parametrize(("name", "message"), [("cpu:7", "JITFLOW_CPU_DEVICES=8"), ("gpu", "jitflow.devices")])
+def test_a_device_that_there_is_not_is_an_error_that_says_what_to_do(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        jitflow.device(name)
+    with pytest.raises(ValueError, match="there is no device"):
+        jitflow.function(lambda x: x, device=name)
+    with pytest.raises(ValueError, match="there is no device"):
+        jitflow.Variable(0.0, device=name)
+    with pytest.raises(TypeError, match="the name of a device"):
+        jitflow.device(3)  # type: ignore[arg-type]
+
+
+def test_a_scope_inside_a_program_names_the_line() -> None:
+    @jitflow.function
+    def program(x):  # type: ignore[no-untyped-def]
+        with jitflow.device("cpu:9"):
+            return x + 1
+
+    with pytest.raises(ValueError, match=r"there is no device 'cpu:9'") as caught:
+        program(np.ones(3))
+    assert str(caught.value.location).startswith("test_scopes.py")
+
+
+def test_ops_know_the_innermost_scope() -> None:
+    @jitflow.function
+    def program(x):  # type: ignore[no-untyped-def]
+        with jitflow.device("cpu:1"):
+            y = np.sin(x)
+            with jitflow.device("cpu:2"):
+                y = np.cos(y)
+            for i in range(len(x)):
+                if y[i] > 0:
+                    y[i] = np.exp(y[i])
+            y = np.tan(y)
+        return np.sqrt(y)
+
+    found = wanted(program, np.ones(3))
+    assert {name: found[name] for name in ("sin", "cos", "exp", "tan", "sqrt")} == {
+        "sin": "cpu:1", "cos": "cpu:2", "exp": "cpu:1", "tan": "cpu:1", "sqrt": "",
+    }  # fmt: skip
+
+
+def test_a_scope_from_outside_and_one_that_is_left_by_an_exception() -> None:
+    scope = jitflow.device("cpu:1")
+
+    @jitflow.function
+    def program(x):  # type: ignore[no-untyped-def]
+        try:
+            with scope:
+                y = np.sin(x)
+                raise KeyError
+        except KeyError:
+            return np.cos(y)
+
+    found = wanted(program, np.ones(3))
+    assert (found["sin"], found["cos"]) == ("cpu:1", "")
+
+
+def test_a_function_is_a_scope_also_where_another_calls_it() -> None:
+    @jitflow.function(device="cpu:1")
+    def inner(x):  # type: ignore[no-untyped-def]
+        with jitflow.device("cpu:2"):
+            y = np.sin(x)
+        return np.cos(y)
+
+    outer = jitflow.function(lambda x: np.tan(inner(x)))
+    assert {name: wanted(inner, np.ones(3))[name] for name in ("sin", "cos")} == {"sin": "cpu:2", "cos": "cpu:1"}
+    found = wanted(outer, np.ones(3))
+    assert (found["sin"], found["cos"], found["tan"]) == ("cpu:2", "cpu:1", "")
+
+
+def test_outside_of_programs_a_scope_does_nothing() -> None:
+    with jitflow.device("cpu:1") as scope:
+        assert np.sin(0.0) == 0
+    assert repr(scope) == "jitflow.device('cpu:1')"
+
+
+def test_a_variable_keeps_its_device() -> None:
+    variable = jitflow.Variable(np.ones(3), device="cpu:1")
+    assert variable.device == "cpu:1"
+    assert jitflow.Variable(0.0).device == "cpu:0"
+    assert "device='cpu:1'" in repr(variable)
+    for twin in (copy.copy(variable), pickle.loads(pickle.dumps(variable))):
+        assert twin.device == "cpu:1"
+    assert traced(jitflow.function(lambda w: w + 1), variable).attributes["devices"] == ("cpu:1",)
+
+
+def test_code_for_a_variable_on_one_device_is_not_run_with_one_on_another() -> None:
+    @jitflow.function
+    def program(w):  # type: ignore[no-untyped-def]
+        w += 1
+        return w.sum()
+
+    variables = [jitflow.Variable(np.ones(3), device=name) for name in ("cpu:0", "cpu:1", "cpu:2", "cpu:0", "cpu:1")]
+    assert [program(variable) for variable in variables] == [6.0] * 5
+    info = program.cache_info()
+    assert (info.hits, info.misses) == (2, 3)
+    assert [variable.numpy().tolist() for variable in variables] == [[2.0] * 3] * 5
