@@ -90,7 +90,7 @@ class HostLowering(OwningProgram):
             self.function.name, Region((), tuple(self.builder.ops)), (), "host", functions=tuple(self.kernels.values()),
         )  # fmt: skip
         if self.target.distributed:
-            host = outline(host, reaching_memory=True)
+            host = poll(outline(host, reaching_memory=True))
         else:
             host = outline(hoist(host), overlap=bool(self.function.attributes.get("overlap")))
             host = poll(count(paces(inside(host))))
