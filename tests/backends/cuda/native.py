@@ -28,6 +28,7 @@ from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime.cuda import DeviceProgram, gpu
 from jitflow.runtime.entry_device import traceable
 from jitflow.runtime.specialisation import NOT_MATCHED
+from tests.backends.cuda.ptx_machine import PtxError
 from tests.backends.cuda.stand_in import StandIn
 from tests.execute import layouts_of
 
@@ -120,13 +121,21 @@ class Native:
                 self.device.finish()
                 found = tuple(self._result(place, results) for place in self._places())
                 owned = {results[place.slot] for place in self.lowered.places if place.kind == "new"}
-            finally:
-                self.device.finish()
-                self._take_back(arguments, places)
-                for address in {*owned, *filter(None, places)}:
-                    self.device.blocks.pop(address >> 40)
-                assert not self.device.blocks, "memory was lost"
+            except PtxError:  # a fault that was planted
+                raise
+            except BaseException:
+                self._settle(arguments, places, owned)
+                raise
+            self._settle(arguments, places, owned)
         return found
+
+    def _settle(self, arguments: Sequence[Any], places: Sequence[int], owned: set[int]) -> None:
+        """Copy back what the program has written, and expect it to have freed the rest of its memory."""
+        self.device.finish()
+        self._take_back(arguments, places)
+        for address in {*owned, *filter(None, places)}:
+            self.device.blocks.pop(address >> 40)
+        assert not self.device.blocks, "memory was lost"
 
     def _places(self) -> Sequence[ResultPlace]:
         """Those of the function's own results; behind them stand arrays that only own memory of others."""

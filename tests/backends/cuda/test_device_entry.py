@@ -10,6 +10,7 @@ import pytest
 
 import jitflow
 from jitflow.backends.cuda.grid import takes_record
+from jitflow.ir.core import walk
 from jitflow.runtime import cuda
 from jitflow.runtime.cuda import gpu
 from tests.backends.cuda.kernels import needs_nvrtc
@@ -262,3 +263,16 @@ def test_training_steps() -> None:
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
     np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-6)
     assert losses[2] < losses[0]
+
+
+def test_loops_of_launches_ask_whether_to_go_on() -> None:
+    def halved(x: Any, steps: Any) -> Any:
+        for _ in range(steps):
+            x = x / 2 - x.sum()
+        return x
+
+    programs: list[Any] = []
+    code = OnDevice(halved, np.arange(4.0), 100, host=lambda host: programs.append(host) or host)  # type: ignore[func-returns-value]
+    (loop,) = (op for op in walk(programs[0].region) if op.name == "for")
+    assert loop.attributes["polls"]
+    np.testing.assert_allclose(code(np.arange(4.0), 20), halved(np.arange(4.0), 20))
