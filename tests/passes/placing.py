@@ -101,6 +101,11 @@ def with_checks(function: Function, seed: int, failing: Collection[int] = ()) ->
                     condition = builder.make("not_equal", before.parameters[0], second)
                 else:
                     condition = builder.make("constant", value=holds, type=Scalar(BOOL))
+                if random.random() < 0.6:  # of data, or else every partition makes it
+                    data = builder.make("constant", value=True, type=Scalar(BOOL))
+                    data = builder.make("broadcast", data, dims=(2,), axes=())
+                    data = builder.make("reduce_minimum", data, axes=(0,))
+                    condition = builder.make("logical_and", condition, data)
                 builder.add("check", condition, error="ValueError", message=f"check {count}")
                 count += 1
                 ops += builder.ops

@@ -65,6 +65,7 @@ class Crossing:
         self._narrow: list[tuple[str, Value]] = []
         self._roots()
         self._ask_all()
+        self._check_everywhere()
         for device in self.devices:
             self._await_values(device)
         for device in self.devices:
@@ -107,6 +108,16 @@ class Crossing:
                     self._carry(self.homes.home(value), op, number)
         for value in self.function.results:
             self._ask(self.homes.home(value), value)
+
+    def _check_everywhere(self) -> None:
+        """What a partition does may trust any check before it, so it makes those that it can make."""
+        for block in self.blocks.all:
+            for op in block.region.body:
+                if self.homes.is_everywhere(op):
+                    for device in self.devices:
+                        if self.homes.takes_part(device, block):
+                            self._have(device, op)
+        self._ask_all()
 
     def _have(self, device: str, op: Op) -> None:
         """A partition has an op, for which it needs the operands."""

@@ -39,7 +39,7 @@ def partition(function: Function) -> Partitioned:
     if len(crossing.devices) > 1:
         waiting = Waiting(blocks, homes, effects, crossing.devices, messages, meetings)
         messages += waiting.tokens()
-        notes = notes_of(blocks, waiting.doing)
+        notes = notes_of(blocks, homes, crossing.devices)
     messages.sort(key=lambda message: (message.block.number, message.sent, message.awaited, _kind(message)))
     channels = {message: number for number, message in enumerate(messages)}
     cut = [

@@ -18,7 +18,7 @@ from typing import NoReturn
 from jitflow.errors import CompilerBug
 from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value, walk_inside
-from jitflow.ir.effects import ANYTHING, Effects, is_pure
+from jitflow.ir.effects import ANYTHING, Effects, is_pure, may_fail
 from jitflow.ir.printer import print_op
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Index, Place, Scalar, Tape, Tensor, Type, Variable
@@ -67,6 +67,17 @@ class Homes:
     def on_demand(self, op: Op) -> bool:
         """Whether an op stands in those partitions that need its result, wherever it was placed."""
         return not is_control(op) and bool(op.results) and (op.results[0] in self.free or is_view(op))
+
+    def is_everywhere(self, op: Op) -> bool:
+        """Whether an op is a check that each partition makes for itself: of sizes, positions and number arguments."""
+        return op.name == "check" and all(value in self.free for value in op.operands)
+
+    def failing(self, op: Op, devices: Iterable[str]) -> frozenset[str]:
+        """Where an op fails, if it does; ``devices`` are all."""
+        if self.is_everywhere(op):
+            block, _ = self.blocks.place[op]
+            return frozenset(device for device in devices if self.takes_part(device, block))
+        return frozenset((self.at(op),)) if may_fail(op) else frozenset()
 
     def home(self, value: Value) -> str:
         """The device from which a value is sent to others."""
@@ -238,8 +249,7 @@ def _is_free(op: Op, free: set[Value]) -> bool:
         return True
     if op.regions or len(op.results) != 1 or not op.operands or not all(value in free for value in op.operands):
         return False
-    kind = op.result.type
-    return is_view(op) or (_is_number(kind) and is_pure(op))
+    return is_view(op) or (is_pure(op) and all(_is_number(value.type) for value in (*op.operands, op.result)))
 
 
 def _is_number(kind: Type) -> bool:

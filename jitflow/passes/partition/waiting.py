@@ -4,13 +4,15 @@ Each partition keeps the order of its own ops. Between two partitions, of what `
 three things remain, since storage is on one device, and of several errors the first is chosen afterwards:
 
 - what the caller can see is written behind everything that may fail before it;
+- what trusts a check, since its sizes or positions come from data, comes behind everything that may fail before it;
 - a call of Python comes behind everything that may fail or touches what the caller can see, and what touches that
   comes behind the call;
 - a turn of a ``while`` waits for what may fail before it, since nobody else may end the loop.
 
 So a partition waits for a *token* from each other one that does such things: awaited in front of the op, sent directly
 behind the last of them. Values that are sent behind it and arrive before serve as well. Where one of the two takes no
-part in a branch or loop, the token crosses in front of it.
+part in a branch or loop, the token crosses in front of it. Checks of sizes, positions and number arguments alone every
+partition makes for itself.
 
 All ``meet`` in front of the first store to a variable that outlives the program: `commit` has put it behind the last
 op that may fail. They meet once more at the end.
@@ -27,11 +29,12 @@ from functools import cached_property
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import Expression
 from jitflow.ir.effects import ANYTHING, Effects, may_fail
 from jitflow.ir.printer import print_op
 from jitflow.passes.partition.blocks import Block, Blocks, is_control
 from jitflow.passes.partition.crossing import Message
-from jitflow.passes.partition.homes import Homes
+from jitflow.passes.partition.homes import Homes, is_view
 
 __all__ = ["Note", "Waiting", "meetings_of", "notes_of"]
 
@@ -91,7 +94,8 @@ class Waiting:
         self.devices = frozenset(devices)
         self.meetings = meetings
         self.arriving: dict[tuple[Block, int], list[Message]] = {}
-        for message in messages:
+        self.messages = list(messages)
+        for message in self.messages:
             self.arriving.setdefault((message.block, message.awaited), []).append(message)
         self.levels: list[_Level] = []
         self.keeping = True
@@ -112,6 +116,7 @@ class Waiting:
                 for index, op in enumerate(block.region.ops)
                 if self.doing.get(op)
                 or op in self.needs
+                or op in self.views
                 or (block, index) in self.arriving
                 or (block.outer is None and index in self.meetings)
                 or (op.name == "yield" and block.owner is not None and block.region is _test(block.owner))
@@ -120,10 +125,17 @@ class Waiting:
         return found
 
     @cached_property
+    def views(self) -> dict[Op, str]:
+        """The views that are sent and trust a check, with the devices that read what they show."""
+        sent = [(message.what, message.source) for message in self.messages if isinstance(message.what, Value)]
+        makers = [(self.blocks.maker[value], device) for value, device in sent if value in self.blocks.maker]
+        return {op: device for op, device in makers if not is_control(op) and is_view(op) and self._trusts(op)}
+
+    @cached_property
     def needs(self) -> dict[Op, set[str]]:
         """What has to have been done everywhere before an op."""
         ops = (op for block in self.blocks.all for op in block.region.body if not is_control(op))
-        return {op: needs for op in ops if (needs := self._needs(op))}
+        return {op: needs for op in ops if not self.homes.on_demand(op) and (needs := self._needs(op))}
 
     @cached_property
     def doing(self) -> dict[Op, frozenset[tuple[str, str]]]:
@@ -151,13 +163,24 @@ class Waiting:
         return self.effects.visible is None or not self.effects.visible.isdisjoint(places)
 
     def _needs(self, op: Op) -> set[str]:
-        needs: set[str] = set()
+        needs = {FAILS} if self._trusts(op) else set()
         for access in self.effects.of(op):
             if access.kind == "external":
                 needs |= {FAILS, TOUCHES}
             elif access.kind in ("reads", "writes") and self._is_visible(access.places):
                 needs |= {CALLS, FAILS} if access.kind == "writes" else {CALLS}
         return needs
+
+    def _trusts(self, op: Op) -> bool:
+        """Whether an op is right, and stays in its memory, only if checks before it hold."""
+        if op.name in ("peek", "poke") or op.attributes.get("assumed"):
+            return True
+        if op.name == "slice" and any(isinstance(start, Expression) for start in op.attributes["starts"]):
+            return True
+        if any(size.block is not self.blocks.root or size.index >= 0 for size in self.blocks.sizes[op]):
+            return True
+        makers = (self.blocks.maker.get(value) for value in op.operands)
+        return any(self._trusts(maker) for maker in makers if maker is not None and _is_layout(maker))
 
     # Going over the program
 
@@ -175,12 +198,14 @@ class Waiting:
                 self._control(op, level)
             elif op in self.needs:
                 self._wait(self.homes.at(op), self.needs[op], self.devices)
+            elif op in self.views:
+                self._wait(self.views[op], {FAILS}, self.devices)
             elif block.owner is not None and op.name == "yield" and block.region is _test(block.owner):
                 taking = self.homes.participants(block.owner)
                 for device in sorted(taking):
                     self._wait(device, {FAILS}, taking)
             if op in self.doing and not is_control(op):
-                self._done(self.doing[op], level)
+                self._done(op, level)
         self.levels.pop()
         return pending
 
@@ -193,10 +218,11 @@ class Waiting:
             if pending.get((source, target, kind), last + 1) <= last:
                 del pending[source, target, kind]
 
-    def _done(self, done: Iterable[tuple[str, str]], level: _Level) -> None:
-        for device, kind in done:
+    def _done(self, op: Op, level: _Level) -> None:
+        everywhere = self.homes.is_everywhere(op)
+        for device, kind in self.doing[op]:
             for other in self.devices:
-                if other != device:
+                if other != device and not (everywhere and self.homes.takes_part(other, level.block)):
                     level.pending[device, other, kind] = level.index
 
     def _control(self, op: Op, level: _Level) -> None:
@@ -262,6 +288,10 @@ class Waiting:
             self.found.setdefault((level.block, level.index, source, target), token)
 
 
+def _is_layout(op: Op) -> bool:
+    return "view" in op.definition.traits
+
+
 def _test(loop: Op) -> Region | None:
     """The region with the condition of a ``while``."""
     return loop.regions[0] if loop.name == "while" else None
@@ -281,33 +311,40 @@ class Note:
     order: int | None
 
 
-def notes_of(blocks: Blocks, doing: Mapping[Op, frozenset[tuple[str, str]]]) -> list[Note]:
-    """The notes that tell which of several errors is first."""
-    failing = {op: {device for device, kind in found if kind == FAILS} for op, found in doing.items()}
-    if len(set().union(*(failing[op] for op in blocks.root.region.body))) < 2:
-        return []
+def notes_of(blocks: Blocks, homes: Homes, devices: Iterable[str]) -> list[Note]:
+    """The notes that tell which of several errors is first; none where all that may fail does so in the same places."""
+    devices = tuple(devices)
+    failing: dict[Op, frozenset[frozenset[str]]] = {}
+    for block in reversed(blocks.all):
+        for op in block.region.body:
+            if is_control(op):
+                inside = [failing[inner] for own in blocks.of_op[op] for inner in own.region.body]
+                failing[op] = frozenset().union(*inside)
+            else:
+                found = homes.failing(op, devices)
+                failing[op] = frozenset((found,)) if found else frozenset()
     notes: list[Note] = []
-
-    def block(block_: Block, level: int) -> None:
-        noted: set[str] = set()
-        for index, op in enumerate(block_.region.body):
-            devices = failing[op]
-            if not devices:
-                continue
-            several = len(devices) > 1
-            if not several or op.name != "if":
-                notes.extend(
-                    Note(device, block_, index, level, blocks.order[op])
-                    for device in sorted(devices)
-                    if several or device not in noted
-                )
-            noted = set() if several else devices
-            if several:
-                first, *_ = own = blocks.of_op[op]
-                if op.name != "if":
-                    notes.extend(Note(device, first, 0, level + 1, None) for device in sorted(devices))
-                for inner in own:
-                    block(inner, level if op.name == "if" else level + 2)
-
-    block(blocks.root, 0)
+    if len(frozenset().union(*(failing[op] for op in blocks.root.region.body))) > 1:
+        _note(blocks.root, 0, blocks, failing, notes)
     return notes
+
+
+def _note(
+    block: Block, level: int, blocks: Blocks, failing: Mapping[Op, frozenset[frozenset[str]]], notes: list[Note]
+) -> None:
+    noted: frozenset[str] = frozenset()
+    for index, op in enumerate(block.region.body):
+        if not failing[op]:
+            continue
+        devices: frozenset[str] = frozenset().union(*failing[op])
+        several = len(failing[op]) > 1
+        if not several or op.name != "if":
+            noting = devices if several else devices - noted
+            notes.extend(Note(device, block, index, level, blocks.order[op]) for device in sorted(noting))
+        noted = frozenset() if several else devices
+        if several:
+            own = blocks.of_op[op]
+            if op.name != "if":
+                notes.extend(Note(device, own[0], 0, level + 1, None) for device in sorted(devices))
+            for inner in own:
+                _note(inner, level if op.name == "if" else level + 2, blocks, failing, notes)
