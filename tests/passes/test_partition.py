@@ -17,8 +17,10 @@ import pytest
 from jitflow.errors import CompilerBug
 from jitflow.ir.channels import Channels
 from jitflow.ir.core import Function, Op, Region, walk
+from jitflow.ir.equal import structurally_equal
 from jitflow.ir.interpreter import interpret
 from jitflow.ir.parser import parse
+from jitflow.ir.printer import print_function
 from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.partition import (
@@ -133,6 +135,12 @@ def test_every_value_crosses_once_for_each_destination() -> None:
         assert max(Counter(sent).values(), default=1) == 1
         crossed += len(sent)
     assert crossed > 100
+
+
+def test_partitions_round_trip() -> None:
+    for seed in range(10):
+        for part in partition(placed(stateful_program(seed), seed, 3)).partitions:
+            assert structurally_equal(parse(print_function(part.function)), part.function)
 
 
 def test_on_one_device_nothing_is_added() -> None:

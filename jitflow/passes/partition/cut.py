@@ -87,8 +87,11 @@ class _Cut:
         for note in notes:
             if note.device == device:
                 self.notes.setdefault((note.block, note.index), []).append(note)
+        self.late = crossing.late.get(device, {})
         last = len(blocks.root.region.ops) - 1
-        self.meetings = {*meetings, last} if len(crossing.devices) > 1 else set()
+        self.meetings = {(blocks.root, index) for index in (*meetings, last) if len(crossing.devices) > 1}
+        self.gaps = {*self.sent, *self.awaited, *self.late, *self.meetings, *self.notes}
+        """Where anything stands between the ops of the whole function."""
 
     def partition(self) -> Partition:
         function, homes = self.function, self.crossing.homes
@@ -143,8 +146,9 @@ class _Cut:
     def region(self, block: Block, parameters: Sequence[Value], yielded: Sequence[int]) -> Region:
         builder = Builder()
         for index, op in enumerate(block.region.ops):
-            builder.loc = op.loc
-            self.gap(builder, block, index)
+            if (block, index) in self.gaps:
+                builder.loc = op.loc
+                self.gap(builder, block, index)
             if op.name == "yield":
                 kept = tuple(op.operands[number] for number in yielded)
                 builder.ops.append(replace(op, operands=kept, attributes=_without_device(op)))
@@ -167,9 +171,9 @@ class _Cut:
         for message in self.awaited.get((block, index), ()):
             builder.add("recv", types=(), channel=self.channels[message], source=message.source)
             builder.ops[-1] = replace(builder.ops[-1], results=_arriving(message))
-        for op in self.crossing.late.get(self.device, {}).get((block, index), ()):
+        for op in self.late.get((block, index), ()):
             builder.ops.append(_unplaced(op))
-        if block is self.blocks.root and index in self.meetings:
+        if (block, index) in self.meetings:
             builder.add("meet")
         for note in self.notes.get((block, index), ()):
             if note.order is None:
@@ -211,5 +215,7 @@ def _without_device(op: Op) -> MappingProxyType[str, Any]:
 
 def _unplaced(op: Op) -> Op:
     """An op, and those inside of it, without its device, which is that of its partition."""
+    if "device" not in op.attributes and not op.regions:
+        return op
     regions = tuple(Region(region.parameters, tuple(map(_unplaced, region.ops))) for region in op.regions)
-    return replace(op, attributes=_without_device(op), regions=regions)
+    return Op(op.definition, op.operands, op.results, _without_device(op), regions, op.loc)
