@@ -406,6 +406,23 @@ RECV = '  %b: f64 = recv {channel=0, source="cpu:1"}\n'
 SEND = '  send %a {channel=0, to="cpu:0"}\n'
 
 
+def dialogue(out: int, back: int, other: str) -> str:
+    """Messages there and back, of arrays and of nothing, for hours."""
+    return f"""  %z: index = constant {{value=0, type=<index>}}
+  %n: index = constant {{value=1000000000000, type=<index>}}
+  %s: index = constant {{value=1, type=<index>}}
+  %a: f64[50] = constant {{value={[0.5] * 50}, type=<f64[50]>}}
+  %c: f64[50] = for %z, %n, %s, %a (%i: index, %v: f64[50]) {{
+    send %v {{channel={out}, to="{other}"}}
+    send {{channel={out + 2}, to="{other}"}}
+    %w: f64[50] = recv {{channel={back}, source="{other}"}}
+    recv {{channel={back + 2}, source="{other}"}}
+    %x: f64[50] = sin %w
+    yield %x
+  }}
+"""
+
+
 @pytest.mark.parametrize(
     ("home", "other"),
     [
@@ -415,8 +432,9 @@ SEND = '  send %a {channel=0, to="cpu:0"}\n'
         (loop("a"), '  %b: f64 = recv {channel=0, source="cpu:0"}\n'),
         (loop("a"), loop("a")),
         (fails("late", 9), loop("a")),
+        (dialogue(1, 0, "cpu:1"), dialogue(0, 1, "cpu:0")),
     ],
-    ids=["at the end", "in recv", "in meet", "at home", "both", "after a failure"],
+    ids=["at the end", "in recv", "in meet", "at home", "both", "after a failure", "in a dialogue"],
 )
 def test_an_interruption_ends_all(home: str, other: str) -> None:
     _, parts = together(EMPTY, raw("cpu:0", home), raw("cpu:1", other))
@@ -488,6 +506,29 @@ def test_what_a_routine_raises_in_another_thread() -> None:
         for _ in range(20):
             with pytest.raises(np.linalg.LinAlgError if error != "no" else ValueError, match=error):
                 parts(np.zeros((3, 3)), np.ones(3))
+
+
+def test_the_caller_does_not_hold_what_routines_elsewhere_need(function_type: Any) -> None:
+    solves = """func @f(%x: f64[n, n], %y: f64[n]) {
+  %s: f64[n] = host_call %x, %y {routine="numpy.linalg.solve", keywords=["", ""], options=[], effect="check"}
+  send %s {channel=0, to="cpu:0"}
+  yield
+}"""
+    waits = """func @f() {
+  %s: f64[n] = recv {channel=0, source="cpu:1"}
+  yield %s
+}"""
+    whole = "func @f(%x: f64[n, n], %y: f64[n]) {\n  yield %y\n}"
+    _, parts = together(whole, part("cpu:0", waits, [], [0]), part("cpu:1", solves, [0, 1]))
+
+    def program(a0: Any, a1: Any) -> None: ...
+
+    function = function_type(program)
+    function._link(parts.specialisation)
+    for _ in range(20):
+        np.testing.assert_allclose(function(np.eye(3) * 2, np.ones(3))[0], 0.5)
+    with pytest.raises(np.linalg.LinAlgError):
+        function(np.zeros((3, 3)), np.ones(3))
 
 
 def test_callbacks_call_programs_with_parts() -> None:
