@@ -23,6 +23,9 @@ __all__ = ["measure"]
 _SECONDS = 0.12
 """How long each program is run again and again."""
 
+_RUNS = 5
+"""How often at least, however busy the machine is."""
+
 _IN_CACHE, _IN_MEMORY = 1 << 13, 1 << 22
 """Numbers in arrays."""
 
@@ -58,7 +61,9 @@ def _best(function: Callable[..., Any], *args: Any) -> float:
     """The seconds of the fastest call."""
     function(*args)
     fastest, end = float("inf"), time.perf_counter() + _SECONDS
-    while time.perf_counter() < end:
+    runs = 0
+    while runs < _RUNS or time.perf_counter() < end:
+        runs += 1
         repeats = max(1, min(1000, int(1e-4 / fastest))) if fastest < float("inf") else 1
         begin = time.perf_counter()
         for _ in range(repeats):
@@ -83,8 +88,8 @@ def _rate(function: Callable[..., Any], x: Any, operations: int, call: float) ->
 
 
 def _product_rate(dtype: Any) -> float:
-    x = np.ones((192, 192), dtype)
-    return float(2 * 192**3 / _best(jitflow.function(lambda a, b: a @ b), x, x))
+    x = np.ones((128, 128), dtype)
+    return float(2 * 128**3 / _best(jitflow.function(lambda a, b: a @ b), x, x))
 
 
 def _launch() -> float:

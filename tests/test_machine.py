@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jitflow import machine
+from jitflow import machine, measuring
 from jitflow.config import user_folder
 from jitflow.machine import KINDS, Link, Machine, as_machine, read_profile, write_profile
 
@@ -76,6 +76,16 @@ def test_a_broken_profile_says_what_to_do(folder: Path) -> None:
     with pytest.raises(ValueError, match="is broken") as caught:
         as_machine("cpu")
     assert "jitflow doctor --measure" in caught.value.mend
+
+
+def test_this_machine_is_measured(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "_SECONDS", 1e-3)
+    found = measuring.measure()
+    assert Machine.from_json(found.to_json()) == found
+    assert found.names == ("cpu:0",)
+    assert "GB/s" in str(found)
+    assert found.link("cpu:0", "cpu:1").latency > 0
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(

@@ -84,13 +84,12 @@ class Colocation:
         wish = self.wishes.get(op, "")
         return (wish, "plan") if wish else (op.loc.device, "scope") if op.loc.device else ("", "")
 
-    def join(self, values: Sequence[Value]) -> bool:
-        """Make one group of several, unless they are on different devices; whether that was possible."""
-        if len({device for value in values if (device := self.device(value))}) > 1:
-            return False
+    def join(self, values: Sequence[Value], device: str) -> None:
+        """Make one group of several, on a device if one is given; none of them is on another one."""
         for value in values[1:]:
             self._unite(values[0], value, NOWHERE)
-        return True
+        if values and device:
+            self._device.setdefault(self.find(values[0]), (device, NOWHERE, "used"))
 
     def _unite(self, one: Value, other: Value, where: Loc) -> None:
         first, second = self.find(one), self.find(other)

@@ -276,7 +276,7 @@ class _Building:
         """Put an op into a task that computes what it reads, or into one of its own."""
         device, why = self._place_of(op)
         groups = list(self.colocation.groups_of(op))
-        self.colocation.join(groups)  # of a branch or loop that is no span they are on one device
+        self.colocation.join(groups, device)  # of a branch or loop that is no span they are on one device
         group = groups[0] if groups else None
         task = None
         if not op.regions and op.name not in ("variable", "tape") and not calls_python(op):
