@@ -11,6 +11,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,6 +96,7 @@ class _Options(NamedTuple):
     ordered: bool = True
     device: str = ""
     check: str = ""
+    placement: str | Path | Placement = "heuristic"
     part: Part | None = None
     """What is wanted, if the function is a part of another one."""
 
@@ -251,7 +253,10 @@ class CompiledFunction:
         from jitflow.runtime.threads import most_threads
 
         options, part = self._options, self._options.part
-        compilation = Compilation(options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__)
+        compilation = Compilation(
+            options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__,
+            placement=options.placement,
+        )  # fmt: skip
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
@@ -360,7 +365,7 @@ class CompiledFunction:
         """
         from jitflow.simulation import placement_of
 
-        return placement_of(self, args, kwargs)
+        return placement_of(self, args, kwargs, placement=self._options.placement)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the code for these arguments depends on, what was fused, and where compiling spent its time."""

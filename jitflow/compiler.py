@@ -20,11 +20,14 @@ from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.ir.core import Function
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from jitflow.backends.llvm.executable import Executable
     from jitflow.frontend.entry.function import TracedFunction
     from jitflow.passes.lower import Lowered, LoweredParts, Target
     from jitflow.passes.partition import Partitioned
     from jitflow.passes.pipeline import Step
+    from jitflow.passes.place import Placement
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
@@ -58,6 +61,8 @@ class Compilation:
     notes: bool = False
     """Whether the program tells a profile what it does."""
     name: str = ""
+    placement: str | Path | Placement = "heuristic"
+    """How devices are chosen where nothing is said, if there are several."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -153,12 +158,17 @@ def partitions(compilation: Compilation) -> tuple[Function, ...]:
     if compilation.partitioned is None:
         from jitflow.machine import machine_of
         from jitflow.passes.partition import partition
-        from jitflow.passes.place import place
+        from jitflow.passes.place import place, placed
+        from jitflow.simulation import decided
 
+        machine = machine_of([device.name for device in devices()])
         with compilation.stage("place"):
-            placed = place(optimized, machine_of([device.name for device in devices()]))
+            if compilation.placement == "heuristic":
+                where = place(optimized, machine)
+            else:
+                where = placed(decided(compilation, machine, compilation.placement))
         with compilation.stage("partition"):
-            compilation.partitioned = partition(placed)
+            compilation.partitioned = partition(where)
     parts = compilation.partitioned.partitions
     return tuple(part.function for part in parts) if len(parts) > 1 else (optimized,)
 
