@@ -1,9 +1,9 @@
-"""One program on two devices: what it is split into, what is predicted, what it takes, and that it gives the same.
+"""One program on two devices: where its parts are placed, what is predicted, and what it takes.
+
+Two CPU devices are asked for below, so it runs on any machine:
 
     python examples/two_devices.py
-
-Two CPU devices are asked for below, so it runs on any machine. It prints the placement, the predicted timeline, and how
-long the program takes on one device and on two.
+    jitflow explain examples/two_devices.py:both --arg f64[n] --arg int
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 os.environ.setdefault("JITFLOW_CPU_DEVICES", "2")  # read when jitflow is imported
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,8 @@ import numpy as np
 import jitflow
 
 
-def halves(x: Any, steps: int) -> Any:
-    """Two long loops that have nothing to do with each other, and what they give together."""
+@jitflow.function
+def both(x: Any, steps: int) -> Any:
     with jitflow.device("cpu:0"):
         left = x.copy()
         for _ in range(steps):
@@ -30,12 +31,21 @@ def halves(x: Any, steps: int) -> Any:
         right = x[::-1].copy()
         for _ in range(steps):
             right = np.exp(-right * right) - 0.5 * np.cos(right)
-    return left.sum() + right.sum(), left - right
+    return left - right
 
 
-def seconds(function: Any, *arguments: Any) -> float:
+@jitflow.function(device="cpu:0")
+def alone(x: Any, steps: int) -> Any:
+    left, right = x.copy(), x[::-1].copy()
+    for _ in range(steps):
+        left = np.tanh(left) + 0.1 * np.sin(3.0 * left)
+    for _ in range(steps):
+        right = np.exp(-right * right) - 0.5 * np.cos(right)
+    return left - right
+
+
+def seconds(function: Callable[..., Any], *arguments: Any) -> float:
     """The best time of some calls."""
-    function(*arguments)
     found = []
     for _ in range(5):
         start = time.perf_counter()
@@ -44,31 +54,10 @@ def seconds(function: Any, *arguments: Any) -> float:
     return min(found)
 
 
-def main() -> None:
-    x, steps = np.linspace(-2.0, 2.0, 200_000), 40
-    split = jitflow.function(halves)
-    print(split.placement(x, steps), end="\n\n")
-    print(jitflow.simulate(split, (x, steps)), end="\n\n")
-
-    total, difference = split(x, steps)
-    expected, array = halves(x, steps)
-    assert np.isclose(total, expected)
-    np.testing.assert_allclose(difference, array, rtol=1e-12, atol=1e-12)
-
-    one = seconds(jitflow.function(on_one), x, steps)
-    two = seconds(split, x, steps)
-    print(f"on one device {one * 1e3:.1f} ms, on two {two * 1e3:.1f} ms: {one / two:.2f} times as fast")
-
-
-def on_one(x: Any, steps: int) -> Any:
-    """The same without devices."""
-    left, right = x.copy(), x[::-1].copy()
-    for _ in range(steps):
-        left = np.tanh(left) + 0.1 * np.sin(3.0 * left)
-    for _ in range(steps):
-        right = np.exp(-right * right) - 0.5 * np.cos(right)
-    return left.sum() + right.sum(), left - right
-
-
 if __name__ == "__main__":
-    main()
+    x, steps = np.linspace(-2.0, 2.0, 100_000), 40
+    print(both.placement(x, steps), end="\n\n")
+    print(jitflow.simulate(both, (x, steps)), end="\n\n")
+    print(f"the same bits: {np.array_equal(both(x, steps), alone(x, steps))}")
+    one, two = seconds(alone, x, steps), seconds(both, x, steps)
+    print(f"on one device {one * 1e3:.1f} ms, on two {two * 1e3:.1f} ms: {one / two:.2f} times as fast")

@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,7 +17,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from jitflow import hardware
 from jitflow.cli import app
+from jitflow.config import CONFIG
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 TRAINED = {"digits"}
@@ -28,6 +31,7 @@ EXPECTED = {
     "heat_step": "compilations: 1",
     "image_normalise": "uint8(1080, 1920, 3) became float32(3, 1080, 1920)",
     "layer_norm": "4096 rows: mean 0.0000, standard deviation 1.0000",
+    "two_devices": "the same bits: True",
 }
 
 RANDOM = np.random.default_rng(0)
@@ -36,7 +40,15 @@ CALLS: dict[str, tuple[str, Callable[[], tuple[Any, ...]]]] = {
     "heat_step": ("step", lambda: (RANDOM.random((13, 17)), 0.2)),
     "image_normalise": ("normalise", lambda: (RANDOM.integers(0, 256, (11, 7, 3), np.uint8),)),
     "layer_norm": ("layer_norm", lambda: tuple(RANDOM.random(shape, np.float32) for shape in ((5, 33), (33,), (33,)))),
+    "two_devices": ("both", lambda: (RANDOM.random(101), 3)),
 }
+
+
+@pytest.fixture(autouse=True)
+def two_devices(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the example asks for when jitflow is imported, which it was long ago here."""
+    if "two_devices" in request.node.name:
+        monkeypatch.setattr(hardware, "CONFIG", replace(CONFIG, cpu_devices=2))
 
 
 def load(path: Path) -> ModuleType:

@@ -130,6 +130,13 @@ def test_generated_sections_are_marked(mark: str) -> None:
     assert text.count(f"<!-- {mark}: begin -->") == text.count(f"<!-- {mark}: end -->") == 1
 
 
+def test_programs_that_are_not_run_here_are_those_of_examples() -> None:
+    examples = [path.read_text() for path in (README.parent / "examples").glob("*.py")]
+    programs = [block.text for block in blocks() if block.language == "py"]
+    assert programs
+    assert all(any(program in example for example in examples) for program in programs)
+
+
 def test_links_lead_somewhere() -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)\)", README.read_text()):
         assert (README.parent / target).exists(), target
