@@ -17,6 +17,7 @@ from jitflow.frontend.control.merge import (
 )
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.same import give_numbers, number
 from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
@@ -66,7 +67,9 @@ def decide(
 
     paths = traced_paths((then, orelse), trace_one, join_here, objects.before, key)
     contents = objects.as_locals(paths)
-    merged = join_here(paths, (*state, *contents))
+    numbered = number(paths, (*state, *contents), key)
+    merged = join_here(paths, (*state, *contents, *numbered))
+    give_numbers(merged, numbered)
     objects.write({name: merged.pop(name) for name in contents})
     cells.write({**merged, **dict.fromkeys(temporaries, UNBOUND)})
     if all(path.ended for path in paths):
@@ -112,7 +115,9 @@ def choose_path(
     first = paths[0].mistake
     if first is not None and paths[1].mistake is not None:
         raise first
-    found = join_here(paths, ("the value", *contents))
+    numbered = number(paths, ("the value", *contents), key)
+    found = join_here(paths, ("the value", *contents, *numbered))
+    give_numbers(found, numbered)
     objects.write({name: found[name] for name in contents})
     if all(path.ended for path in paths):
         raise EndOfPath

@@ -35,6 +35,7 @@ from jitflow.frontend.control.merge import (
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.returning import is_returned_itself
+from jitflow.frontend.control.same import is_numbered
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
@@ -202,8 +203,16 @@ def _by_leaves(
         live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
     keeps_objects = current_trace().storage.keeps_objects((site.file, site.line), name)
     is_returned = current_trace().is_passed if keeps_objects else is_returned_itself(name)
-    is_itself = lambda thing: is_returned(thing) or (chosen_by_identity and before.holds(thing))  # noqa: E731 - two questions
-    arriving = iter(aligned(live, shown_name(name), is_itself))
+
+    def is_chosen(thing: Any) -> bool:
+        return chosen_by_identity and before.holds(thing)
+
+    found: list[Any] = []
+    if is_numbered((site.file, site.line), name):  # which tells which array it is
+        found = aligned(live, shown_name(name), is_chosen)
+    if not found or any(type(thing) is Alternatives for thing in found):
+        found = aligned(live, shown_name(name), lambda thing: is_returned(thing) or is_chosen(thing))
+    arriving = iter(found)
     whole = [UNBOUND if path.ended else next(arriving) for path in paths]
 
     def by_parts(

@@ -16,7 +16,6 @@ from jitflow.frontend.control.joining import outside_type, whether_bound
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
-    Slot,
     Way,
     names_of,
     resolved,
@@ -24,6 +23,7 @@ from jitflow.frontend.control.merge import (
     word,
 )
 from jitflow.frontend.control.paths import Path
+from jitflow.frontend.control.same import is_numbered, is_replaced, note_replaced
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.control.turns import OneTurn, left_by
 from jitflow.frontend.recording import values
@@ -59,6 +59,16 @@ class LoopOp(OneTurn):
             hints.append(f"{word(local.name)}_is_bound")
             turn.parameters.append(local.bits[-1])
             turn.condition_parameters += local.bits[:-1]
+        replaced = {flow for flow in flows if isinstance(flow.slot.type, Tensor) and is_replaced(flow.entry, flow.left)
+                    and not is_numbered(self.key, flow.slot.name.partition("[")[0])}  # fmt: skip
+        if replaced and tested:  # whether there was a turn
+            initial.append(values.constant(False, BOOL))
+            with trace.region(path.scope):
+                yielded.append(values.constant(True, BOOL))
+            types.append(Scalar(BOOL))
+            hints.append("had_a_turn")
+            turn.parameters.append(Value(Scalar(BOOL), "had_a_turn"))
+            turn.condition_parameters.append(Value(Scalar(BOOL), "had_a_turn"))
         found: Sequence[Value]
         if tested:
             found = self._add_while(turn, initial, yielded, types, hints, source)
@@ -67,10 +77,12 @@ class LoopOp(OneTurn):
             region = path.scope.close(turn.parameters, yielded)
             bounds = [values.size(0), values.size(source.count), values.size(1)]
             found = trace.add("for", *bounds, *initial, types=types, regions=(region,), names=hints)
-        bits = {local.name: value for local, value in zip(partly, found[len(slots) :], strict=True)}
-        found = found[: len(slots)]
+        bits = {local.name: value for local, value in zip(partly, found[len(slots) :], strict=False)}
+        flag, found = found[len(slots) + len(partly) :], found[: len(slots)]
         for flow, value in zip(flows, found, strict=True):
             trace.storage.arrive(value, flow.arrays)
+            if flow in replaced:
+                note_replaced(value, flow.entry, flow.left, flag[0] if flag else self._ran(source))
         self._bind(locals_, found, bits, source)
         made = [local for local in locals_ if local.made]
         for local in made:
@@ -94,19 +106,12 @@ class LoopOp(OneTurn):
                     value, outside = next(results), slot
                     if isinstance(value.type, Tensor | Place):
                         kind = Tensor(value.type.dtype, value.type.dims)
-                        outside = Slot(slot.name, kind, slot.site, slot.as_place, slot.shared, views=slot.views)
+                        outside = replace(slot, kind=kind)
                     items[number] = result_of(outside, value)
-                    self._note_no_turn(local.leaves.items[number], value, ran)
             if local.is_made:
                 thing = local.make(items)
                 holds = bits.get(local.name, ran if local.entry is UNBOUND else None)
                 self.cells.set(local.name, thing if holds is None else MaybeUnbound(thing, holds))
-
-    def _note_no_turn(self, entry: Any, value: Value, ran: Value | None) -> None:
-        """Where a loop of the function itself had no turn, a local is still the very object that it was before."""
-        trace = current_trace()
-        if ran is not None and isinstance(value.type, Tensor) and trace.scope is trace.root and trace.is_passed(entry):
-            trace.storage.without_turns[value] = ran, entry
 
     def _remember(self, local: Local) -> None:
         """A turn may leave an object that others know, and what goes round is made anew."""

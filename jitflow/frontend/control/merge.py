@@ -223,8 +223,6 @@ class Slot:
                 views = storage.shown_by_views(thing._value) if is_itself else shown
                 self.views |= views
                 self.themselves |= shown - views
-                if self.is_branch and not self.views.isdisjoint(self.themselves):
-                    self._give_up(trace)  # an array and a view of all of it lie at one place
                 return renamed(storage.place(thing._value), self.kind)
             if not alone:
                 self._give_up(trace)
@@ -264,11 +262,14 @@ def result_of(slot: Slot, value: Value) -> Any:
         shown = Value(slot.kind, slot.name)
         storage.adopt(shown, value)
         storage.note_views(shown, slot.views)
+        storage.sites[shown] = slot.site
+        if not slot.views.isdisjoint(slot.themselves):
+            storage.mixed.add(shown)
         return tracers.wrap(shown, owned=False)
     if isinstance(slot.kind, Scalar):
         return tracers.wrap(value)
     assert isinstance(value.type, Tensor)
     storage.made_here(value)
     tracer = tracers.wrap(value, owned=True)
-    storage.merged[value] = slot
+    storage.merged[value], storage.sites[value] = slot, slot.site
     return tracer

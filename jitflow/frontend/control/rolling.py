@@ -28,6 +28,7 @@ from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.returning import RETURNED
+from jitflow.frontend.control.same import add_numbers
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.control.turns import NeedsUnrolling, Test, left_by
 from jitflow.frontend.recording.choices import Choice, Site
@@ -99,6 +100,7 @@ class Rolling(LoopOp):
         for item in (item_at(place, mutables) for place in lessons.items):
             if item is not None:
                 self.cells.add(item)
+        which = add_numbers(self.cells, self.names, self.key)
         entry = self.cells.read((*self.names, *self.temporaries))
 
         undo = partial(self._undo, entry, mutables, take_back)
@@ -149,7 +151,8 @@ class Rolling(LoopOp):
                         locals_ = self._locals(entry)
                         continue
                     self._finish(turn, locals_, source, test is not None, *sent)
-                    carried = [(local, slot) for local in locals_ for slot in local.slots if slot is not None]
+                    shown_locals = (local for local in locals_ if local.name not in which)
+                    carried = [(local, slot) for local in shown_locals for slot in local.slots if slot is not None]
                     several = tracers.Alternatives
                     shown = (local.name if type(local.entry) is several else slot.name for local, slot in carried)
                     return [*dict.fromkeys(shown)]

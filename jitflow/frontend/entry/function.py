@@ -24,6 +24,7 @@ from jitflow.frontend.control import switching  # noqa: F401 - what a value of s
 from jitflow.frontend.control.identity import require_apart, require_unchanged
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
+from jitflow.frontend.control.same import require_numbers
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
 from jitflow.frontend.entry.reads import Recorder
@@ -174,7 +175,8 @@ def _trace(
     collected = Results(recorder.origins)
     tree = collected.tree(result)
     require_apart(state, collected.containers)
-    state.storage.require_shown(collected.arrays)
+    state.storage.require_shown([thing._value for thing in collected.arrays])
+    require_numbers(state, collected.arrays)
     region = state.root.close(state.parameters, collected.values)
     attributes: dict[str, Any] = {} if not inputs.overlap else {"overlap": True}
     if inputs.variables:

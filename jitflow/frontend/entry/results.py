@@ -18,16 +18,15 @@ import numpy as np
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.same import number_among, number_as
 from jitflow.frontend.outside.made_objects import fields_of, is_made_object, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of, wrap
-from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
 
@@ -109,6 +108,7 @@ class Results:
         self._kept: list[Any] = []
         self._open: set[int] = set()
         """The objects whose attributes are being collected."""
+        self._choices: dict[int, ResultTree] = {}
 
     @property
     def containers(self) -> Collection[int]:
@@ -116,9 +116,9 @@ class Results:
         return self._groups.keys()
 
     @property
-    def arrays(self) -> list[Value]:
+    def arrays(self) -> list[ArrayTracer]:
         """The arrays in the tree, of this call and the caller's."""
-        return [thing._value for thing in self._kept if isinstance(thing, ArrayTracer)]
+        return [thing for thing in self._kept if isinstance(thing, ArrayTracer)]
 
     def tree(self, result: Any, path: str = "the result") -> ResultTree:
         """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
@@ -136,13 +136,12 @@ class Results:
     def _tree(self, result: Any, path: str) -> ResultTree:
         kind = type(result)
         if kind is Alternatives:
-            options = [(number, self.tree(option(result, number), path)) for number, thing in result.options.items()
-                       if thing is not UNBOUND]  # fmt: skip
+            kinds = {number: option(result, number) for number, thing in result.options.items() if thing is not UNBOUND}
+            number_as(result, kinds.values())
+            options = [(number, self.tree(thing, path)) for number, thing in kinds.items()]
             return Chosen(self.tree(result.chosen, path), tuple(options))
-        if isinstance(result, ArrayTracer) and result._value in current_trace().storage.without_turns:
-            ran, entry = current_trace().storage.without_turns[result._value]
-            number = self._computed(wrap(as_weak(ran, I64)))
-            return Chosen(number, ((1, self._computed(result)), (0, self._computed(entry))))
+        if isinstance(result, ArrayTracer) and id(result) not in self._origins:
+            return self._one_of(result)
         if isinstance(result, Tracer):
             return self._computed(result)
         if isinstance(result, Recorded):
@@ -173,6 +172,15 @@ class Results:
         if is_constant(result):
             return ConstantObject(result)
         raise _unreturnable(result, path)
+
+    def _one_of(self, result: ArrayTracer) -> ResultTree:
+        """An array, unless the running program says that it is one found before, or one of the caller's."""
+        if id(result) not in self._choices:
+            itself = number_among(result, self._kept) or (0, [])
+            known = [(place, self._computed(one)) for place, one in enumerate(itself[1], 1)]
+            found = self._computed(result)
+            self._choices[id(result)] = Chosen(self._computed(itself[0]), ((0, found), *known)) if known else found
+        return self._choices[id(result)]
 
     def _computed(self, result: Any) -> ResultTree:
         if id(result) in self._origins:

@@ -231,6 +231,8 @@ def _converter(kind: type[np.generic]) -> Callable[..., Any]:
     def convert_to(value: Any = 0, /) -> Any:
         if type(value) is int and issubclass(kind, np.integer):  # it may be too large for a Python int of the program
             return new(values.constant(int(numpy_says(kind, value)), dtype_argument(kind)))
+        if isinstance(value, tracers.ArrayTracer) and value.ndim and value.dtype == kind:
+            return value  # the very array, as NumPy has it
         return new(values.as_scalar(array_object(value, dtype_argument(kind))))
 
     convert_to.__name__ = kind.__name__

@@ -60,8 +60,10 @@ class Storage(Views):
         super().__init__(trace)
         self.merged: dict[Value, Merged] = {}
         """Arrays that came out of a branch or loop."""
-        self.without_turns: dict[Value, tuple[Value, Any]] = {}
-        """Arrays that came out of a loop, whether it had a turn, and the array of the caller's that they are else."""
+        self.sites: dict[Value, Site] = {}
+        """Where arrays were merged, as values or as places."""
+        self.mixed: set[Value] = set()
+        """The places that show an array itself on some paths, and a view of all of it on others."""
         self._protected: dict[Value, Callable[[], None]] = {}
         self._read_only: set[Value] = set()
         self._adopted: set[Value] = set()

@@ -104,6 +104,11 @@ class Views:
         """``merged`` is one of ``arrays``: a write to one may show in the other."""
         self._arrived.setdefault(self.root(merged), []).extend(arrays)
 
+    def arrived(self, value: Value) -> list[Value]:
+        """The arrays of several paths that an array may be; a view is an array of its own."""
+        source = self._views.get(value)
+        return [source] if isinstance(source, Value) else self._arrived.get(value, [])
+
     def behind(self, *values: Value) -> set[Value]:
         """The roots of arrays, and of the arrays of several paths that they may be."""
         seen: set[Value] = set()

@@ -138,7 +138,15 @@ def _in_place(name: str, target: Any, operand: Any) -> Any:
 
 def _is_square(name: str, left: Any, right: Any) -> bool:
     """Whether NumPy's operator takes another function than the one it stands for, which has another dtype for bools."""
-    return name == "pow" and type(right) is int and right == 2 and isinstance(left, ArrayTracer) and left.dtype == bool
+    if name != "pow" or not isinstance(left, ArrayTracer) or left.dtype != bool:
+        return False
+    kind: type = right.__class__
+    if kind is int and isinstance(right, Tracer):
+        raise located(UserNotImplementedError(
+            "a power of a bool array by a number that only the running program knows, which decides on the dtype",
+            mend="convert the array before: x.astype(np.int64) ** n",
+        ))  # fmt: skip
+    return type(right) is int and right == 2
 
 
 define_operators(ArrayTracer, _binary, ufunc_unary, _in_place)

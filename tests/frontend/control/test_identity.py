@@ -258,6 +258,62 @@ def an_array_that_turns_replace_if_there_are_any(a: Any, b: Any, s: Any, c: Any,
     return x, {"x": x}, y
 
 
+def one_new_array_by_two_names_on_one_path(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x, y = a * 2, a * 3
+    if c:
+        x = y = a * 4
+    z = a[1:]
+    w = z if n else z + 1
+    return x, y, w, z
+
+
+def the_array_of_the_turn_before(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x, y = a * 2, a * 3
+    for i in range(n + 20):
+        for j in range(n + 30):
+            if a[1] * i > j + n:
+                x = a + i * j
+            else:
+                y = x
+        if y[1] > 40:
+            x = y
+    return x, y
+
+
+def an_array_or_a_view_of_all_of_it_that_is_written_to(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = b * 2
+    y = x if c else x[:]
+    z = a if n else a.reshape(-1)
+    y += 1
+    z[0] = 5.0
+    return x, y, z
+
+
+def the_callers_array_unless_turns_replace_it(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x = y = z = a
+    while n < 1:
+        x = x + 1
+        n += 1
+    for v in b:
+        if v > n + 1:
+            y = y * 2
+    if c:
+        z = x
+    return x, y, [z], x if n else b
+
+
+def an_array_or_a_number_by_two_names(a: Any, b: Any, s: Any, c: Any, n: Any) -> Any:
+    x, k = n, None
+    if c:
+        k = np.array(3) or n
+        x = k
+    r = a
+    while n < 1:
+        r = None if c else r * 2
+        n += 1
+    return x, k, r
+
+
 def _objects(thing: Any) -> list[Any]:
     parts = thing.values() if isinstance(thing, dict) else thing if isinstance(thing, list | tuple) else ()
     own = [thing] if isinstance(thing, list | dict | np.ndarray) else [] if parts else [repr(thing)]
@@ -278,7 +334,9 @@ def _objects(thing: Any) -> list[Any]:
      an_array_of_its_own,
      a_view_of_one_array_or_another_array, one_of_two_arrays_by_what_is_known,
      an_array_that_turns_replace_if_there_are_any, a_view_of_all_of_an_array_that_a_branch_makes,
-     an_array_of_a_size_of_its_own],
+     an_array_of_a_size_of_its_own, one_new_array_by_two_names_on_one_path, the_array_of_the_turn_before,
+     an_array_or_a_view_of_all_of_it_that_is_written_to, the_callers_array_unless_turns_replace_it,
+     an_array_or_a_number_by_two_names],
 )  # fmt: skip
 def test_objects_are_those_of_python(program: Any) -> None:
     compiled = jitflow.function(program)

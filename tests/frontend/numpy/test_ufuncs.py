@@ -241,3 +241,21 @@ def test_the_square_of_a_bool_array_by_the_operator_has_the_dtype_of_square():
     flags = np.array([[True, False]])
     for array in (flags, flags.T, np.array(True)):
         check(lambda x: (x**2, np.power(x, 2), x**3, x**2.0, x[..., :1] ** 2 if x.ndim else x[()] ** 2), array)
+
+
+def test_the_power_of_a_bool_array_by_a_number_of_the_run_is_refused_as_it_decides_on_the_dtype():
+    @jitflow.function
+    def program(x, n):
+        return x**n
+
+    with pytest.raises(NotImplementedError, match="decides on the dtype") as caught:
+        program(np.ones(3, bool), 3)
+    assert "astype(np.int64) ** n" in caught.value.mend
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.bool_, np.int64])
+def test_a_scalar_type_gives_an_array_of_its_dtype_itself(kind):
+    compiled = jitflow.function(lambda x: kind(x))
+    x, s = np.ones((2, 3), kind), np.array(1, kind)
+    assert compiled(x) is x
+    assert type(compiled(s)) is kind
