@@ -53,21 +53,26 @@ class Gpu:
             module.load(image)
         return module
 
-    def handles(self) -> tuple[int, int]:
-        """The current stream, and the handle of cuBLAS, which works on that stream from now on."""
+    def stream(self) -> int:
+        """The calling thread's current stream."""
         with self._device:
-            stream, blas = self._cuda.get_current_stream().ptr, self._device.cublas_handle
-        status = _function("cublasSetStream_v2", 2)(blas, stream)
+            return int(self._cuda.get_current_stream().ptr)
+
+    def blas(self, stream: int) -> int:
+        """The calling thread's handle of cuBLAS, which works on that stream from now on."""
+        with self._device:
+            handle = int(self._device.cublas_handle)
+        status = _function("cublasSetStream_v2", 2)(handle, stream)
         if status:
             raise RuntimeError(f"cuBLAS refused the stream with status {status}")
-        return stream, blas
+        return handle
 
     # Memory, in the order of the current stream's work
 
     def allocate(self, size: int) -> int:
         """New memory, of at least one byte. Raises MemoryError where there is none left."""
         place = ctypes.c_void_p()
-        status = self._do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self._stream())
+        status = self._do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self.stream())
         if status == _NO_MEMORY:
             raise MemoryError(f"Unable to allocate {size} bytes on {self.name}")
         _expect_success(status)
@@ -75,7 +80,7 @@ class Gpu:
 
     def free(self, address: int) -> None:
         """Give memory back."""
-        _expect_success(self._do("cuMemFreeAsync", address, self._stream()))
+        _expect_success(self._do("cuMemFreeAsync", address, self.stream()))
 
     def freeing(self, address: int) -> Callable[[], object]:
         """What gives memory back later, in the order of the stream that is the current one now.
@@ -89,11 +94,11 @@ class Gpu:
 
     def copy_there(self, there: int, here: int, size: int) -> None:
         """Copy from the host's memory, which has been read when this returns."""
-        _expect_success(self._do("cuMemcpyHtoDAsync_v2", there, here, size, self._stream()))
+        _expect_success(self._do("cuMemcpyHtoDAsync_v2", there, here, size, self.stream()))
 
     def copy_here(self, here: int, there: int, size: int) -> None:
         """Copy to the host's memory, and wait for it."""
-        stream = self._stream()
+        stream = self.stream()
         _expect_success(self._do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
         _expect_success(self._do("cuStreamSynchronize", stream))
 
@@ -102,10 +107,6 @@ class Gpu:
         span = 1 + sum(abs(stride) * (dim - 1) for dim, stride in zip(dims, strides, strict=True) if dim)
         memory = self._cuda.UnownedMemory(address, span * dtype.itemsize, owner, self.number)
         return _cupy().ndarray(tuple(dims), dtype, self._cuda.MemoryPointer(memory, 0), tuple(strides))
-
-    def _stream(self) -> int:
-        with self._device:
-            return int(self._cuda.get_current_stream().ptr)
 
     def _do(self, name: str, *arguments: Any) -> int:
         with self._device:
@@ -139,20 +140,18 @@ class DeviceProgram:
         self.device = device
         self._raise_error = raise_error
         self._module = device.load(image)
-        own = [(place, name.removeprefix(device.name + " ")) for place, name in enumerate(symbols, 2)
-               if name.startswith(device.name + " ")]  # fmt: skip
-        others = [name for name in symbols if not name.startswith(device.name + " ")]
-        linked = link_symbols(others, sites)
-        elsewhere = iter(linked.addresses)
-        self._slots = {name: place for place, name in own if name in _PER_CALL}
-        found = {place: self._address(name) for place, name in own if name not in _PER_CALL}
-        taken = {place for place, _ in own}
-        words = [found.get(place, 0) if place in taken else next(elsewhere) for place in range(2, 2 + len(symbols))]
+        own = f"{device.name} "
+        linked = link_symbols([name for name in symbols if not name.startswith(own)], sites)
+        others = iter(linked.addresses)
+        words = [self._address(name.removeprefix(own)) if name.startswith(own) else next(others) for name in symbols]
         self._words = (pool().allocate_address, pool().free_address, *words)
+        self._slots = {name: symbols.index(own + name) + 2 for name in _PER_CALL if own + name in symbols}
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)(run)
         self._keep_alive = (keep_alive, linked)
 
     def _address(self, name: str) -> int:
+        if name in _PER_CALL:
+            return 0
         if name.startswith(_KERNEL):
             return int(self._module.get_function(name.removeprefix(_KERNEL)).ptr)
         return address_of(name)
@@ -160,9 +159,11 @@ class DeviceProgram:
     def __call__(self, arguments: Any, results: Any) -> None:
         """Run on arrays of words. It returns as soon as nothing that the host needs is missing."""
         context = (ctypes.c_void_p * len(self._words))(*self._words)
-        for name, handle in zip(_PER_CALL, self.device.handles(), strict=True):
-            if name in self._slots:
-                context[self._slots[name]] = handle
+        stream = self.device.stream()
+        if "stream" in self._slots:
+            context[self._slots["stream"]] = stream
+        if "blas" in self._slots:
+            context[self._slots["blas"]] = self.device.blas(stream)
         error = (ctypes.c_int64 * ERROR_SLOTS)()
         with self.device:
             status = self._run(context, arguments, results, error)

@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from jitflow.backends.cuda.emit_control import ERROR_WORDS
 from jitflow.backends.cuda.grid import Launch, grid_of, takes_record
@@ -48,7 +49,7 @@ class _Offloading:
         self.device = device
         self.launches = {k.name: Launch(identifier(k.name), k.parameters, grid_of(k)) for k in program.kernels}
         self.may_fail = {k.name for k in program.kernels if any(op.name == "check" for op in walk(k.region))}
-        self.kernels = {kernel.name: _without_results(kernel) for kernel in program.kernels}
+        self.kernels = {kernel.name: self._kernel(kernel) for kernel in program.kernels}
         self.values: dict[Value, Value] = {}
         self.at_home = {operand for op in walk(program.region) if op.name == "invoke" for operand in op.operands}
         """Memory of the host, by which routines get numbers and give them."""
@@ -83,11 +84,13 @@ class _Offloading:
             self.builder.add("free", buffer, size)
         self.builder.add("yield")
         region = Region((), (*self.start.ops, *self.builder.ops))
-        attributes = MappingProxyType({"device": self.device})
-        kernels = {name: replace(kernel, attributes=MappingProxyType({**kernel.attributes, **attributes}))
-                   for name, kernel in self.kernels.items()}  # fmt: skip
-        functions = tuple(kernels.get(function.name, function) for function in self.program.functions)
+        functions = tuple(self.kernels.get(function.name, function) for function in self.program.functions)
         return replace(self.program, region=region, functions=functions)
+
+    def _kernel(self, kernel: Function) -> Function:
+        """A kernel for the device, called as in C++."""
+        attributes = MappingProxyType({**kernel.attributes, "device": self.device})
+        return replace(_without_results(kernel), name=identifier(kernel.name), attributes=attributes)
 
     # Values
 
@@ -315,9 +318,10 @@ class _Offloading:
         blocks = launch.shape(self.builder, self._number, arguments)
         cells = [self._cell(result) for result in op.results]
         record = () if self.record is None else self.record[:1]
-        given = {"kernel": name, "block": launch.block, **({"recorded": True} if record else {})}
+        given: dict[str, Any] = {"recorded": True} if record else {}
         operands = (*arguments, *(cell for cell, _, _ in cells), *record, *blocks)
-        self.builder.add("launch", *operands, types=(), device=self.device, **given)
+        given |= {"kernel": launch.kernel, "block": launch.block, "device": self.device}
+        self.builder.add("launch", *operands, types=(), **given)
         self.pending |= name in self.may_fail
         if cells:
             self._fetch(op.results, cells)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +28,7 @@ from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime.cuda import DeviceProgram, gpu
 from jitflow.runtime.entry_device import traceable
 from jitflow.runtime.specialisation import NOT_MATCHED
-from tests.backends.cuda.ptx_machine import PtxError
+from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.stand_in import StandIn
 from tests.execute import layouts_of
 
@@ -121,16 +121,17 @@ class Native:
                 self.device.finish()
                 found = tuple(self._result(place, results) for place in self._places())
                 owned = {results[place.slot] for place in self.lowered.places if place.kind == "new"}
-            except PtxError:  # a fault that was planted
+            except PtxError:  # a fault: nothing that is left means anything
+                self.device.blocks.clear()
                 raise
-            except BaseException:
-                self._settle(arguments, places, owned)
+            except Exception:
+                self._end(arguments, places, ())
                 raise
-            self._settle(arguments, places, owned)
+        self._end(arguments, places, owned)
         return found
 
-    def _settle(self, arguments: Sequence[Any], places: Sequence[int], owned: set[int]) -> None:
-        """Copy back what the program has written, and expect it to have freed the rest of its memory."""
+    def _end(self, arguments: Sequence[Any], places: Sequence[int], owned: Collection[int]) -> None:
+        """What belongs to the caller goes; then there must be nothing left."""
         self.device.finish()
         self._take_back(arguments, places)
         for address in {*owned, *filter(None, places)}:
