@@ -222,6 +222,37 @@ def a_list_used_as_a_queue(n):
     return total
 
 
+@idiom(([1.0, 2.0, 3.0], 1), ([1.0, 2.0, 3.0], -1), ([1.0, 2.0, 3.0], 5), ([k * 0.5 for k in range(30)], 17))
+def an_item_of_an_argument(items, i):
+    return items[i]
+
+
+@idiom(([3, 4, 7], 7), ([1, 4, 7, 9], 5), ([1], 1))
+def a_binary_search(items, wanted):
+    low, high = 0, len(items) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        if items[middle] == wanted:
+            return middle
+        if items[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle - 1
+    return -1
+
+
+@idiom(([[1, 2], [3, 4]], 1), ([[1, 2], [3, 4]], 0), ([[1, 2], [3, 4]], 2))
+def items_of_items(rows, i):
+    return rows[i][0], [row[i] for row in rows]
+
+
+@idiom((3,), (4,), (-1,))
+def buffers_in_turn(n):
+    buffers = [np.zeros(4), np.ones(4)]
+    buffers[n % 2][0] = 7.0
+    return buffers[n % 2], buffers[(n + 1) % 2], {0: "even", 1: "odd"}[n % 2] == "odd"
+
+
 # -- objects of the user's classes --------------------------------------------------------------------------
 
 

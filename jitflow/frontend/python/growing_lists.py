@@ -86,7 +86,7 @@ class Growing(TapedList):
         """``list.extend``."""
         own_loop(items.settled() if items is self else items, lambda item: self.append(item))
 
-    def __iadd__(self, items: Any) -> Growing:  # type: ignore[override, misc]
+    def __iadd__(self, items: Any) -> Growing:  # type: ignore[override]
         self.extend(items)
         return self
 

@@ -277,10 +277,10 @@ def _round_to(value: Value, dtype: DType, digits: Any) -> Value:
         product, half = emit("multiply", whole, ten), number(0.5 * 10.0**-digits, F64)
         rest = emit("subtract", emit("subtract", value, product), _error_of_product(whole, ten, product))
         odd = emit("not_equal", emit("remainder", whole, number(2.0, F64)), number(0.0, F64))
-        for sign, beyond in ((1.0, "greater"), (-1.0, "less")):
+        for sign, side in ((1.0, "greater"), (-1.0, "less")):
             limit = half if sign > 0 else emit("negative", half)
             is_tie = emit("logical_and", emit("equal", rest, limit), odd)
-            whole = emit("select", emit("logical_or", emit(beyond, rest, limit), is_tie),
+            whole = emit("select", emit("logical_or", emit(side, rest, limit), is_tie),
                          emit("add", whole, number(sign, F64)), whole)  # fmt: skip
         found = emit("multiply", whole, ten)
     few_bits = emit("less", emit("absolute", scaled), number(2.0**53, F64))
