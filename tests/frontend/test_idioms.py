@@ -169,6 +169,28 @@ def ints_rounded_to_tens(n):
     return round(n, -2), round(n, -1), round(n, 2), round(n), round(-n, -3)
 
 
+@idiom((12, 18, 8), (0, -6, 4), (7, 0, 0))
+def common_divisors(a, b, c):
+    return math.gcd(a, b, c), math.lcm(a, b, c), math.gcd(a), math.lcm(b)
+
+
+@idiom(
+    (7.5, 2.0), (-7.5, 2.0), (5.0, 2.0), (7.0, -2.0), (1.0, float("inf")), (1.0, 0.0), (float("nan"), 0.0), (-0.0, 3.0)
+)
+def remainders(x, y):
+    return math.remainder(x, y)
+
+
+@idiom((0,), (5,), (20,), (-1,))
+def factorials(n):
+    return math.factorial(n)
+
+
+@idiom((1.0, 1.0 + 1e-10), (1.0, 1.1), (0.0, 1e-12), (float("inf"), float("inf")), (float("inf"), 1.0), (1.0, -1.0))
+def numbers_that_are_close(x, y):
+    return math.isclose(x, y), math.isclose(x, y, rel_tol=0.2), math.isclose(x, y, abs_tol=1e-9)
+
+
 # -- lists ---------------------------------------------------------------------------------------------------
 
 
