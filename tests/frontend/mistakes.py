@@ -54,7 +54,7 @@ def decides_by_chaining(x):
 
 
 def indexes_a_list(x, n):
-    return [x, x][n]
+    return [x, x][:n]
 
 
 def iterates(x):

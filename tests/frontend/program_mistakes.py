@@ -228,12 +228,12 @@ def recurses_on_a_value(n):
 
 
 def sorts_a_list_of_values(x, y):
-    return sorted([x[0], y[0]])
+    return sorted([x[0], 1])
 
 
 def indexes_a_list_by_a_value(x, i):
     choices = [x, x * 2, x * 3]
-    return choices[i]
+    return choices[:i]
 
 
 def uses_a_value_as_a_key(x):

@@ -169,6 +169,28 @@ def ints_rounded_to_tens(n):
     return round(n, -2), round(n, -1), round(n, 2), round(n), round(-n, -3)
 
 
+@idiom((12, 18, 8), (0, -6, 4), (7, 0, 0))
+def common_divisors(a, b, c):
+    return math.gcd(a, b, c), math.lcm(a, b, c), math.gcd(a), math.lcm(b)
+
+
+@idiom(
+    (7.5, 2.0), (-7.5, 2.0), (5.0, 2.0), (7.0, -2.0), (1.0, float("inf")), (1.0, 0.0), (float("nan"), 0.0), (-0.0, 3.0)
+)
+def remainders(x, y):
+    return math.remainder(x, y)
+
+
+@idiom((0,), (5,), (20,), (-1,))
+def factorials(n):
+    return math.factorial(n)
+
+
+@idiom((1.0, 1.0 + 1e-10), (1.0, 1.1), (0.0, 1e-12), (float("inf"), float("inf")), (float("inf"), 1.0), (1.0, -1.0))
+def numbers_that_are_close(x, y):
+    return math.isclose(x, y), math.isclose(x, y, rel_tol=0.2), math.isclose(x, y, abs_tol=1e-9)
+
+
 # -- lists ---------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +242,37 @@ def a_list_used_as_a_queue(n):
         if k % 2 and k < 20:
             queue.append(k * 2)
     return total
+
+
+@idiom(([1.0, 2.0, 3.0], 1), ([1.0, 2.0, 3.0], -1), ([1.0, 2.0, 3.0], 5), ([k * 0.5 for k in range(30)], 17))
+def an_item_of_an_argument(items, i):
+    return items[i]
+
+
+@idiom(([3, 4, 7], 7), ([1, 4, 7, 9], 5), ([1], 1))
+def a_binary_search(items, wanted):
+    low, high = 0, len(items) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        if items[middle] == wanted:
+            return middle
+        if items[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle - 1
+    return -1
+
+
+@idiom(([[1, 2], [3, 4]], 1), ([[1, 2], [3, 4]], 0), ([[1, 2], [3, 4]], 2))
+def items_of_items(rows, i):
+    return rows[i][0], [row[i] for row in rows]
+
+
+@idiom((3,), (4,), (-1,))
+def buffers_in_turn(n):
+    buffers = [np.zeros(4), np.ones(4)]
+    buffers[n % 2][0] = 7.0
+    return buffers[n % 2], buffers[(n + 1) % 2], {0: "even", 1: "odd"}[n % 2] == "odd"
 
 
 # -- objects of the user's classes --------------------------------------------------------------------------

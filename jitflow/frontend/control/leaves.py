@@ -14,7 +14,7 @@ import numpy as np
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import list_like
 from jitflow.frontend.control.local_types import kind_of
-from jitflow.frontend.outside.made_objects import fields_of, is_made_object, made_with
+from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.records import RecordProxy
@@ -66,7 +66,7 @@ def can_change(thing: Any) -> bool:
     """Whether it is a structure that shows by all its names what is stored in it."""
     kind = type(thing)
     is_record = dataclasses.is_dataclass(kind) and not issubclass(kind, Tracer)
-    return kind is list or kind is dict or is_record or is_made_object(thing)
+    return kind is list or kind is dict or is_record or MADE_OF in kind.__dict__
 
 
 def _parts_of(thing: Any) -> Unpacked | None:
@@ -94,7 +94,7 @@ def _parts_of(thing: Any) -> Unpacked | None:
         names = tuple(fields)
         return Unpacked([*fields.values()], (kind, thing.__class__, names),
                      lambda items: thing._jitflow_with(dict(zip(names, items, strict=True))))  # fmt: skip
-    if is_made_object(thing):
+    if MADE_OF in kind.__dict__:
         fields = fields_of(thing)
         return Unpacked([*fields.values()], (kind, *fields), lambda items: made_with(kind, tuple(fields), *items))
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type | Tracer) and kind is thing.__class__:

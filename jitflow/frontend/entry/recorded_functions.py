@@ -26,6 +26,7 @@ from jitflow.frontend.entry.outer_assignments import refuse_stores
 from jitflow.frontend.outside.objects import is_frozen, is_made
 from jitflow.frontend.outside.purity import impure_builtins
 from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS
+from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
 from jitflow.runtime.plan import (
@@ -92,7 +93,8 @@ class RecordedFunctions:
             name: self._cell(cell, name, self._read_of_cell(register, position))
             for position, (name, cell) in enumerate(zip(code.co_freevars, function.__closure__ or (), strict=True))
         }
-        found = rewritten(function)
+        site = Site(Choice.REWRITTEN, code.co_filename, code.co_firstlineno)
+        found = rewritten(function, bool(self.inputs.trace.choices.answer(site)))
         if found is not None:
             code = found.code
             cells[CELL] = CellType(_hooks())

@@ -19,7 +19,7 @@ from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.same import number_among, number_as
-from jitflow.frontend.outside.made_objects import fields_of, is_made_object, made_with, users_class
+from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
@@ -165,7 +165,7 @@ class Results:
         if isinstance(result, tuple) and hasattr(kind, "_fields"):
             names = kind._fields
             return Group(partial(StructOf, users_class(kind)), self._fields(result, names, path))
-        if is_made_object(result):
+        if MADE_OF in kind.__dict__:
             return self._made_object(result, path)
         if dataclasses.is_dataclass(result) and not isinstance(result, type):
             return self._dataclass(result, path)

@@ -16,13 +16,15 @@ from typing import Any
 
 from jitflow.frontend.outside.purity import is_foreign_impure, is_pure_module
 
-__all__ = ["fields_of", "has_methods", "is_made_object", "known_as", "made_class", "made_with", "users_class"]
+__all__ = ["MADE_OF", "fields_of", "has_methods", "is_made_object", "known_as", "made_class", "made_with",
+           "users_class"]  # fmt: skip
 
 _DECISIVE = frozenset(
     ["__new__", "__init_subclass__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__del__"]
 )
 """Methods that change what an object is: a class that has written one is none of ours."""
-_PROXY = "__jitflow_proxy__"
+MADE_OF = "__jitflow_proxy__"
+"""The attribute of such a class that holds the proxy of the user's."""
 _OF_PYTHON = (MemberDescriptorType, GetSetDescriptorType)
 
 
@@ -35,7 +37,7 @@ def made_class(proxy: Any) -> type | None:
     if not _DECISIVE.isdisjoint(members):
         return None
     namespace: dict[str, Any] = {name: _Member(proxy, name, member) for name, member in members.items()}
-    namespace |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, _PROXY: proxy}
+    namespace |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, MADE_OF: proxy}
     if kind.__dictoffset__ == 0:
         namespace["__slots__"] = ()
     made: type = type(kind)(kind.__name__, (kind,), namespace)
@@ -44,18 +46,18 @@ def made_class(proxy: Any) -> type | None:
 
 def is_made_object(thing: Any) -> bool:
     """Whether it is an object of such a class."""
-    return _PROXY in vars(type(thing))
+    return MADE_OF in vars(type(thing))
 
 
 def users_class(kind: type) -> type:
     """The class that such a class is derived from; any other is itself."""
-    found: type = vars(kind)[_PROXY]._jitflow_object if _PROXY in vars(kind) else kind
+    found: type = vars(kind)[MADE_OF]._jitflow_object if MADE_OF in vars(kind) else kind
     return found
 
 
 def known_as(kind: Any) -> Any:
     """What the program knows such a class as; any other thing is itself."""
-    return vars(kind).get(_PROXY, kind) if issubclass(type(kind), type) else kind
+    return vars(kind).get(MADE_OF, kind) if issubclass(type(kind), type) else kind
 
 
 def fields_of(thing: Any) -> dict[str, Any]:

@@ -21,12 +21,14 @@ from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.local_types import converted, kind_of
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.raising import fail, raise_
+from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.python import conversions
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, NumberTracer, ScalarTracer, lift, type_of, wrap
+from jitflow.frontend.tracers import Alternatives, ArrayTracer, NumberTracer, ScalarTracer, type_of, wrap
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Scalar
@@ -39,7 +41,8 @@ _MOST_ITEMS = 16
 
 def indexed(thing: Any) -> Any:
     """What stands for ``thing`` in ``thing[index]``."""
-    return _Indexed(thing) if type(thing) in (list, tuple, dict) and active_trace() is not None else thing
+    is_plain = type(thing) in (list, tuple, dict, OutsideList, OutsideDict)
+    return _Indexed(thing) if is_plain and active_trace() is not None else thing
 
 
 class _Indexed:
@@ -83,7 +86,7 @@ def _item(items: Any, index: Any) -> Any:
     """``items[index]``."""
     if not _is_running(index):
         return items[index]
-    if type(items) is dict:
+    if isinstance(items, dict):
         if isinstance(index, ArrayTracer):
             raise located(UserTypeError("unhashable type: 'numpy.ndarray'"))
         pairs = [pair for pair in items.items() if isinstance(kind_of(pair[0]), Scalar)]
@@ -111,7 +114,7 @@ def _under_key(pairs: Sequence[tuple[Any, Any]], key: Any) -> Any:
 def _number(items: Sequence[Any], kind: Scalar, front: Value) -> Any:
     """One of numbers of one type."""
     if len(items) > _MOST_ITEMS:
-        number = wrap(lift(np.array(list(items))))[wrap(front)]
+        number = surface.apply_function(np.array, (list(items),), {})[wrap(front)]
         return conversions.item(number) if kind.weak else number
     found, *others = (converted(item, kind) for item in items)
     for place, other in enumerate(others, 1):

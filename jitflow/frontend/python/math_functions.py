@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial, reduce
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
@@ -11,9 +12,10 @@ from jitflow.frontend.tracers.python_numbers import apply, as_weak, check, dtype
 from jitflow.ir.core import Value
 from jitflow.ir.dims import maximum, minimum
 from jitflow.ir.dtypes import BOOL, C128, F64, I64
+from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.types import Scalar
 
-__all__ = ["extremum", "math_function"]
+__all__ = ["extremum", "isclose", "math_function"]
 
 _DOMAIN, _RANGE = "math domain error", "math range error"
 
@@ -61,8 +63,12 @@ def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
         raise _uncompiled(module, name)
     if name in ("floor", "ceil", "trunc") and len(operands) == 1:
         return apply(name, wrap(_weak_operand(operands[0], None)))
-    if name in ("gcd", "lcm") and len(operands) == 2:
-        return wrap(emit(name, *(_weak_operand(operand, I64) for operand in operands)))
+    if name in ("gcd", "lcm"):
+        first, *others = [_weak_operand(operand, I64) for operand in operands]
+        found = wrap(reduce(partial(emit, name), others, first))
+        return found if others else apply("abs", found)
+    if name == "factorial" and len(operands) == 1:
+        return wrap(_factorial(_weak_operand(operands[0], I64)))
     values = [_weak_operand(operand, F64) for operand in operands]
     if name in _UNARY and len(values) == 1:
         return wrap(_unary(name, values[0]))
@@ -76,6 +82,8 @@ def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
         return apply("pow", wrap(values[0]), wrap(values[1]))
     if name == "fmod" and len(values) == 2:
         return _fmod(*values)
+    if name == "remainder" and len(values) == 2:
+        return _remainder(*values)
     if name in ("degrees", "radians") and len(values) == 1:
         factor = 180.0 / math.pi if name == "degrees" else math.pi / 180.0
         return wrap(emit("multiply", values[0], number(factor, F64)))
@@ -107,6 +115,48 @@ def _fmod(first: Value, second: Value) -> Any:
     known = emit("logical_or", emit("isnan", first), emit("isnan", second))
     check(emit("logical_or", emit("logical_not", refused), known), ValueError, _DOMAIN)
     return wrap(emit("fmod", first, second))
+
+
+def _remainder(first: Value, second: Value) -> Any:
+    """What is left of a division by the nearest whole number, the even one of two, as Python computes it."""
+    one, other = emit("absolute", first), emit("absolute", second)
+    known = emit("logical_not", emit("logical_or", emit("isnan", first), emit("isnan", second)))
+    refused = emit("logical_or", emit("isinf", first), emit("equal", second, number(0.0, F64)))
+    check(emit("logical_not", emit("logical_and", known, refused)), ValueError, _DOMAIN)
+    rest = emit("fmod", one, other)
+    beyond = emit("subtract", other, rest)
+    half = emit("multiply", number(0.5, F64), emit("subtract", one, rest))
+    tie = emit("subtract", rest, emit("multiply", number(2.0, F64), emit("fmod", half, other)))
+    upper = emit("select", emit("greater", rest, beyond), emit("negative", beyond), tie)
+    found = emit("select", emit("less", rest, beyond), rest, upper)
+    signed = emit("multiply", emit("copysign", number(1.0, F64), first), found)
+    return wrap(emit("select", emit("logical_and", known, emit("isinf", second)), first, signed))
+
+
+def _factorial(value: Value) -> Value:
+    """``n!``, which fits up to 20."""
+    check(emit("greater_equal", value, number(0, I64)), ValueError, "factorial() not defined for negative values")
+    check(emit("less_equal", value, number(20, I64)), OverflowError, INT_OVERFLOW)
+    found = number(math.factorial(20), I64)
+    for lower in range(19, -1, -1):
+        known = number(math.factorial(lower), I64)
+        found = emit("select", emit("less_equal", value, number(lower, I64)), known, found)
+    return found
+
+
+def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    """``math.isclose``."""
+    first, second, relative, absolute = (_weak_operand(item, F64) for item in (a, b, rel_tol, abs_tol))
+    zero = number(0.0, F64)
+    positive = emit("logical_and", emit("greater_equal", relative, zero), emit("greater_equal", absolute, zero))
+    check(positive, ValueError, "tolerances must be non-negative")
+    infinite = emit("logical_or", emit("isinf", first), emit("isinf", second))
+    distance = emit("absolute", emit("subtract", second, first))
+    limits = [emit("absolute", emit("multiply", relative, item)) for item in (first, second)]
+    within = [emit("less_equal", distance, limit) for limit in (*limits, absolute)]
+    near = emit("logical_or", emit("logical_or", within[0], within[1]), within[2])
+    near = emit("logical_and", near, emit("logical_not", infinite))
+    return wrap(emit("logical_or", emit("equal", first, second), near))
 
 
 def _weak_operand(operand: Any, dtype: Any) -> Value:

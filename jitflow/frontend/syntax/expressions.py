@@ -190,8 +190,10 @@ class Expressions(ast.NodeTransformer):
 
     def _gathered(self, node: ast.Call, items: ast.ListComp) -> ast.expr:
         """``np.array([f(x) for x in xs])``: items that become those of an array."""
-        rename(items, self.scope.mentioned, self._fresh)
-        self.generic_visit(node)
+        self._comprehension(items)
+        node.func, node.args[1:] = self.rewrite(node.func), [self.rewrite(other) for other in node.args[1:]]
+        for keyword in node.keywords:
+            keyword.value = self.rewrite(keyword.value)
         (generator,) = items.generators
         names = names_of_items(generator.target)
         arguments = ast.arguments([], [ast.arg(name) for name in names], None, [], [], None, [])

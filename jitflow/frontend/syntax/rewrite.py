@@ -53,9 +53,9 @@ _RESULTS: dict[int, tuple[weakref.ref[CodeType], Rewritten]] = {}
 """What was rewritten, by the identity of the user's code: codes that are equal may come from two files."""
 
 
-def rewritten(function: FunctionType) -> Rewritten | None:
+def rewritten(function: FunctionType, even_if_straight: bool = False) -> Rewritten | None:
     """The rewritten form of a function; None if there is nothing to rewrite or `why_not`."""
-    result = _result(function.__code__)
+    result = _result(function.__code__, even_if_straight)
     return result if isinstance(result, Rewritten) else None
 
 
@@ -87,8 +87,8 @@ def is_block(code: CodeType) -> bool:
     return code.co_qualname.endswith(_BLOCK)
 
 
-def _result(code: CodeType) -> _Result:
-    if is_straight(code):
+def _result(code: CodeType, even_if_straight: bool = False) -> _Result:
+    if not even_if_straight and is_straight(code):
         return ""
     known = _RESULTS.get(id(code))
     if known is not None and known[0]() is code:

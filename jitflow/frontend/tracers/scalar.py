@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jitflow.errors import UserTypeError
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Trace, active_trace
+from jitflow.frontend.syntax import CELL
 from jitflow.frontend.tracers.alternatives import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
@@ -135,7 +137,10 @@ class NumberTracer(ScalarTracer):
 
     def __index__(self) -> int:
         number = self.pinned()
-        return super().__index__() if number is None else int(number)
+        if number is not None:
+            return int(number)
+        _begin_anew_rewritten()
+        return super().__index__()
 
     def __int__(self) -> int:
         number = self.pinned()
@@ -175,6 +180,17 @@ class NumberTracer(ScalarTracer):
         raise located(UserTypeError(f"'{self.__class__.__name__}' object is not subscriptable"))
 
 
+def _begin_anew_rewritten() -> None:
+    """Start the trace anew if what needs a number may be an index in a function that has not been rewritten."""
+    trace = active_trace()
+    frame = None if trace is None else trace.user_frame()
+    if trace is None or frame is None or CELL in frame.f_code.co_freevars:
+        return
+    site = Site(Choice.REWRITTEN, frame.f_code.co_filename, frame.f_code.co_firstlineno)
+    if not trace.choices.is_settled(site):
+        raise trace.begin_anew(Restart(site))
+
+
 def is_weak(operand: Any) -> bool:
     """Whether NumPy would take ``operand`` as a Python number (NEP 50)."""
     if isinstance(operand, Tracer):
@@ -195,8 +211,10 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
         return _sized_too(name, result, left, right)
     if _is_foreign(left) or _is_foreign(right):
         items, times = (left, right) if isinstance(right, NumberTracer) else (right, left)
-        is_repeat = name == "mul" and type(items) is list and times.__class__ in (bool, int) and times._pin is None
-        return surface.repeated(items, times) if is_repeat else NotImplemented
+        if name != "mul" or type(items) is not list or not isinstance(times, NumberTracer):
+            return NotImplemented
+        is_whole = times._scalar.dtype.kind in "bi" and times._pin is None
+        return surface.repeated(items, times) if is_whole else NotImplemented
     return _numpys(name, left, right)
 
 

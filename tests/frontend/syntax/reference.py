@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains",
-           "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "made_list",
-           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
+           "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
+           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
            "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -99,6 +99,18 @@ def is_(left: Any, right: Any) -> bool:
 def gathered(function: Any, iterable: Any, item_of: Any, names: int, *rest: Any, **keywords: Any) -> Any:
     """``function([item_of(item) for item in iterable], ...)``."""
     return function([item_of(item) if names == 1 else item_of(*item) for item in iterable], *rest, **keywords)
+
+
+def listed(iterable: Any, plain: Any, loop: Any, leaves_out: bool) -> Any:
+    """A comprehension, as Python goes through it."""
+    return plain(iterable)
+
+
+def consumed(
+    function: Any, name: str, iterable: Any, plain: Any, loop: Any, leaves_out: bool, *others: Any, **keywords: Any
+) -> Any:
+    """A call with a generator expression, as Python makes it."""
+    return function(plain(iterable), *others, **keywords)
 
 
 def choose(condition: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:

@@ -6,6 +6,7 @@ over, or when the next turn of a loop begins: it is overwritten here.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable
 from types import CellType
 from typing import Any
@@ -39,15 +40,33 @@ from tests.frontend.syntax.reference import (
     watched,
 )
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "contains",
-           "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "made_list",
-           "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
+           "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
+           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
            "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
     """Every ``try`` statement that can be is attempted part by part."""
     return True
+
+
+def listed(iterable: Any, plain: Any, loop: Any, leaves_out: bool) -> Any:
+    """A comprehension as a loop."""
+    return loop(iterable)
+
+
+def consumed(
+    function: Any, name: str, iterable: Any, plain: Any, loop: Any, leaves_out: bool, *others: Any, **keywords: Any
+) -> Any:
+    """What Python's own functions go through as a loop, or as a list that one makes."""
+    if function is not getattr(builtins, name, None):
+        return function(plain(iterable), *others, **keywords)
+    if name == "sum":
+        return loop(iterable, *others or (keywords.get("start", 0),))
+    if name == "next":
+        return loop(iterable, *others or (None,))
+    return loop(iterable) if name in ("all", "any") else function(loop(iterable), *others, **keywords)
 
 
 class Nothing:
