@@ -1,6 +1,6 @@
 """The way of the data, as one readable sequence: from a traced function to a specialisation that can be called.
 
-    trace -> verify -> tensor passes -> fuse -> lower -> expand -> LLVM -> entry
+    trace -> verify -> tensor passes -> fuse -> plan -> lower -> expand -> LLVM -> entry
 
 Each stage is timed under its name, and can be stopped at and read (`stage_text`).
 """
@@ -22,8 +22,9 @@ from jitflow.ir.core import Function
 if TYPE_CHECKING:
     from jitflow.backends.llvm.executable import Executable
     from jitflow.frontend.entry.function import TracedFunction
-    from jitflow.passes.lower import Lowered
-    from jitflow.passes.pipeline import Step
+    from jitflow.passes.lower import Lowered, Target
+    from jitflow.passes.plan.record import Plan as BufferPlan
+    from jitflow.passes.runner import Step
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
@@ -38,7 +39,7 @@ __all__ = [
     "stage_text",
 ]
 
-STAGES = ("traced", "gradient", "optimized", "fused", "kernels", "llvm", "asm", "cuda")
+STAGES = ("traced", "gradient", "optimized", "fused", "planned", "kernels", "llvm", "asm", "cuda")
 GRAPH_STAGES = ("traced", "gradient", "optimized", "fused")
 """The stages whose dataflow graph can be drawn: from there on the program is memory and machine code."""
 
@@ -56,6 +57,7 @@ class Compilation:
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
     fused: Function | None = None
+    buffers: BufferPlan | None = None
     lowered: Lowered | None = None
     host: Function | None = None
     executable: Executable | None = None
@@ -140,18 +142,29 @@ def fuse(compilation: Compilation) -> Function:
     return compilation.fused
 
 
+def plan(compilation: Compilation) -> BufferPlan:
+    """Decide what lies where, from when to when."""
+    from jitflow.passes.plan.planner import plan_buffers
+    from jitflow.passes.plan.text import plan_text
+
+    if compilation.buffers is None:
+        fused = fuse(compilation)
+        with compilation.stage("plan"):
+            compilation.buffers = plan_buffers(fused, tile=_target(compilation).tile)
+        if CONFIG.dump >= 3:
+            print(f"; planned\n{plan_text(fused, compilation.buffers)}", file=sys.stderr)
+    return compilation.buffers
+
+
 def lower(compilation: Compilation) -> Function:
     """Turn each kernel into loops and the rest into the host program, in primitive arithmetic."""
-    from jitflow.backends.llvm.engine import ENGINE
     from jitflow.passes.expand.expand import expand
-    from jitflow.passes.lower import CPU
     from jitflow.passes.lower import lower as lower_function
 
     if compilation.host is None:
-        fused = fuse(compilation)
-        target = replace(CPU, threads=compilation.threads, tile=CPU.tile if ENGINE.makes_products else None)
+        fused, buffers = fuse(compilation), plan(compilation)
         with compilation.stage("lower"):
-            compilation.lowered = lower_function(fused, target, _observer())
+            compilation.lowered = lower_function(fused, _target(compilation), buffers, observe=_observer())
         with compilation.stage("expand"):
             compilation.host = expand(compilation.lowered.host)
         _verify(compilation.host, "expand")
@@ -196,11 +209,14 @@ def stage_graph(compilation: Compilation, stage: str, format: str) -> str:
 
 def stage_text(compilation: Compilation, stage: str) -> str:
     """The program at a stage, as text."""
+    from jitflow.passes.plan.text import plan_text
+
     readers: Mapping[str, Callable[[], str]] = {
         "traced": lambda: str(with_layouts(compilation.traced)),
         "gradient": lambda: str(_without_decisions(differentiated(compilation))),
         "optimized": lambda: str(_without_decisions(optimize(compilation))),
         "fused": lambda: str(_without_decisions(fuse(compilation))),
+        "planned": lambda: plan_text(fuse(compilation), plan(compilation)),
         "kernels": lambda: str(lower(compilation)),
         "llvm": lambda: generate(compilation).text,
         "asm": lambda: generate(compilation).asm(),
@@ -217,6 +233,14 @@ def with_layouts(traced: TracedFunction) -> Function:
     layouts = tuple(getattr(leaf, "layout", "C") for leaf in traced.leaves)
     facts = {"layouts": layouts, "hints": tuple(traced.hints.items())}
     return replace(traced.function, attributes=MappingProxyType({**traced.function.attributes, **facts}))
+
+
+def _target(compilation: Compilation) -> Target:
+    """What lowering must know of this processor."""
+    from jitflow.backends.llvm.engine import ENGINE
+    from jitflow.passes.lower import CPU
+
+    return replace(CPU, threads=compilation.threads, tile=CPU.tile if ENGINE.makes_products else None)
 
 
 def _without_decisions(fused: Function) -> Function:
