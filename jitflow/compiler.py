@@ -1,6 +1,6 @@
 """The way of the data, as one readable sequence: from a traced function to a specialisation that can be called.
 
-    trace -> verify -> tensor passes -> fuse -> lower -> expand -> LLVM -> entry
+    trace -> verify -> tensor passes -> fuse -> plan -> lower -> expand -> LLVM -> entry
 
 Each stage is timed under its name, and can be stopped at and read (`stage_text`).
 """
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from jitflow.frontend.entry.function import TracedFunction
     from jitflow.passes.lower import Lowered, LoweredParts, Target
     from jitflow.passes.partition import Partitioned
-    from jitflow.passes.pipeline import Step
     from jitflow.passes.place import Placement
+    from jitflow.passes.plan.record import Plan as BufferPlan
+    from jitflow.passes.runner import Step
     from jitflow.runtime.plan import Plan
     from jitflow.runtime.specialisation import EntryCode, Specialisation
 
@@ -42,7 +43,7 @@ __all__ = [
     "stage_text",
 ]
 
-STAGES = ("traced", "gradient", "optimized", "partitioned", "fused", "kernels", "llvm", "asm", "cuda")
+STAGES = ("traced", "gradient", "optimized", "partitioned", "fused", "planned", "kernels", "llvm", "asm", "cuda")
 GRAPH_STAGES = ("traced", "gradient", "optimized", "fused")
 """The stages whose dataflow graph can be drawn: from there on the program is memory and machine code."""
 
@@ -70,6 +71,7 @@ class Compilation:
     """What the program is cut into, if it is to run on several devices."""
     fused: tuple[Function, ...] = ()
     """The program, or each of its partitions, that of the caller's thread first; and so with the host programs."""
+    buffers: tuple[BufferPlan, ...] = ()
     lowered: Lowered | LoweredParts | None = None
     hosts: tuple[Function, ...] = ()
     executable: Executable | None = None
@@ -184,18 +186,29 @@ def fuse(compilation: Compilation) -> tuple[Function, ...]:
     return compilation.fused
 
 
+def plan(compilation: Compilation) -> tuple[BufferPlan, ...]:
+    """Decide for each partition what lies where, from when to when."""
+    from jitflow.passes.plan.planner import plan_buffers
+    from jitflow.passes.plan.text import plan_text
+
+    if not compilation.buffers:
+        fused, tile = fuse(compilation), _target(compilation).tile
+        with compilation.stage("plan"):
+            compilation.buffers = tuple(plan_buffers(one, tile=tile) for one in fused)
+        if CONFIG.dump >= 3:
+            for one, buffers in zip(fused, compilation.buffers, strict=True):
+                print(f"; planned\n{plan_text(one, buffers)}", file=sys.stderr)
+    return compilation.buffers
+
+
 def lower(compilation: Compilation) -> tuple[Function, ...]:
     """Turn each kernel into loops and the rest into host programs, in primitive arithmetic."""
-    from jitflow.backends.llvm.engine import ENGINE
     from jitflow.passes.expand.expand import expand
-    from jitflow.passes.lower import CPU
 
     if not compilation.hosts:
-        fused = fuse(compilation)
-        tile = CPU.tile if ENGINE.makes_products else None
-        target = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
+        plan(compilation)
         with compilation.stage("lower"):
-            hosts = _lowered(compilation, fused, target)
+            hosts = _lowered(compilation)
         with compilation.stage("expand"):
             compilation.hosts = tuple(map(expand, hosts))
         for host in compilation.hosts:
@@ -204,15 +217,17 @@ def lower(compilation: Compilation) -> tuple[Function, ...]:
     return compilation.hosts
 
 
-def _lowered(compilation: Compilation, fused: tuple[Function, ...], target: Target) -> tuple[Function, ...]:
+def _lowered(compilation: Compilation) -> tuple[Function, ...]:
     from jitflow.passes.lower import lower, lower_parts
 
+    fused, plans, target = compilation.fused, compilation.buffers, _target(compilation)
     if len(fused) == 1:
-        compilation.lowered = lowered = lower(fused[0], target, _observer())
+        compilation.lowered = lowered = lower(fused[0], target, plans[0], observe=_observer())
         return (lowered.host,)
     assert compilation.partitioned is not None
     parts = [replace(part, function=one) for part, one in zip(compilation.partitioned.partitions, fused, strict=True)]
-    compilation.lowered = together = lower_parts(compilation.partitioned.function, parts, target)
+    together = lower_parts(compilation.partitioned.function, parts, target, plans, observe=_observer())
+    compilation.lowered = together
     return together.hosts
 
 
@@ -253,12 +268,15 @@ def stage_graph(compilation: Compilation, stage: str, format: str) -> str:
 
 def stage_text(compilation: Compilation, stage: str) -> str:
     """The program at a stage, as text."""
+    from jitflow.passes.plan.text import plan_text
+
     readers: Mapping[str, Callable[[], str]] = {
         "traced": lambda: str(with_layouts(compilation.traced)),
         "gradient": lambda: str(_without_decisions(differentiated(compilation))),
         "optimized": lambda: str(_without_decisions(optimize(compilation))),
         "partitioned": lambda: _partitions_text(compilation, partitions(compilation)),
         "fused": lambda: _partitions_text(compilation, fuse(compilation)),
+        "planned": lambda: "\n".join(map(plan_text, fuse(compilation), plan(compilation))),
         "kernels": lambda: "\n".join(map(str, lower(compilation))),
         "llvm": lambda: generate(compilation).text,
         "asm": lambda: generate(compilation).asm(),
@@ -295,6 +313,15 @@ def _only(functions: tuple[Function, ...]) -> Function:
             "the graph of a program that is split over devices, behind its partition", mend="draw the stage optimized"
         )
     return functions[0]
+
+
+def _target(compilation: Compilation) -> Target:
+    """What lowering must know of this processor."""
+    from jitflow.backends.llvm.engine import ENGINE
+    from jitflow.passes.lower import CPU
+
+    tile = CPU.tile if ENGINE.makes_products else None
+    return replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
 
 
 def _without_decisions(fused: Function) -> Function:

@@ -8,6 +8,7 @@ from types import ModuleType, NoneType
 from jitflow.compiler import Compilation, stage_text
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
+from jitflow.passes.plan.peak import Peak, find_peak
 from jitflow.runtime.plan import (
     ArrayLeaf,
     EqualsConstant,
@@ -32,7 +33,8 @@ class Explanation:
     sizes that the code rests on, and where they were made. ``loops``: which of the program's loops became native loops,
     which were unrolled, and why. ``kept``: what the reverse passes of gradients need again of each turn: kept in an
     array or on a tape, or computed again. ``fusions``: what became of the program's ops. ``kernels``:
-    the names of the kernels. ``times``: seconds of each stage.
+    the names of the kernels. ``peak``: the most bytes that it has taken from the system at a time, for the sizes seen;
+    what lists and loops of unknown length keep comes on top. ``times``: seconds of each stage.
     """
 
     def __init__(self, name: str, compilation: Compilation) -> None:
@@ -55,6 +57,11 @@ class Explanation:
         self.kept: tuple[str, ...] = tuple(line for one in fused for line in one.attributes.get("kept", ()))
         self.fusions = tuple(line for one in fused for line in _fusion_lines(one))
         self.kernels = tuple(kernel.name for host in compilation.hosts for kernel in host.kernels)
+        peaks = [
+            find_peak(host, dict(one.attributes.get("hints", ())))
+            for one, host in zip(fused, compilation.hosts, strict=False)
+        ]
+        self.peak = Peak(sum(peak.bytes for peak in peaks), bool(peaks) and all(peak.complete for peak in peaks))
         self.times = dict(compilation.times)
         self._compilation = compilation
 
@@ -72,6 +79,7 @@ class Explanation:
             **({"kept for the reverse pass": self.kept} if self.kept else {}),
             "fusion": self.fusions or ("none: there is nothing to compute",),
             "kernels": self.kernels or ("none",),
+            **({"memory": (_memory_text(self.peak),)} if self.peak.bytes or self.peak.complete else {}),
             f"compiled in {total * 1e3:.1f} ms": tuple(
                 f"{stage:<16}{seconds * 1e3:8.2f} ms" for stage, seconds in self.times.items()
             ),
@@ -80,6 +88,11 @@ class Explanation:
         for title, items in sections.items():
             lines += [f"  {title}", *(f"    {item}" for item in items)]
         return "\n".join(lines)
+
+
+def _memory_text(peak: Peak) -> str:
+    text = f"at most {peak.bytes:,} bytes at a time for these sizes"
+    return text if peak.complete else f"{text}, beside what only the run knows"
 
 
 def _leaf_text(leaf: ArrayLeaf | ScalarLeaf, kind: str) -> str:

@@ -10,14 +10,17 @@ given back by the region that allocates it. From inner loops it moves out step b
       yield                                        }
     }                                              free %t, %size
 
-Memory of a size that only the turn knows stays where it is.
+What a turn needs one after the other is the same memory, as large as the largest of it. Memory of a size that only the
+turn knows stays where it is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
+from jitflow.ir.location import Loc
 
 __all__ = ["hoist"]
 
@@ -40,24 +43,63 @@ def _hoisted(region: Region) -> Region:
             inside = _defined(op)
             regions = []
             for inner in op.regions:
-                moved = {a.result: a for a in _temporaries(inner) if a.operands[0] not in inside}
-                regions.append(_without(inner, moved))
-                before += moved.values()
-                after += [free for free in inner.ops if free.name == "free" and free.operands[0] in moved]
+                moved, freed, rest = _taken_out(inner, inside)
+                regions.append(rest)
+                before += moved
+                after += freed
             op = replace(op, regions=tuple(regions))
         ops += [*before, op, *after]
     return Region(region.parameters, tuple(ops))
 
 
-def _temporaries(region: Region) -> list[Op]:
-    """The allocations that a region gives back itself."""
-    freed = {op.operands[0] for op in region.ops if op.name == "free"}
-    return [op for op in region.ops if op.name == "alloc" and op.result in freed]
+def _taken_out(region: Region, inside: set[Value]) -> tuple[list[Op], list[Op], Region]:
+    """The allocations that a region gives back itself, what gives them back, and the region without either.
+
+    One takes the memory of another that has been given back by then, which is as large as the larger of the two.
+    """
+    given_back = {op.operands[0] for op in region.ops if op.name == "free"}
+    larger = {op.result: op for op in region.ops if op.name == "maximum" and inside.isdisjoint(op.operands)}
+    free: list[Value] = []
+    given_up: dict[Value, Loc] = {}
+    shared: dict[Value, Value] = {}
+    sizes: dict[Value, list[Value]] = {}
+    ops: list[Op] = []
+    for op in region.ops:
+        first = op.operands[0] if op.operands else None
+        if op.name == "alloc" and op.result in given_back and (first not in inside or first in larger):
+            size = op.operands[0]
+            fitting = [buffer for buffer in free if buffer.type == op.result.type]
+            fitting = [buffer for buffer in fitting if size in sizes[buffer]] or fitting
+            shared[op.result] = buffer = fitting[-1] if fitting else op.result
+            if fitting:
+                free.remove(buffer)
+            if size not in sizes.setdefault(buffer, []):
+                sizes[buffer].append(size)
+        elif op.name == "free" and first in shared:
+            free.append(shared[first])
+            given_up[shared[first]] = op.loc
+        else:
+            ops.append(op)
+    before, after = Builder(), Builder()
+    for alloc in (op for op in region.ops if op.name == "alloc" and op.result in sizes):
+        before.ops += [larger.pop(size) for size in sizes[alloc.result] if size in larger]
+        before.loc, after.loc = alloc.loc, given_up[alloc.result]
+        total, *others = sizes[alloc.result]
+        for other in others:
+            total = before.make("maximum", total, other)
+        before.ops.append(replace(alloc, operands=(total,)))
+        after.add("free", alloc.result, total)
+    names = {buffer: other for buffer, other in shared.items() if buffer is not other}
+    rest = (op for op in ops if op not in before.ops)
+    ops = [_renamed(op, names) for op in rest] if names else list(rest)
+    return before.ops, after.ops, Region(region.parameters, tuple(ops))
 
 
-def _without(region: Region, moved: dict[Value, Op]) -> Region:
-    ops = (op for op in region.ops if not (op.name == "free" and op.operands[0] in moved) and op not in moved.values())
-    return Region(region.parameters, tuple(ops))
+def _renamed(op: Op, names: Mapping[Value, Value]) -> Op:
+    """An op that uses other values in the place of some."""
+    operands = tuple(names.get(operand, operand) for operand in op.operands)
+    regions = tuple(Region(r.parameters, tuple(_renamed(inner, names) for inner in r.ops)) for r in op.regions)
+    return replace(op, operands=operands, regions=regions)
 
 
 def _defined(op: Op) -> set[Value]:

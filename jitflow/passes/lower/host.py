@@ -37,6 +37,7 @@ from jitflow.passes.lower.short import short_sizes, with_sizes
 from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable
 from jitflow.passes.lower.tapes import TAPE_OPS
 from jitflow.passes.lower.target import CPU, Target
+from jitflow.passes.plan.record import Plan
 from jitflow.passes.runner import Observer, run
 
 __all__ = ["LOWERING", "Lowered", "lower"]
@@ -91,8 +92,10 @@ class Lowered:
     result_slots: int
 
 
-def lower(function: Function, target: Target = CPU, observe: Observer | None = None) -> Lowered:
-    """Lower a fused tensor function to loops and a host program, for a kind of processor.
+def lower(
+    function: Function, target: Target = CPU, plan: Plan | None = None, *, observe: Observer | None = None
+) -> Lowered:
+    """Lower a fused tensor function to loops and a host program, for a kind of processor, as the ``plan`` says.
 
     The attribute ``layouts`` holds the layout class of each parameter (``C F unit general``); arrays are expected in
     argument slots in parameter order, 1 + 2 * rank slots each, scalars in one slot, c128 in two. ``observe`` is called
@@ -100,7 +103,7 @@ def lower(function: Function, target: Target = CPU, observe: Observer | None = N
     """
     if target.distributed:
         refuse_homebound(function)
-    lowered = HostLowering(function, target, LOWERING).run()
+    lowered = HostLowering(function, target, LOWERING, plan).run()
     passes = GPU_HOST_PASSES if target.distributed else HOST_PASSES
     if target.notes:
         passes = {**passes, "note_program": note_program}
@@ -148,15 +151,17 @@ class HostLowering(OwningProgram):
             condition = build("logical_and", condition, other)
         masked = replace(self.target, masked=True)  # one copy of each loop: this version is for the rare call
         versions = [
-            self._version(with_sizes(self.function, short), self.target, "_short"),
-            self._version(self.function, masked, ""),
+            self._version(with_sizes(self.function, short), self.target, None, "_short"),
+            self._version(self.function, masked, self.plan, ""),
         ]
         (first, places, slots), (second, *_) = versions
         self.builder.add("if", condition, types=(), regions=(first, second))
         return places, slots
 
-    def _version(self, function: Function, target: Target, suffix: str) -> tuple[Region, tuple[ResultPlace, ...], int]:
-        version = HostLowering(function, target, LOWERING)
+    def _version(
+        self, function: Function, target: Target, plan: Plan | None, suffix: str
+    ) -> tuple[Region, tuple[ResultPlace, ...], int]:
+        version = HostLowering(function, target, LOWERING, plan)
         version.suffix = suffix
         version.kernels, version.scopes = self.kernels, Scopes(self.scopes.open[0])
         for position, (own, other) in enumerate(zip(self.function.parameters, function.parameters, strict=True)):

@@ -11,6 +11,7 @@ from jitflow.ir.types import dims_of
 from jitflow.passes.lower.program import HostProgram, Storage
 from jitflow.passes.lower.target import Target
 from jitflow.passes.plan.planner import plan_buffers
+from jitflow.passes.plan.record import Plan
 
 __all__ = ["OwningProgram"]
 
@@ -19,11 +20,12 @@ class OwningProgram(HostProgram):
     """What the lowering of each kind of op is given. ``table`` says how each is lowered, by its name."""
 
     def __init__(
-        self, function: Function, target: Target, table: Mapping[str, Callable[[OwningProgram, Op], None]]
-    ) -> None:
+        self, function: Function, target: Target, table: Mapping[str, Callable[[OwningProgram, Op], None]],
+        plan: Plan | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(function, target)
         self.table = table
-        self.plan = plan_buffers(function, distributed=target.distributed, tile=target.tile)
+        self.plan = plan or plan_buffers(function, distributed=target.distributed, tile=target.tile)
         self.layouts = dict(self.plan.layouts)
         self.concatenations: dict[Op, Storage] = {}
         """The memory of each concatenation, made when its first part is."""

@@ -44,7 +44,10 @@ class LoweredParts:
     result_slots: int
 
 
-def lower_parts(whole: Function, parts: Sequence[Part], target: Target = CPU) -> LoweredParts:
+def lower_parts(
+    whole: Function, parts: Sequence[Part], target: Target = CPU, plans: Sequence[Plan] = (),
+    *, observe: Observer | None = None,
+) -> LoweredParts:  # fmt: skip
     """Lower the fused partitions of ``whole``; where not all of them meet last of all, they do."""
     last = [part.function.region.ops[-2:-1] for part in parts]
     meets = not all(op.name == "meet" for ops in last for op in ops) or not all(last)
@@ -56,7 +59,7 @@ def lower_parts(whole: Function, parts: Sequence[Part], target: Target = CPU) ->
     for number, part in enumerate(parts):
         own = {"slots": tuple(slots[position] for position in part.parameters), "meets": meets}
         function = replace(part.function, attributes=MappingProxyType({**part.function.attributes, **own}))
-        lowered = lower(function, target)
+        lowered = lower(function, target, plans[number] if plans else None, observe=observe)
         hosts.append(_as_part(lowered.host, number, part.device, used))
         first_base = len(whole.results) + len(bases)
         known = [*part.results, *range(first_base, first_base + len(lowered.places) - len(part.results))]

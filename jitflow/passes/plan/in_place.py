@@ -22,6 +22,7 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Index, Tensor, dims_of
 from jitflow.passes.nest import Nest
+from jitflow.passes.plan.meeting import Meeting
 
 __all__ = ["Early", "early_pushes", "early_stores", "replaces_own_elements"]
 
@@ -34,27 +35,21 @@ class Early:
     views: tuple[Op, ...] = field(default=())
 
 
-def early_stores(function: Function, effects: Effects) -> dict[Value, Early]:
+def early_stores(function: Function, effects: Effects, meeting: Meeting) -> dict[Value, Early]:
     """For each result of a fusion that may be written where it is stored to, that store."""
     if not any(op.name == "store" for op in walk(function.region)):
         return {}
-    finder = _Finder(function, effects)
+    finder = _Finder(function, effects, meeting)
     finder.search(function.region)
     return finder.found
 
 
 class _Finder:
-    def __init__(self, function: Function, effects: Effects) -> None:
+    def __init__(self, function: Function, effects: Effects, meeting: Meeting) -> None:
         self.effects = effects
+        self.meeting = meeting
         self.counts: Counter[Value] = uses(function.region)
         self.found: dict[Value, Early] = {}
-        self.shows: dict[Value, Value] = {}
-        """For each tensor that shows what a place shows, that place."""
-        for op in walk(function.region):
-            if op.name == "load":
-                self.shows[op.result] = op.operands[0]
-            elif "view" in op.definition.traits and op.operands[0] in self.shows:
-                self.shows[op.result] = self.shows[op.operands[0]]
 
     def search(self, region: Region) -> None:
         position = {result: number for number, op in enumerate(region.body) for result in op.results}
@@ -99,11 +94,7 @@ class _Finder:
     def _reads(self, op: Op, place: Value) -> bool:
         """Whether an op, or one inside it, reads a tensor that shows what the place shows."""
         operands = [*op.operands, *(operand for region in op.regions for o in walk(region) for operand in o.operands)]
-        return any(self.overlaps(operand, place) for operand in operands)
-
-    def overlaps(self, value: Value, place: Value) -> bool:
-        shown = self.shows.get(value)
-        return shown is not None and self.effects.may_meet(shown, place)
+        return any(self.meeting.may_meet(operand, place) for operand in operands if isinstance(operand.type, Tensor))
 
 
 def early_pushes(function: Function, effects: Effects) -> dict[Value, Op]:

@@ -47,7 +47,7 @@ class _Planner:
         effects = Effects(function)
         self.lifetimes = Lifetimes(function)
         self.meeting = Meeting(function, self.lifetimes, effects)
-        self.stores = early_stores(function, effects)
+        self.stores = early_stores(function, effects, self.meeting)
         self.pushes = early_pushes(function, effects)
         self.destinations, self.inside = find_destinations(function.region)
         self.reshaped = _find_reshaped(function.region)

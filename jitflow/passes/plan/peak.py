@@ -1,0 +1,169 @@
+"""How much memory a program takes at most, and the least that the lives of its values ask for.
+
+Both are told for given sizes. What counts is what is taken from the system: arrays of the program and its results,
+copies and scratch memory of kernels. Arguments are the caller's, and tapes grow as the run decides; a size that only
+the run knows counts as nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import Dim, Expression, evaluate, product, symbols
+from jitflow.ir.types import Index, Type
+from jitflow.passes.plan.record import Plan
+
+__all__ = ["Peak", "find_peak", "least_bytes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The most ``bytes`` that a program has allocated at a time; ``complete``: there is nothing of unknown size."""
+
+    bytes: int
+    complete: bool
+
+
+def find_peak(host: Function, sizes: Mapping[str, int]) -> Peak:
+    """What a host program takes at most."""
+    walk = _Walk(sizes)
+    most, _ = walk.region(host.region)
+    return Peak(most, walk.complete)
+
+
+class _Walk:
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self.sizes = sizes
+        self.numbers: dict[Value, int] = {}
+        """The indices that are known."""
+        self.complete = True
+
+    def region(self, region: Region) -> tuple[int, int]:
+        """The most bytes that a region has at a time beside what was there before, and how many it leaves."""
+        most = now = 0
+        for op in region.ops:
+            if op.regions:
+                inside, left = self.inner(op)
+                most, now = max(most, now + inside), now + left
+            elif op.name in ("alloc", "free"):
+                self.complete &= op.operands[-1] in self.numbers
+                now += self.numbers.get(op.operands[-1], 0) * (1 if op.name == "alloc" else -1)
+                most = max(most, now)
+            else:
+                self.compute(op)
+        return most, now
+
+    def inner(self, op: Op) -> tuple[int, int]:
+        found = []
+        for region in op.regions:
+            if op.name != "for":
+                found.append(self.region(region))
+                continue
+            start, stop, step = (self.numbers.get(operand, 0) for operand in op.operands[:3])
+            turns = range(start, stop, step or 1)
+            for turn in {turns[0], turns[-1]} if turns else ():  # sizes fall or rise from turn to turn
+                self.numbers[region.parameters[0]] = turn
+                found.append(self.region(region))
+        return max((most for most, _ in found), default=0), max((left for _, left in found), default=0)
+
+    def compute(self, op: Op) -> None:
+        if op.name == "size":
+            if all(name in self.sizes for name in symbols(op.attributes["dim"])):
+                self.numbers[op.result] = evaluate(op.attributes["dim"], self.sizes)
+        elif op.name == "argument":
+            type = op.result.type
+            name = op.result.name if not isinstance(type, Index) or type.dim is None else str(type.dim)
+            if name in self.sizes:
+                self.numbers[op.result] = self.sizes[name]
+        elif op.name in _ARITHMETIC and all(operand in self.numbers for operand in op.operands):
+            left, right = (self.numbers[operand] for operand in op.operands)
+            if right or op.name not in _DIVISIONS:
+                self.numbers[op.result] = _ARITHMETIC[op.name](left, right)
+
+
+_DIVISIONS = ("floor_divide", "remainder", "divide_truncated", "remainder_truncated")
+_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "minimum": min,
+    "maximum": max,
+    **dict(zip(_DIVISIONS, (operator.floordiv, operator.mod) * 2, strict=True)),
+}
+
+
+def least_bytes(function: Function, plan: Plan, sizes: Mapping[str, int]) -> int:
+    """The most bytes that values of a fused function which are alive at the same time have, memory by memory."""
+    return _Liveness(plan, sizes).region(function.region)
+
+
+class _Liveness:
+    def __init__(self, plan: Plan, sizes: Mapping[str, int]) -> None:
+        self.plan = plan
+        self.lifetimes = plan.lifetimes
+        self.sizes = dict(sizes)
+
+    def region(self, region: Region) -> int:
+        last = {root: number for number, roots in self.lifetimes.ending(region).items() for root in roots}
+        end = len(region.ops)
+        alive = self.born(region.parameters)
+        most = sum(alive.values())
+        for number, op in enumerate(region.ops):
+            if op.name == "variable" or (op.regions and op.name != "fusion"):
+                handed = {root for value in _handed(op) for root in self.lifetimes.roots(value)}
+                ending = [root for root in alive if root in handed and last.get(root, end) <= number]
+                inside = self.inside(op) if op.regions else 0
+                most = max(most, inside + sum(alive.values()) - sum(alive[root] for root in ending))
+                for root in ending:  # what ends here may live on in what begins
+                    del alive[root]
+            alive.update(self.born(op.results))
+            most = max(most, sum(alive.values()) + self.product(op))
+            alive = {root: size for root, size in alive.items() if last.get(root, end) > number}
+        return most
+
+    def inside(self, op: Op) -> int:
+        """The most bytes in the regions of a loop or branch; sizes may fall or rise from turn to turn."""
+        position = op.regions[0].parameters[0].type if op.name == "for" else None
+        if not isinstance(position, Index) or not isinstance(position.dim, Expression):
+            return max(map(self.region, op.regions))
+        start, stop, step = (self.number(operand.type) for operand in op.operands[:3])
+        turns = range(start, stop, step or 1)
+        found = [0]
+        for turn in {turns[0], turns[-1]} if turns else ():
+            self.sizes[str(position.dim)] = turn
+            found.append(self.region(op.regions[0]))
+        return max(found)
+
+    def product(self, op: Op) -> int:
+        """The bytes of the product that the library leaves for a kernel."""
+        planned = self.plan.products.get(op)
+        if planned is None or self.bytes(planned.choice) == 1:
+            return 0
+        return sum(self.born((planned.product.result,)).values())
+
+    def born(self, values: Iterable[Value]) -> dict[Value, int]:
+        """Values that have memory of their own, and how many bytes each."""
+        found: dict[Value, int] = {}
+        for value in values:
+            block = self.plan.blocks.get(value)
+            own = block is not None and block.owned and self.lifetimes.roots(value) <= {value}
+            if block is not None and own and value not in self.lifetimes.lender:
+                found[value] = self.bytes(product(block.dims) * block.dtype.itemsize)
+        return found
+
+    def number(self, type: Type) -> int:
+        return self.bytes(type.dim) if isinstance(type, Index) and type.dim is not None else 0
+
+    def bytes(self, dim: Dim) -> int:
+        return evaluate(dim, self.sizes) if all(name in self.sizes for name in symbols(dim)) else 0
+
+
+def _handed(op: Op) -> Iterator[Value]:
+    """The values that an op makes others of, whose memory it may hand on."""
+    yield from op.operands
+    if op.name == "if":
+        for region in op.regions:
+            yield from region.yielded

@@ -1,0 +1,72 @@
+"""How much memory programs take at most: within 1.15 of what the lives of their values ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+import jitflow
+from jitflow import compiler
+from jitflow.ir.parser import parse
+from jitflow.passes.lower import lower
+from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+from jitflow.passes.plan.peak import Peak, find_peak, least_bytes
+from tests.gallery import compiled, example
+
+SCRATCH = 128 << 10
+"""Bytes that kernels may have of their own, which stay in the caches."""
+PROGRAMS = """
+    adi burgers cavity_flow conjugate_gradients covariance deriche floyd_warshall gauss_jordan gray_scott
+    heat_2d horizontal_diffusion ising kalman kmeans life lstm lu mandelbrot_shrinking matrix_exponential mlp nbody
+    pagerank rk4 shallow_water sobel softmax_attention stockham_fft viterbi wave_2d
+""".split()
+
+
+def compilation_of(name: str) -> compiler.Compilation:
+    function = compiled(name)
+    found: compiler.Compilation = function._trace(function._bind(example(name, "large"), {}))
+    compiler.lower(found)
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_take_little_more_than_is_alive(name: str) -> None:
+    made = compilation_of(name)
+    assert made.host is not None
+    assert made.fused is not None
+    assert made.buffers is not None
+    sizes = dict(made.fused.attributes["hints"])
+    least = least_bytes(made.fused, made.buffers, sizes)
+    assert find_peak(made.host, sizes).bytes <= 1.15 * least + SCRATCH
+
+
+TURNS = parse("""func @f(%x: var f64[n], %y: f64[n], %steps: index[steps]) where n >= 0, steps >= 0 {
+  %0: index = size {dim=0}
+  %1: index = size {dim=1}
+  for %0, %steps, %1 (%i: index[i]) {
+    %2: f64[n] = load %x
+    %3: f64[n] = accumulate_add %2 {axis=0}
+    %4: f64[n] = accumulate_add %3 {axis=0}
+    %5: f64[n] = accumulate_add %4 {axis=0}
+    %6: f64[n] = add %5, %y
+    store %x, %6
+    yield
+  }
+  yield
+}""")
+
+
+def test_what_a_turn_needs_one_after_the_other_is_the_same_memory() -> None:
+    lowered = lower(run_passes(TURNS, FUSION_PIPELINE))
+    assert [op.name for op in lowered.host.region.ops].count("alloc") == 2
+    assert find_peak(lowered.host, {"n": 100, "steps": 3}) == Peak(1600, True)
+
+
+def test_explain_tells_it() -> None:
+    @jitflow.function
+    def products(a, b):
+        return (a @ b) @ b
+
+    spec = jitflow.Spec("f64", (64, 64))
+    explained = products.explain(spec, spec)
+    assert explained.peak == Peak(2 * 64 * 64 * 8, True)
+    assert "at most 65,536 bytes at a time" in str(explained)

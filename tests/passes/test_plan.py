@@ -1,0 +1,58 @@
+"""The plan of buffers: what it says of small functions, and that it is asked and not decided anew."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from jitflow.ir.parser import parse
+from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+from jitflow.passes.plan.planner import plan_buffers
+from jitflow.passes.plan.text import plan_text
+
+TAKEN = """func @f(%x: f64[n], %u: var f64[n]) where n >= 1 {
+  %0: f64[n] = add %x, %x
+  %1: var f64[n] = variable %0
+  %2: f64 = constant {value=1.0, type=<f64>}
+  %3: place f64[1] = slice %1 {starts=[0], sizes=[1], steps=[1]}
+  store %3, %2
+  %4: f64[n] = load %u
+  %5: f64[n] = multiply %4, %x
+  store %u, %5
+  %6: f64[n] = load %1
+  yield %6
+}"""
+SHOWN = """func @f(%u: var f64[n]) where n >= 2 {
+  %0: f64[n] = load %u
+  %1: f64[n - 1] = slice %0 {starts=[1], sizes=[n - 1], steps=[1]}
+  %2: f64[n - 1] = negative %1
+  %3: place f64[n - 1] = slice %u {starts=[0], sizes=[n - 1], steps=[1]}
+  store %3, %2
+  yield
+}"""
+PLANS = {
+    TAKEN: """plan of @f
+  cpu:0  8*n bytes, argument 0: %x
+  cpu:0  8*n bytes, argument 1: %u, %0
+  cpu:0  8*n bytes, from kernel_0 to the end: %1, %7, %9, %10
+  %2 is written for store by its kernel
+""",
+    SHOWN: """plan of @f
+  cpu:0  8*n bytes, argument 0: %u, %0, %1
+  cpu:0  8*n - 8 bytes, from kernel_0 to store: %2
+""",
+}
+"""In the first, a variable takes the memory of its value over; in the second, a kernel reads what it would replace."""
+
+
+@pytest.mark.parametrize("text", PLANS)
+def test_what_the_plan_says(text: str) -> None:
+    fused = run_passes(parse(text), FUSION_PIPELINE)
+    assert plan_text(fused, plan_buffers(fused)) == PLANS[text]
+
+
+def test_the_plan_is_frozen() -> None:
+    plan = plan_buffers(run_passes(parse(TAKEN), FUSION_PIPELINE))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        plan.blocks = {}  # type: ignore[misc]
