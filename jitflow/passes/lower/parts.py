@@ -18,6 +18,8 @@ from jitflow.passes.lower.host import lower
 from jitflow.passes.lower.program import is_array
 from jitflow.passes.lower.results import ResultPlace
 from jitflow.passes.lower.target import CPU, Target
+from jitflow.passes.plan.record import Plan
+from jitflow.passes.runner import Observer
 
 __all__ = ["LoweredParts", "Part", "lower_parts"]
 
