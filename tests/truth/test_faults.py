@@ -21,9 +21,10 @@ from jitflow.frontend.tracers import lift
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.layout import parameter_layout
 from jitflow.passes import cse, materialize, simplify
-from jitflow.passes.lower import elements, kernel, program
+from jitflow.passes.lower import elements, kernel
 from jitflow.passes.lower import reductions as lowered_reductions
 from jitflow.passes.lower.emitter import Emitter
+from jitflow.passes.plan import planner
 from jitflow.passes.rewrite import algebraic, rewrite, rule_table
 from tests.truth.run import Refused, check_compiled
 from tests.truth.test_random_programs import COMPILED, PARTS, program_of
@@ -140,7 +141,7 @@ def negative_indices_do_not_wrap(patch: Patch) -> None:
 
 @fault
 def fortran_arrays_are_read_in_c_order(patch: Patch) -> None:
-    for module in (program, materialize):
+    for module in (planner, materialize):
         patch.setattr(module, "parameter_layout", lambda position, kind, layout: parameter_layout(
             position, kind, "C" if layout == "F" else layout))  # fmt: skip
 
