@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Expression
+from jitflow.ir.effects import may_fail
 from jitflow.ir.types import Index, dims_of
 from jitflow.passes.order import named_sizes, reads_of
 from jitflow.passes.partition.blocks import Block, Blocks, Place, Size, carried_by, is_control
@@ -188,8 +189,18 @@ class Crossing:
 
     def _send(self, device: str, value: Value, home: str) -> None:
         block, index = self.blocks.defined[value]
-        self.messages[value, device] = Message(value, home, device, block, index + 1, -1)
+        maker = self.blocks.maker.get(value)
+        sent = index + 1 if maker is None or not is_view(maker) else self._earliest(maker)
+        self.messages[value, device] = Message(value, home, device, block, sent, -1)
         self._ask(home, value)
+
+    def _earliest(self, view: Op) -> int:
+        """The gap of its block in which a view can be taken: what it shows is there, and what it trusts was checked."""
+        block, index = self.blocks.place[view]
+        known = [self.blocks.defined[value] for value in view.operands]
+        known += [(size.block, size.index) for size in self.blocks.sizes[view]]
+        first = max((number + 1 for where, number in known if where is block), default=0)
+        return next((gap for gap in range(index, first, -1) if may_fail(block.region.ops[gap - 1])), first)
 
     def _choose(self) -> None:
         """Of narrow views of values that are elsewhere: what they show crosses, if it is here anyway or of several."""
@@ -218,7 +229,9 @@ class Crossing:
             self._used(device, value, place, views)
         for message in self.messages.values():
             if message.source == device and isinstance(message.what, Value):
-                self._used(device, message.what, (message.block, message.sent - 1), views)
+                maker = self.blocks.maker.get(message.what)
+                gap = message.sent - (maker not in views)
+                self._used(device, message.what, (message.block, gap), views)
         for op in sorted(views, key=self.blocks.order.__getitem__, reverse=True):
             block, _ = self.blocks.place[op]
             gap = self.needed[device, op]

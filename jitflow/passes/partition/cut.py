@@ -6,7 +6,7 @@ between two ops everything is sent before anything is awaited, and the meeting c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -159,7 +159,10 @@ class _Cut:
     def gap(self, builder: Builder, block: Block, index: int) -> None:
         """What stands in front of an op of the whole function."""
         loc = builder.loc
-        for message in self.sent.get((block, index), ()):
+        messages, late = self.sent.get((block, index), ()), self.late.get((block, index), ())
+        sent_views = _with_sources({message.what for message in messages}, late)
+        builder.ops += [_unplaced(op) for op in late if op in sent_views]
+        for message in messages:
             if message.sent > 0:
                 builder.loc = block.region.ops[message.sent - 1].loc
             sent = message.what
@@ -171,8 +174,7 @@ class _Cut:
         for message in self.awaited.get((block, index), ()):
             builder.add("recv", types=(), channel=self.channels[message], source=message.source)
             builder.ops[-1] = replace(builder.ops[-1], results=_arriving(message))
-        for op in self.late.get((block, index), ()):
-            builder.ops.append(_unplaced(op))
+        builder.ops += [_unplaced(op) for op in late if op not in sent_views]
         if (block, index) in self.meetings:
             builder.add("meet")
         for note in self.notes.get((block, index), ()):
@@ -201,6 +203,17 @@ class _Cut:
         if "counts" in attributes:
             attributes = MappingProxyType({key: value for key, value in attributes.items() if key != "counts"})
         return replace(op, operands=operands, results=results, regions=tuple(regions), attributes=attributes)
+
+
+def _with_sources(values: Collection[object], views: Sequence[Op]) -> set[Op]:
+    """Those of some views, in program order, that give one of the values, or show it to another of them."""
+    found: set[Op] = set()
+    wanted = set(values)
+    for view in reversed(views):
+        if view.result in wanted:
+            found.add(view)
+            wanted.update(view.operands)
+    return found
 
 
 def _arriving(message: Message) -> tuple[Value, ...]:
