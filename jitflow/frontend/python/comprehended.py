@@ -1,7 +1,7 @@
 """Comprehensions, and what goes through a generator expression: Python's own turns, or a loop of the program.
 
-Python takes the turns one by one, which the trace follows where it knows how many there are and no item is left out.
-Elsewhere the other form runs that the comprehension has (`jitflow.frontend.syntax.comprehensions`).
+Python takes the turns one by one, which the trace follows where it knows how many there are and which items are left
+out. Elsewhere the other form runs that the comprehension has (`jitflow.frontend.syntax.comprehensions`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.errors import UserError
 from jitflow.frontend.control.loop import MANY_TURNS
 from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.gathering import array_of, is_long
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.trace import active_trace, current_trace
 
 __all__ = ["consumed", "gathered", "listed"]
 
@@ -29,7 +31,7 @@ _OF_MATH = ("fsum", "prod")
 
 def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool) -> Any:
     """``[... for ... in iterable]``."""
-    return loop(iterable) if _is_a_loop(iterable, leaves_out) else plain(iterable)
+    return loop(iterable) if _is_a_loop(iterable, leaves_out) else _turn_by_turn(plain, iterable, leaves_out)
 
 
 def consumed(
@@ -46,7 +48,7 @@ def consumed(
     is_fold = name in _FOLDS
     meant = getattr(math if name in _OF_MATH else builtins, name)
     if replaced_by(function) is not meant or not _is_a_loop(iterable, leaves_out, is_fold):
-        return function(plain(iterable), *others, **keywords)
+        return function(_turn_by_turn(plain, iterable, leaves_out), *others, **keywords)
     if name == "sum":
         return loop(iterable, *others, **keywords) if others else loop(iterable, keywords.get("start", 0))
     if name == "next":
@@ -58,10 +60,28 @@ def _is_a_loop(iterable: Any, leaves_out: bool, is_fold: bool = False) -> bool:
     """Whether the program goes through it in a loop. A fold needs no list for that."""
     if active_trace() is None:
         return False
-    if leaves_out or isinstance(iterable, Recorded):
+    if isinstance(iterable, Recorded):
         return True
     source = as_source(iterable)
+    if leaves_out:
+        few = source is None or (isinstance(source.count, int) and source.count <= MANY_TURNS)
+        return not few or bool(current_trace().choices.answer(_site()))
     return source is not None and is_long(source, 0 if is_fold and not isinstance(source.count, int) else MANY_TURNS)
+
+
+def _turn_by_turn(plain: _Function, iterable: Any, leaves_out: bool) -> Any:
+    """What Python makes. Where only the run knows which items are left out, the trace starts anew with a loop."""
+    try:
+        return plain(iterable)
+    except UserError as error:
+        if not (leaves_out and error.needs_number) or current_trace().choices.answer(_site()):
+            raise
+        raise Restart(_site()) from None
+
+
+def _site() -> Site:
+    place = current_trace().here()
+    return Site(Choice.LEFT_OUT, place.file, place.line)
 
 
 def gathered(
