@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import faulthandler
+import gc
 import os
 import re
 import signal
@@ -39,10 +40,12 @@ X = np.linspace(-1.0, 1.0, 1000)
 @pytest.fixture(autouse=True)
 def _nothing_stays() -> Iterator[None]:
     """Whatever happens, all memory is given back. Where a test is stuck, the process ends."""
+    gc.collect()
     before = memory_stats()["bytes_in_use"]
     faulthandler.dump_traceback_later(120, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()
+    gc.collect()
     assert memory_stats()["bytes_in_use"] == before
 
 

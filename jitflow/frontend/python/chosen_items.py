@@ -26,7 +26,15 @@ from jitflow.frontend.python import conversions
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
-from jitflow.frontend.tracers import Alternatives, ArrayTracer, NumberTracer, ScalarTracer, type_of, wrap
+from jitflow.frontend.tracers import (
+    Alternatives,
+    ArrayTracer,
+    NumberTracer,
+    ScalarTracer,
+    VariableTracer,
+    type_of,
+    wrap,
+)
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -76,7 +84,9 @@ class _Indexed:
 
 def _is_running(index: Any) -> bool:
     """Whether an index is to be one that only the running program knows."""
-    if not isinstance(index, ScalarTracer | ArrayTracer) or asks_for_number(index._value):
+    if not isinstance(index, ScalarTracer | ArrayTracer) or isinstance(index, VariableTracer):
+        return False  # a variable is a key by its identity
+    if asks_for_number(index._value):
         return False
     return not isinstance(index, NumberTracer) or index.pinned() is None
 

@@ -48,7 +48,7 @@ def consumed(
     is_fold = name in _FOLDS
     meant = getattr(math if name in _OF_MATH else builtins, name)
     if replaced_by(function) is not meant or not _is_a_loop(iterable, leaves_out, is_fold):
-        return function(_turn_by_turn(plain, iterable, leaves_out), *others, **keywords)
+        return _turn_by_turn(lambda items: function(plain(items), *others, **keywords), iterable, leaves_out)
     if name == "sum":
         return loop(iterable, *others, **keywords) if others else loop(iterable, keywords.get("start", 0))
     if name == "next":
