@@ -135,6 +135,14 @@ def goes_on_while_an_array_is_true(a: Any) -> Any:
         a[1] = 1.0
 
 
+def asks_for_a_name_that_no_turn_has_bound(a: Any) -> Any:
+    a[0] = 7.0
+    for v in a[:0]:  # noqa: B007  which is read below
+        raise KeyError
+    while v:
+        pass
+
+
 def converts_infinity_in_an_attempt(a: Any) -> Any:
     try:
         a[1] = a[int(a[0])]
@@ -146,7 +154,8 @@ def converts_infinity_in_an_attempt(a: Any) -> Any:
 
 @pytest.mark.parametrize(
     "program",
-    [goes_on_while_an_array_is_true, indexes_by_a_float, takes_the_largest_of_nothing, converts_infinity_in_an_attempt,
+    [asks_for_a_name_that_no_turn_has_bound,
+     goes_on_while_an_array_is_true, indexes_by_a_float, takes_the_largest_of_nothing, converts_infinity_in_an_attempt,
      casts, casts_in_a_turn, goes_through_a_number, adds_none_on_a_path, raises, raises_its_own, misses_a_function,
      misses_an_attribute, misses_a_name, misses_a_key, joins_other_ranks, sums_another_axis, unpacks, divides,
      adds_none, inverts],

@@ -22,6 +22,7 @@ from jitflow.frontend.control.lessons import Lessons, Nest
 from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.loop_report import LoopReport, note_rolled, note_unrolled, what_it_runs_over
 from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.raising import EndOfPath
 from jitflow.frontend.control.rolling import Body, CannotRoll, KindsChange, Rolling, Test
 from jitflow.frontend.control.sources import Product, Source, as_source, is_integer
 from jitflow.frontend.control.splitting import MOST_SPLITS, Pieces
@@ -223,7 +224,7 @@ def _while(
     try:
         with current_trace().region():
             never = truth(test()) is False
-    except Exception:
+    except (Exception, EndOfPath):
         mutables.restore()
         truth(test())  # which Python asks before the first turn: it raises here, behind what was stored before
         raise

@@ -111,11 +111,11 @@ def common_kind(name: str, things: Sequence[Any], fresh: Callable[[], Dim]) -> K
     return found
 
 
-def _no_common_type(name: str, things: Sequence[Any]) -> UserTypeError:
+def _no_common_type(name: str, things: Sequence[Any]) -> UserNotImplementedError:
     found = " and ".join(_describe(thing) for thing in things)
     mend = "return a number or an array" if name.startswith(RETURNED) else "give it a number or an array"
     falls_through = name.startswith(RETURNED) and any(thing is None for thing in things)
-    return UserTypeError(
+    return UserNotImplementedError(
         f"{shown_name(name)} has no common type on the paths that the running program chooses from",
         found=found,
         expected="numbers or arrays on every path, or the same object",
