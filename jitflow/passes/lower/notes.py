@@ -21,7 +21,7 @@ from typing import Protocol
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_inside, walk_ops
 from jitflow.ir.dims import Dim, minimum, product, symbols
-from jitflow.ir.location import NOWHERE
+from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Place, Tensor, Variable, dims_of
 from jitflow.passes.lower.scopes import Scopes
@@ -61,7 +61,13 @@ class _Noting(Protocol):
 
 @contextmanager
 def noted(
-    host: _Noting, kind: str, work: str, traffic: Dim, operations: Dim = 0, lines: Iterable[str] = ()
+    host: _Noting,
+    kind: str,
+    work: str,
+    traffic: Dim,
+    operations: Dim = 0,
+    loc: Loc | None = None,
+    lines: Iterable[str] = (),
 ) -> Iterator[None]:
     """What is lowered inside stands between a clock and a note, if it launches anything and nothing around does so."""
     if not host.target.notes or host.is_noting:
@@ -79,6 +85,8 @@ def noted(
         return
     sizes = [host.dim(size if all(map(host.scopes.knows, symbols(size))) else 0) for size in (traffic, operations)]
     builder.add("note", clock.result, *sizes, kind=kind, work=work, lines=tuple(lines))
+    if loc is not None:
+        builder.relocate_last(loc)
 
 
 def noted_op(host: _Noting, op: Op) -> AbstractContextManager[None]:
@@ -87,8 +95,9 @@ def noted_op(host: _Noting, op: Op) -> AbstractContextManager[None]:
         return nullcontext()
     kind = "callback" if isinstance(op.attributes.get("routine"), Routine) else _KINDS.get(op.name, "kernel")
     work = next((op.attributes[key] for key in _NAMES if key in op.attributes), op.name)
-    lines = sorted({str(inner.loc) for inner in (op, *walk_inside(op)) if inner.loc is not NOWHERE})
-    return noted(host, kind, str(work), traffic_of(op), operations_of(op), lines)
+    places = [inner.loc for inner in (op, *walk_inside(op)) if inner.loc.line]
+    lines = sorted(set(map(str, places)))
+    return noted(host, kind, str(work), traffic_of(op), operations_of(op), places[0] if places else None, lines)
 
 
 def note_program(host: Function) -> Function:
