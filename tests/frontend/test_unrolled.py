@@ -57,7 +57,7 @@ def test_the_number_of_turns_is_a_fact_that_explain_shows():
 
 def test_a_loop_of_too_many_turns_is_refused():
     with pytest.raises(UserNotImplementedError, match="has 3000 turns"):
-        jitflow.function(rows)(np.ones((3000, 1)))
+        jitflow.function(rows)(np.ones((1, 3000)))
 
 
 def in_a_loop(x: Any, count: int) -> Any:
