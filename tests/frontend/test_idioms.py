@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+import jitflow
 from tests.truth.whole.same import assert_does_what_python_does
 
 IDIOMS = {}
@@ -441,7 +442,60 @@ def objects_in_lists(n):
     return [ball.x for ball in balls], total.x, total.y, replace(balls[0], x=1.0).energy
 
 
+@dataclass(frozen=True)
+class Fixed:
+    a: float
+    b: float = 2.0
+
+    def product(self):
+        return self.a * self.b
+
+
+@idiom((2.0, 5), (0.5, 0))
+def objects_that_names_are_bound_to_anew(v, n):
+    total, first, second = Vector(0.0, 0.0), Counter(1), Counter(2)
+    for k in range(n):
+        total = total + Vector(v * k, 1.0)
+    chosen = first if v > 1 else second
+    chosen.count += 10
+    return total.x, first.count, second.count, chosen.count, replace(Fixed(v), b=v).product()
+
+
+@idiom((2.0,))
+def a_frozen_object_that_is_written_to(v):
+    fixed = Fixed(v)
+    fixed.a = 3.0
+    return fixed.a
+
+
 @pytest.mark.parametrize("name", IDIOMS)
 def test_an_idiom_does_what_python_does(name):
     program, calls = IDIOMS[name]
     assert_does_what_python_does(program, calls)
+
+
+def test_what_a_class_holds_is_never_stale():
+    class Scaled:
+        factor = 3
+
+        def __init__(self, x):
+            self.x = x
+
+        def get(self):
+            return self.x * self.factor
+
+    def program(x):
+        return Scaled(x).get()
+
+    def made(x):
+        return Scaled(x)
+
+    compiled = jitflow.function(program)
+    assert compiled(2.0) == 6.0
+    Scaled.factor = 10
+    assert compiled(2.0) == 20.0
+    Scaled.get = lambda self: self.x - 1
+    assert compiled(2.0) == 1.0
+    found = jitflow.function(made)(2.0)
+    assert type(found) is Scaled
+    assert vars(found) == {"x": 2.0}
