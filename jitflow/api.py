@@ -59,7 +59,7 @@ class CacheInfo(NamedTuple):
 
 def function(
     fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
-    device: str | Device | None = None, check: str | None = None,
+    device: str | Device | None = None, check: str | None = None, placement: str | Path | Placement = "heuristic",
 ) -> Any:  # fmt: skip
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
@@ -67,16 +67,17 @@ def function(
     ``fastmath`` allows rewriting that changes the rounding. ``sync="unordered"`` lets calls that use the same variables
     run at the same time, so that updates may get lost and reads may find half of one; by default one waits for the
     other. ``device`` is where all is computed that stands in no scope of its own (`jitflow.device`); by default it is
-    placed by what it costs. Use it as ``@jitflow.function`` or with options, as
-    ``@jitflow.function(static=("mode",))``; below or above
-    ``staticmethod`` and ``classmethod``, and on lambdas.
+    placed by what it costs. ``placement="search"`` looks for a plan some seconds longer, and never takes a worse one; a
+    plan that ``f.placement(...)`` gave is followed, as is the file that it was saved in. Use it as
+    ``@jitflow.function`` or with options, as ``@jitflow.function(static=("mode",))``; below or above ``staticmethod``
+    and ``classmethod``, and on lambdas.
 
     ``check="nan"`` finds the line that makes the first nan (of operands of which none is nan) or infinity (of finite
     ones), and raises FloatingPointError there, which no ``try`` inside of the function catches. What is only handed on
     or chosen is not made. Such code is slow, since little of it is fused.
 
     Raises TypeError for generator functions, coroutines and objects that are no Python functions, and ValueError for a
-    static name that is no parameter, or a device that there is not.
+    static name that is no parameter, a device that there is not, or a placement that is none.
     """
     names = (static,) if isinstance(static, str) else tuple(static)
     if sync not in ("ordered", "unordered"):
@@ -84,7 +85,11 @@ def function(
     if check not in (None, "nan"):
         raise UserValueError("expected check to be 'nan' or None", found=repr(check))
     where = "" if device is None else device_named(device)
-    options = _Options(names, fastmath, sync == "ordered", where, check or "")
+    if placement != "heuristic":
+        from jitflow.passes.place import check_placement
+
+        check_placement(placement)
+    options = _Options(names, fastmath, sync == "ordered", where, check or "", placement)
     return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
 
 
@@ -365,7 +370,7 @@ class CompiledFunction:
         """
         from jitflow.simulation import placement_of
 
-        return placement_of(self, args, kwargs, placement=self._options.placement)
+        return placement_of(self, args, kwargs)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
         """What the code for these arguments depends on, what was fused, and where compiling spent its time."""

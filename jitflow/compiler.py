@@ -158,19 +158,15 @@ def partitions(compilation: Compilation) -> tuple[Function, ...]:
     if len(devices()) == 1:
         return (optimized,)
     if compilation.partitioned is None:
-        from jitflow.machine import machine_of
+        from jitflow.machine import this_machine
         from jitflow.passes.partition import partition
-        from jitflow.passes.place import place, placed
-        from jitflow.simulation import decided
+        from jitflow.passes.place import place, read_placement
 
-        machine = machine_of([device.name for device in devices()])
         with compilation.stage("place"):
-            if compilation.placement == "heuristic":
-                where = place(optimized, machine)
-            else:
-                where = placed(decided(compilation, machine, compilation.placement))
+            plan, search = read_placement(compilation.placement)
+            placed = place(optimized, this_machine(), plan, search=search)
         with compilation.stage("partition"):
-            compilation.partitioned = partition(where)
+            compilation.partitioned = partition(placed)
     parts = compilation.partitioned.partitions
     return tuple(part.function for part in parts) if len(parts) > 1 else (optimized,)
 

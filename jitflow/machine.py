@@ -22,9 +22,10 @@ from typing import Any
 
 from jitflow.config import user_folder
 from jitflow.errors import UserValueError
+from jitflow.hardware import devices
 
 __all__ = ["KINDS", "Link", "Machine", "Processor", "as_machine", "machine_of", "profile_path", "read_profile",
-           "write_profile"]  # fmt: skip
+           "this_machine", "write_profile"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,11 @@ def as_machine(described: str | Path | Machine | Iterable[str]) -> Machine:
     if isinstance(described, str):
         return _parse(described)
     return machine_of([str(name) for name in described])
+
+
+def this_machine() -> Machine:
+    """The devices that there are."""
+    return machine_of([device.name for device in devices()])
 
 
 def machine_of(names: Sequence[str]) -> Machine:

@@ -6,19 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from xml.sax.saxutils import escape
 
-from jitflow.errors import UserTypeError, UserValueError
-from jitflow.hardware import devices as devices_here
-from jitflow.machine import Machine, as_machine, machine_of
-from jitflow.passes.place import Decision, Placement, decide
+from jitflow.errors import UserTypeError
+from jitflow.machine import Machine, as_machine, this_machine
+from jitflow.passes.place import Decision, Placement, check_placement, decide, read_placement
 from jitflow.passes.place.simulator import peaks
 
-if TYPE_CHECKING:
-    from jitflow.compiler import Compilation
-
-__all__ = ["Event", "Simulation", "decided", "placement_of", "simulate"]
+__all__ = ["Event", "Simulation", "placement_of", "simulate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,30 +135,20 @@ def placement_of(
     return _decided(fn, args, keywords, devices, placement).placement()
 
 
-def decided(compilation: Compilation, machine: Machine, placement: Placement | str | Path | None = None) -> Decision:
-    """The placement of a program that is being compiled."""
+def _decided(
+    fn: Any, args: Sequence[Any], keywords: Mapping[str, Any], devices: Any, placement: Placement | str | Path | None
+) -> Decision:
     from jitflow.compiler import optimize
 
-    function = optimize(compilation)
-    if placement is None or placement == "heuristic":
-        return decide(function, machine)
-    if placement == "search":
-        return decide(function, machine, search=True)
-    plan = placement if isinstance(placement, Placement) else Placement.load(placement)
-    return decide(function, machine, plan)
-
-
-def _decided(
-    fn: Any, args: Sequence[Any], keywords: Mapping[str, Any], devices: Any, placement: Any
-) -> Decision:  # fmt: skip
     if not getattr(type(fn), "__jitflow_compiled__", False):
         raise UserTypeError(
             f"expected a compiled function, got {type(fn).__name__}", mend="decorate it with @jitflow.function"
         )
-    if isinstance(placement, str) and placement not in ("heuristic", "search") and not Path(placement).is_file():
-        raise UserValueError(f"expected placement to be 'heuristic', 'search' or a file, got {placement!r}")
-    machine = machine_of([one.name for one in devices_here()]) if devices is None else as_machine(devices)
-    return decided(fn._trace(fn._bind(tuple(args), dict(keywords))), machine, placement)
+    placement = fn._options.placement if placement is None else placement
+    check_placement(placement)
+    machine = this_machine() if devices is None else as_machine(devices)
+    plan, search = read_placement(placement)
+    return decide(optimize(fn._trace(fn._bind(tuple(args), dict(keywords)))), machine, plan, search=search)
 
 
 def _computing(decision: Decision, names: Sequence[str]) -> Iterator[Event]:

@@ -23,7 +23,7 @@ from jitflow.ir.apart import Roles
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dtypes import F64
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
-from jitflow.ir.types import Buffer, Place, Tape, Variable
+from jitflow.ir.types import Buffer, Place, Tape, Tensor, Variable
 
 __all__ = [
     "ANYTHING",
@@ -34,6 +34,8 @@ __all__ = [
     "conflict",
     "is_pure",
     "is_removable",
+    "is_storage",
+    "is_view",
     "may_fail",
     "written_by",
 ]
@@ -170,6 +172,16 @@ def conflict(first: Op, second: Op, effects: Effects | None = None) -> bool:
     ``effects`` knows the function that they stand in; without it every place may show anything.
     """
     return (effects or Effects()).conflict(first, second)
+
+
+def is_storage(value: Value) -> bool:
+    """Whether a value is memory, or shows some."""
+    return isinstance(value.type, Variable | Place | Tape)
+
+
+def is_view(op: Op) -> bool:
+    """Whether an op shows a value otherwise; views of storage are storage."""
+    return "view" in op.definition.traits and isinstance(op.result.type, Tensor)
 
 
 def is_pure(op: Op) -> bool:

@@ -1,6 +1,7 @@
-"""What stays on the caller's own device, and why: ops that have no code for a GPU.
+"""What stays on the caller's own device, and why.
 
-One table for all who ask: placement, which puts such ops on ``cpu:0``, and lowering for a GPU, which refuses them.
+Calls of Python stay there whatever the other devices are: placement puts them there, and partitions rely on it. The
+rest is a table of what has no code for a GPU, which lowering for one refuses.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Scalar
 
-__all__ = ["reason_to_stay", "refuse_homebound"]
+__all__ = ["calls_python", "reason_to_stay", "refuse_homebound"]
 
 _TAPES = "a list that the program changes, or a loop whose values a gradient needs again and whose turns nobody counts"
 _OPS = {
@@ -25,6 +26,13 @@ _ROUTINES = {
     "": "it is a library's routine, which works on the host's memory",
 }
 """By what the path of a routine begins with."""
+
+
+def calls_python(op: Op) -> bool:
+    """Whether an op calls a function of the user's, or is ordered with all that happens outside."""
+    if any(effect.kind == "external" for effect in op.own_effects):
+        return True
+    return op.name == "host_call" and isinstance(op.attributes["routine"], Routine)
 
 
 def reason_to_stay(op: Op) -> str:

@@ -23,12 +23,11 @@ a message that nobody sends any more, or meet, or find when they poll that they 
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from jitflow.ir.status import INTERRUPTED, STOPPED
-from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.llvm_text import FunctionText, pause_declarations
 
 __all__ = [
     "CHANNEL_BYTES", "ERROR_WORDS", "FRAME_FIELDS", "HEADER_BYTES", "SYSTEM_FUNCTIONS", "Frame",
@@ -68,11 +67,6 @@ _SECOND = 1_000_000_000
 _REALTIME = 0
 """The id of the clock by which a condition waits."""
 
-_PAUSE = {
-    **dict.fromkeys(("x86_64", "amd64"), ("@llvm.x86.sse2.pause", ())),
-    **dict.fromkeys(("aarch64", "arm64"), ("@llvm.aarch64.hint", ("i32 1",))),
-}
-
 
 def frame_offset(field: str) -> int:
     """Where a field of a frame lies, in bytes."""
@@ -86,11 +80,10 @@ def party_offset(field: str) -> int:
 
 def channels_text() -> str:
     """The functions, and the table of the system's."""
-    pauses = [_PAUSE[machine] for machine in (platform.machine().lower(),) if machine in _PAUSE]
     return "\n".join(
         [
             f"@devices_system = global [{len(SYSTEM_FUNCTIONS)} x ptr] zeroinitializer",
-            *(f"declare void {name}({', '.join(a.split()[0] for a in arguments)})" for name, arguments in pauses),
+            *pause_declarations(),
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             _doze(),
             _poll(),
@@ -190,9 +183,7 @@ def wait_until(
     looks = function.phi("i64", ("0", before), (following, f"{again}.end"))
     function.branch(test(), slow, again)
     function.begin(again)
-    pause = _PAUSE.get(platform.machine().lower())
-    if pause is not None:
-        function.run(pause[0], *pause[1])
+    function.pause()
     function.jump(f"{again}.end")
     function.begin(f"{again}.end")
     function.do(f"{following} = add i64 {looks}, 1")

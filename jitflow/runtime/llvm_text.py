@@ -9,8 +9,25 @@ point to are C structs whose offsets are in `object_layout`.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_PAUSE: dict[str, tuple[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("x86_64", "amd64"), ("@llvm.x86.sse2.pause", ())),
+    **dict.fromkeys(("aarch64", "arm64"), ("@llvm.aarch64.hint", ("i32 1",))),
+}
+"""The intrinsic of each kind of processor that says that this is a loop that waits."""
+
+
+def _pauses() -> list[tuple[str, tuple[str, ...]]]:
+    pause = _PAUSE.get(platform.machine().lower())
+    return [] if pause is None else [pause]
+
+
+def pause_declarations() -> list[str]:
+    """What a module declares whose functions `pause`; nothing on processors that have no intrinsic for it."""
+    return [f"declare void {name}({', '.join(a.split()[0] for a in arguments)})" for name, arguments in _pauses()]
 
 
 class FunctionText:
@@ -155,6 +172,11 @@ class FunctionText:
         self.do(f"{increased} = add i64 {index}, 1")
         self.jump(head)
         self.begin(done)
+
+    def pause(self) -> None:
+        """Tell the processor that this is a loop that waits."""
+        for name, arguments in _pauses():
+            self.run(name, *arguments)
 
     def text(self) -> str:
         """The finished function."""

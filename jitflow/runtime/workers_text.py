@@ -19,9 +19,7 @@ alone, so nobody waits for a thread that waits. Workers never touch Python.
 
 from __future__ import annotations
 
-import platform
-
-from jitflow.runtime.llvm_text import FunctionText
+from jitflow.runtime.llvm_text import FunctionText, pause_declarations
 
 __all__ = ["JOB_FIELDS", "SYSTEM_FUNCTIONS", "workers_text"]
 
@@ -46,17 +44,6 @@ SPINS = 2000
 PATIENCE = 1000
 """How often an owner looks before he lets other threads have the processor."""
 
-_PAUSE = {
-    **dict.fromkeys(("x86_64", "amd64"), ("@llvm.x86.sse2.pause", ())),
-    **dict.fromkeys(("aarch64", "arm64"), ("@llvm.aarch64.hint", ("i32 1",))),
-}
-"""The intrinsic of each kind of processor that says that this is a loop that waits."""
-
-
-def _pauses() -> list[tuple[str, tuple[str, ...]]]:
-    pause = _PAUSE.get(platform.machine().lower())
-    return [] if pause is None else [pause]
-
 
 def workers_text() -> str:
     """``share``, which owners call, ``work``, the life of a worker, and their state."""
@@ -69,7 +56,7 @@ def workers_text() -> str:
             "@condition = global [16 x i64] zeroinitializer, align 64",
             "declare i64 @llvm.umin.i64(i64, i64)",
             "declare i64 @llvm.umax.i64(i64, i64)",
-            *(f"declare void {name}({', '.join(a.split()[0] for a in arguments)})" for name, arguments in _pauses()),
+            *pause_declarations(),
             _take(),
             _share(),
             _work(),
@@ -97,11 +84,6 @@ def _add(function: FunctionText, name: str, amount: int) -> str:
 
 def _system(function: FunctionText, name: str) -> str:
     return function.load("ptr", "@threads_system", 8 * SYSTEM_FUNCTIONS.index(name))
-
-
-def _pause(function: FunctionText) -> None:
-    for name, arguments in _pauses():
-        function.run(name, *arguments)
 
 
 def _take() -> str:
@@ -207,7 +189,7 @@ def _wait_until_nobody_is_inside(function: FunctionText) -> None:
     looks = function.phi("i64", ("0", before), (following, f"{wait}.end"))
     function.branch(function.compare("eq", _get(function, "inside"), "0"), done, wait)
     function.begin(wait)
-    _pause(function)
+    function.pause()
     with function.when(function.compare("ugt", looks, str(PATIENCE))):
         function.call("i32", _system(function, "sched_yield"))
     function.jump(f"{wait}.end")
@@ -233,7 +215,7 @@ def _work() -> str:
     function.do(f"%spinning = load atomic i64, ptr {_field(function, 'generation')} seq_cst, align 8")
     function.branch(function.compare("ne", "%spinning", seen), ready, again)
     function.begin(again)
-    _pause(function)
+    function.pause()
     function.do(f"%looks = add i64 {looks}, 1")
     function.branch(function.compare("ult", "%looks", str(SPINS)), look, sleep)
     function.begin(sleep)

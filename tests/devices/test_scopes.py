@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import jitflow
 from jitflow import config, hardware
 from jitflow.ir.core import Function, walk
+from jitflow.passes.place import Placement
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +135,34 @@ def test_code_for_a_variable_on_one_device_is_not_run_with_one_on_another() -> N
     info = program.cache_info()
     assert (info.hits, info.misses) == (2, 3)
     assert [variable.numpy().tolist() for variable in variables] == [[2.0] * 3] * 5
+
+
+def test_a_plan_that_was_edited_is_followed(tmp_path: Path) -> None:
+    def program(x):  # type: ignore[no-untyped-def]
+        return np.sort(np.sin(x)), np.cumsum(np.cos(x))
+
+    x = np.linspace(0, 5, 50)
+    path = tmp_path / "plan.json"
+    jitflow.function(program).placement(x).save(path)
+    path.write_text(path.read_text().replace('"device": "cpu:0"', '"device": "cpu:2"'))
+    for plan in (path, str(path), Placement.load(path)):
+        followed = jitflow.function(program, placement=plan)
+        assert {op.device for op in followed.placement(x).ops} == {"cpu:2"}
+        assert "; cpu:2 takes [], gives [0, 1]" in followed.ir(x, stage="partitioned")
+        for found, expected in zip(followed(x), program(x), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_a_search_never_ends_with_a_worse_plan() -> None:
+    def program(x):  # type: ignore[no-untyped-def]
+        return np.sin(x).sum() + np.cos(x).sum()
+
+    x = np.linspace(0, 5, 50)
+    usual, searched = (jitflow.function(program, placement=one) for one in ("heuristic", "search"))
+    assert searched.placement(x).seconds <= usual.placement(x).seconds
+    assert searched(x) == usual(x)
+
+
+def test_what_is_no_placement_is_an_error() -> None:
+    with pytest.raises(ValueError, match="expected placement to be 'heuristic', 'search' or a file, got 'best'"):
+        jitflow.function(lambda x: x, placement="best")

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value
 from jitflow.ir.dims import Expression
-from jitflow.ir.effects import may_fail
+from jitflow.ir.effects import is_view, may_fail
 from jitflow.ir.types import Index, dims_of
 from jitflow.passes.order import named_sizes, reads_of
 from jitflow.passes.partition.blocks import Block, Blocks, Place, Size, carried_by, is_control
-from jitflow.passes.partition.homes import Homes, device_order, is_view
+from jitflow.passes.partition.homes import Homes, device_order
 
 __all__ = ["Crossing", "Message", "is_plain"]
 

@@ -18,20 +18,13 @@ from typing import NoReturn
 from jitflow.errors import CompilerBug
 from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Value, walk_inside
-from jitflow.ir.effects import ANYTHING, Effects, is_pure, may_fail
+from jitflow.ir.effects import ANYTHING, Effects, is_pure, is_storage, is_view, may_fail
 from jitflow.ir.printer import print_op
-from jitflow.ir.routines import Routine
-from jitflow.ir.types import Index, Place, Scalar, Tape, Tensor, Type, Variable
+from jitflow.ir.types import Index, Scalar, Type
+from jitflow.passes.homebound import calls_python
 from jitflow.passes.partition.blocks import Block, Blocks, carried_by, is_control
 
-__all__ = ["Homes", "is_view"]
-
-_STORAGE = (Variable, Place, Tape)
-
-
-def is_view(op: Op) -> bool:
-    """Whether an op shows a value otherwise; views of storage are storage."""
-    return "view" in op.definition.traits and isinstance(op.result.type, Tensor)
+__all__ = ["Homes", "device_order"]
 
 
 class Homes:
@@ -60,7 +53,7 @@ class Homes:
         """The device of an op that one partition has: a view of storage is where the storage is."""
         known = self._at.get(op)
         if known is None:
-            storage = op.results and isinstance(op.results[0].type, _STORAGE)
+            storage = op.results and is_storage(op.results[0])
             known = self._at[op] = self._of_storage(op.results[0]) if storage else self.device(op)
         return known
 
@@ -129,7 +122,7 @@ class Homes:
     def _find(self, value: Value) -> str | None:
         if value in self.parameters and value not in self.free:
             return self.parameters[value]
-        if isinstance(value.type, _STORAGE):
+        if is_storage(value):
             return self._of_storage(value)
         if value in self.free:
             return None
@@ -159,7 +152,7 @@ class Homes:
         shown: set[Value] = set()
         for place in self.effects.places(value):
             if place is ANYTHING:
-                shown.update(parameter for parameter in self.parameters if isinstance(parameter.type, _STORAGE))
+                shown.update(parameter for parameter in self.parameters if is_storage(parameter))
             else:
                 shown.add(place)
         found = {
@@ -178,15 +171,15 @@ class Homes:
             for op in block.region.body:
                 if is_control(op):
                     for value in (*op.results, *(value for region in op.regions for value in region.parameters)):
-                        if isinstance(value.type, _STORAGE):
+                        if is_storage(value):
                             self._of_storage(value)
                     continue
                 device = self.at(op)
                 for inner in (op, *walk_inside(op)):
-                    if any(effect.kind == "external" for effect in inner.own_effects) or _calls_python(inner):
+                    if calls_python(inner):
                         self._require(op, device, HOME, "calls of Python")
                 for value in op.operands:
-                    if isinstance(value.type, _STORAGE):
+                    if is_storage(value):
                         self._require(op, device, self._of_storage(value), "ops on storage")
                 for inner in walk_inside(op):
                     self._require(op, self.device(inner), device, "the ops of a region that is not split")
@@ -203,10 +196,6 @@ def device_order(device: str) -> tuple[bool, str, int]:
     """The order of devices: home, then by kind and number."""
     kind, _, number = device.partition(":")
     return device != HOME, kind, int(number or 0)
-
-
-def _calls_python(op: Op) -> bool:
-    return op.name == "host_call" and isinstance(op.attributes["routine"], Routine)
 
 
 def _starting(loop: Op) -> Sequence[Value]:

@@ -30,11 +30,11 @@ from functools import cached_property
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import Expression
-from jitflow.ir.effects import ANYTHING, Effects, may_fail
+from jitflow.ir.effects import ANYTHING, Effects, is_view, may_fail
 from jitflow.ir.printer import print_op
 from jitflow.passes.partition.blocks import Block, Blocks, is_control
 from jitflow.passes.partition.crossing import Message
-from jitflow.passes.partition.homes import Homes, is_view
+from jitflow.passes.partition.homes import Homes
 
 __all__ = ["Note", "Waiting", "meetings_of", "notes_of"]
 

@@ -11,6 +11,6 @@ decision     the pass
 """
 
 from jitflow.passes.place.decision import Decision, decide, place, placed
-from jitflow.passes.place.placement import PlacedOp, Placement
+from jitflow.passes.place.placement import PlacedOp, Placement, check_placement, read_placement
 
-__all__ = ["Decision", "PlacedOp", "Placement", "decide", "place", "placed"]
+__all__ = ["Decision", "PlacedOp", "Placement", "check_placement", "decide", "place", "placed", "read_placement"]

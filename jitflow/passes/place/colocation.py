@@ -17,28 +17,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from jitflow.errors import UserValueError
 from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
+from jitflow.ir.effects import is_storage
 from jitflow.ir.location import NOWHERE, Loc
-from jitflow.ir.routines import Routine
-from jitflow.ir.types import Place, Tape, Tensor, Variable
+from jitflow.passes.homebound import calls_python
 
-__all__ = ["Colocation", "calls_python", "is_storage", "is_view"]
-
-
-def is_storage(value: Value) -> bool:
-    """Whether a value is memory, or shows some."""
-    return isinstance(value.type, Variable | Place | Tape)
-
-
-def is_view(op: Op) -> bool:
-    """Whether an op shows a value otherwise; views of storage are storage."""
-    return "view" in op.definition.traits and isinstance(op.result.type, Tensor)
-
-
-def calls_python(op: Op) -> bool:
-    """Whether an op calls a function of the user's, or is ordered with all that happens outside."""
-    if any(effect.kind == "external" for effect in op.own_effects):
-        return True
-    return op.name == "host_call" and isinstance(op.attributes["routine"], Routine)
+__all__ = ["Colocation"]
 
 
 class Colocation:

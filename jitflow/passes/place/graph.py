@@ -19,11 +19,12 @@ from dataclasses import dataclass, field
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Function, Op, Region, Value, walk, walk_inside
-from jitflow.ir.effects import is_pure
+from jitflow.ir.effects import is_pure, is_storage, is_view
 from jitflow.ir.types import Index, Scalar, Tensor
 from jitflow.machine import Machine
+from jitflow.passes.homebound import calls_python
 from jitflow.passes.order import reads_of
-from jitflow.passes.place.colocation import Colocation, calls_python, is_storage, is_view
+from jitflow.passes.place.colocation import Colocation
 from jitflow.passes.place.sizes import Sizes
 from jitflow.passes.place.work import NO_WORK, Work, arithmetic, is_kernel, seconds, shares, touched, work_of
 

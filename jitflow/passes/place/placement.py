@@ -10,7 +10,7 @@ from pathlib import Path
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Function, Op, walk
 
-__all__ = ["PlacedOp", "Placement", "wishes_of"]
+__all__ = ["PlacedOp", "Placement", "check_placement", "read_placement", "wishes_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +74,19 @@ class Placement:
                  for row in (head, *rows)]  # fmt: skip
         total = f"{self.function}: {_time(self.seconds)} predicted, {_size(self.bytes_moved) or 'nothing'} moved"
         return "\n".join([total, *lines])
+
+
+def check_placement(placement: Placement | str | Path) -> None:
+    """Raise ValueError for what says nothing about how devices are chosen."""
+    if isinstance(placement, str) and placement not in ("heuristic", "search") and not Path(placement).is_file():
+        raise UserValueError(f"expected placement to be 'heuristic', 'search' or a file, got {placement!r}")
+
+
+def read_placement(placement: Placement | str | Path) -> tuple[Placement | None, bool]:
+    """The plan to follow, if there is one, and whether to search long for a better one than the usual."""
+    if placement in ("heuristic", "search"):
+        return None, placement == "search"
+    return (placement if isinstance(placement, Placement) else Placement.load(placement)), False
 
 
 def wishes_of(function: Function, placement: Placement) -> Mapping[Op, str]:

@@ -156,12 +156,10 @@ class _Earliest(Simulation):
 
     def foreseen(self, value: int, device: int) -> float:
         """When a value would be on a device, if it were asked for."""
+        there = self.there(value, device)
+        if there is not None:
+            return there
         source, since = self.home[value], self.ready[value]
-        if source == device:
-            return since
-        known = self.copies.get((value, device))
-        if known is not None and known[:2] == (source, since):
-            return known[2]
         link = self.links[source][device]
         return max(since, self.free_at[source][device]) + self.graph.bytes[value] / link.bandwidth + link.latency
 

@@ -137,12 +137,10 @@ class Simulation:
 
     def arrival(self, value: int, device: int) -> float:
         """When a value is on a device, which asks for it."""
+        there = self.there(value, device)
+        if there is not None:
+            return there
         source, since = self.home[value], self.ready[value]
-        if source == device:
-            return since
-        known = self.copies.get((value, device))
-        if known is not None and known[:2] == (source, since):
-            return known[2]
         link, size = self.links[source][device], self.graph.bytes[value]
         start = max(since, self.free_at[source][device])
         self.free_at[source][device] = start + size / link.bandwidth
@@ -152,6 +150,14 @@ class Simulation:
         if self.record:
             self.outcome.transfers.append(Transfer(source, device, start, there, size, value))
         return there
+
+    def there(self, value: int, device: int) -> float | None:
+        """When a value came to a device that has it, or to which it was sent; None if it is still to be sent."""
+        source, since = self.home[value], self.ready[value]
+        if source == device:
+            return since
+        known = self.copies.get((value, device))
+        return known[2] if known is not None and known[:2] == (source, since) else None
 
     def choose(self, task: Task) -> int:
         """Where a task of no device is to be."""
