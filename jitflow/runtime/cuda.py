@@ -18,6 +18,7 @@ from jitflow.ir.routines import DEVICE_PREFIX
 
 __all__ = [
     "PER_THREAD_STREAM",
+    "Event",
     "Gpu",
     "address_on",
     "driver_error",
@@ -40,6 +41,8 @@ _KERNEL = "kernel "
 _ORDINAL = 9
 """The driver's name for the number of the device of a pointer."""
 _FREEING = (("cuCtxPushCurrent_v2", 1), ("cuMemFreeAsync", 2), ("cuCtxPopCurrent_v2", 1))
+_WITHOUT_TIMES = 2
+"""What an event is made with that only orders."""
 _NO_MEMORY = 2
 """The driver's code for memory that there is not."""
 
@@ -76,7 +79,7 @@ class Gpu:
             return self.stream()
         if what == "context":
             place = ctypes.c_void_p()
-            _expect_success(self._do("cuCtxGetCurrent", ctypes.addressof(place)))
+            _expect_success(self.do("cuCtxGetCurrent", ctypes.addressof(place)))
             return place.value or 0
         with self._device:
             handle = int(self._device.cublas_handle)
@@ -90,7 +93,7 @@ class Gpu:
     def allocate(self, size: int) -> int:
         """New memory, of at least one byte. Raises MemoryError where there is none left."""
         place = ctypes.c_void_p()
-        status = self._do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self.stream())
+        status = self.do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self.stream())
         if status == _NO_MEMORY:
             raise MemoryError(f"Unable to allocate {size} bytes on {self.name}")
         _expect_success(status)
@@ -98,7 +101,7 @@ class Gpu:
 
     def free(self, address: int) -> None:
         """Give memory back."""
-        _expect_success(self._do("cuMemFreeAsync", address, self.stream()))
+        _expect_success(self.do("cuMemFreeAsync", address, self.stream()))
 
     def freeing(self, address: int) -> Callable[[], object]:
         """What gives memory back later, in the order of the stream that is the current one now.
@@ -119,13 +122,13 @@ class Gpu:
 
     def copy_there(self, there: int, here: int, size: int) -> None:
         """Copy from the host's memory, which has been read when this returns."""
-        _expect_success(self._do("cuMemcpyHtoDAsync_v2", there, here, size, self.stream()))
+        _expect_success(self.do("cuMemcpyHtoDAsync_v2", there, here, size, self.stream()))
 
     def copy_here(self, here: int, there: int, size: int) -> None:
         """Copy to the host's memory, and wait for it."""
         stream = self.stream()
-        _expect_success(self._do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
-        _expect_success(self._do("cuStreamSynchronize", stream))
+        _expect_success(self.do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
+        _expect_success(self.do("cuStreamSynchronize", stream))
 
     def array(self, address: int, dims: Sequence[int], dtype: Any, strides: Sequence[int], owner: object) -> Any:
         """An array of cupy's over memory that belongs to ``owner``."""
@@ -138,7 +141,8 @@ class Gpu:
         with self._device:
             return _cupy().asarray(array)
 
-    def _do(self, name: str, *arguments: Any) -> int:
+    def do(self, name: str, *arguments: Any) -> int:
+        """Call a function of the driver whose arguments are words; its status."""
         with self._device:
             return int(_function(name, len(arguments))(*arguments))
 
@@ -147,6 +151,29 @@ class Gpu:
 
     def __exit__(self, *error: object) -> None:
         self._device.__exit__(*error)
+
+
+class Event:
+    """A place in the work of a stream, for which other streams may wait; nothing before it is first recorded."""
+
+    def __init__(self, device: Gpu) -> None:
+        self._device = device
+        place = ctypes.c_void_p()
+        _expect_success(device.do("cuEventCreate", ctypes.addressof(place), _WITHOUT_TIMES))
+        self._event = place.value or 0
+        self._destroy = _function("cuEventDestroy_v2", 1)
+
+    def record(self) -> None:
+        """The event is here, in the calling thread's stream."""
+        _expect_success(self._device.do("cuEventRecord", self._event, self._device.stream()))
+
+    def wait(self) -> None:
+        """Let the calling thread's stream wait for it."""
+        _expect_success(self._device.do("cuStreamWaitEvent", self._device.stream(), self._event, 0))
+
+    def __del__(self) -> None:
+        if hasattr(self, "_destroy"):
+            self._destroy(self._event)
 
 
 @cache

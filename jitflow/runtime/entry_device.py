@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -36,6 +36,7 @@ from jitflow.runtime.entry_python import (
 )
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.pool import pool
+from jitflow.runtime.residents import Resident
 from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
 
 __all__ = ["DeviceSpecialisation"]
@@ -75,7 +76,7 @@ class DeviceSpecialisation(Specialisation):
             for leaf, array, there in lent:
                 slots[leaf.slot] = there.lend(array)
             try:
-                self.run_native(slots, results)
+                self._run_in_order(binding.residents.values(), slots, results)
             except BaseException:
                 for slot, array, there in written:
                     if slot not in variables:
@@ -87,6 +88,16 @@ class DeviceSpecialisation(Specialisation):
         finally:
             for there in memory.values():
                 there.release()
+
+    def _run_in_order(self, residents: Collection[Resident], slots: Slots, results: Slots) -> None:
+        """Run behind other calls that use the same variables, on whatever streams these were."""
+        try:
+            for resident in residents:
+                resident.begin()
+            self.run_native(slots, results)
+        finally:
+            for resident in residents:
+                resident.end()
 
     def run_native(self, slots: Slots, results: Slots) -> None:
         """Run on the words of arguments, for those of results. It returns as soon as the host needs nothing more."""
@@ -113,19 +124,27 @@ class _DeviceBinding(Binding):
         self.lent: list[tuple[p.ArrayLeaf, np.ndarray[Any, Any]]] = []
         """The arrays of the host that the program wants on a GPU."""
         self.lives = ""
-        """The GPU on which an argument lives, if one does."""
+        """The GPU on which an array lives that is given, if one does."""
+        self.residents: dict[int, Resident] = {}
+        """The variables that live on GPUs, by their slots."""
 
     def _fitting(self, leaf: p.ArrayLeaf, array: Any) -> Any:
         if leaf.lives:
             header = header_of(array)
             fits = header is not None and array_fits(leaf, header) and gpu_of(array) == leaf.lives
-            self.lives = self.lives or leaf.lives
+            if isinstance(array, Resident):
+                self.residents[leaf.slot] = array
+            else:
+                self.lives = self.lives or leaf.lives
             return header if fits else None
         if array_fits(leaf, array):
             if leaf.slot in self.plan.wanted:
                 self.lent.append((leaf, array))
             return array
         return None
+
+    def lock_of(self, slot: int) -> int:
+        return self.residents[slot].header if slot in self.residents else super().lock_of(slot)
 
 
 @dataclass(eq=False)

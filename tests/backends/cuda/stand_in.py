@@ -40,6 +40,10 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoDAsync_v2": (_P, _P, ctypes.c_size_t, _P),
     "cuMemcpyDtoHAsync_v2": (_P, _P, ctypes.c_size_t, _P),
     "cuStreamSynchronize": (_P,),
+    "cuEventCreate": (_P, _U),
+    "cuEventRecord": (_P, _P),
+    "cuEventDestroy_v2": (_P,),
+    "cuStreamWaitEvent": (_P, _P, _U),
     "cuCtxGetCurrent": (_P,),
     "cuCtxSetCurrent": (_P,),
     "cuCtxPushCurrent_v2": (_P,),
@@ -70,6 +74,8 @@ class StandIn:
         """What went wrong first; real devices would go on with nonsense."""
         self.stream = 0x57
         self.current = _Current()
+        self.events: dict[int, tuple[int, set[str]]] = {}
+        """For each event the stream in which it was recorded last, and whether that has come to it."""
         self._lock = threading.RLock()
         self.blas_stream = 0
         self.given: list[int] = []
@@ -133,7 +139,10 @@ class StandIn:
                 if (name, number) in self.failures:
                     return self.failures[name, number]
                 try:
-                    if not name.startswith(("cuCtx", "cuGetError", "cublas")) and not self.current.depth:
+                    if (
+                        not name.startswith(("cuCtx", "cuGetError", "cuEventDestroy", "cublas"))
+                        and not self.current.depth
+                    ):
                         raise PtxError(f"{name} is called by a thread that the driver knows nothing of")
                     act = multiply or getattr(self, "_" + name)
                     return int(act(*arguments) or 0)
@@ -243,6 +252,27 @@ class StandIn:
             arguments[name] = np.frombuffer(ctypes.string_at(place, dtype.itemsize), dtype)[0]
         self._later(stream, lambda: run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz)))
         return 0
+
+    def _cuEventCreate(self, place: int, flags: int) -> None:
+        event = ctypes.c_uint64.from_address(place).value = 0xE000 + self.counts["cuEventCreate"]
+        self.events[event] = (0, {"reached"})
+
+    def _cuEventDestroy_v2(self, event: int) -> None:
+        del self.events[event]
+
+    def _cuEventRecord(self, event: int, stream: int | None) -> None:
+        state: set[str] = set()
+        self.events[event] = (stream or 0, state)
+        self._later(stream, lambda: state.add("reached"))
+
+    def _cuStreamWaitEvent(self, stream: int | None, event: int, flags: int) -> None:
+        other, state = self.events[event]
+
+        def wait() -> None:
+            while not state and other != (stream or 0):
+                self.streams[other].pop(0)()
+
+        self._later(stream, wait)
 
     def _cuCtxGetCurrent(self, place: int) -> int:
         ctypes.c_uint64.from_address(place).value = CONTEXT if self.current.depth else 0
