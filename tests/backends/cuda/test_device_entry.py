@@ -14,7 +14,7 @@ from jitflow.ir.core import walk
 from jitflow.runtime import cuda
 from jitflow.runtime.cuda import gpu
 from tests.backends.cuda.kernels import needs_nvrtc
-from tests.backends.cuda.native import OnDevice
+from tests.backends.cuda.native import GPUS, OnDevice
 from tests.backends.cuda.stand_in import OUT_OF_MEMORY, DeviceArray, StandIn
 
 pytestmark = needs_nvrtc
@@ -241,7 +241,8 @@ def test_a_callback_with_numbers_hears_of_nothing_behind_a_failure() -> None:
     assert heard == [3.0]
 
 
-def test_training_steps() -> None:
+@pytest.mark.parametrize("gpu", GPUS)
+def test_training_steps(gpu: Any) -> None:
     """Variables, a gradient and an optimiser's slots, as on the CPU."""
     random = np.random.default_rng(0)
     x, y = random.standard_normal((8, 5)).astype("f4"), np.arange(8) % 3
@@ -263,7 +264,10 @@ def test_training_steps() -> None:
         compiled = run(step)
         return [compiled(x, y) for _ in range(3)], w.numpy()
 
-    (losses, weights), (expected, wanted) = trained(lambda step: OnDevice(step, x, y)), trained(jitflow.function)
+    (losses, weights), (expected, wanted) = (
+        trained(lambda step: OnDevice(step, x, y, gpu=gpu)),
+        trained(jitflow.function),
+    )
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
     np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-6)
     assert losses[2] < losses[0]
