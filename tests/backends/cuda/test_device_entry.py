@@ -161,9 +161,14 @@ def test_variables_stay_as_they_were() -> None:
 
 
 def test_out_of_memory() -> None:
+    """What cupy keeps is given back, and then there must be enough."""
     code = OnDevice(scaled, np.arange(5.0), 2.0)
     x = code.device.array(np.arange(5.0))
     code.device.failures["cuMemAllocAsync", code.device.counts["cuMemAllocAsync"]] = OUT_OF_MEMORY
+    np.testing.assert_array_equal(code(x, 2.0).get(), [0, 2, 4, 6, 8])
+    assert code.device.counts["free_all_blocks"] == 1
+    for number in range(2):
+        code.device.failures["cuMemAllocAsync", code.device.counts["cuMemAllocAsync"] + number] = OUT_OF_MEMORY
     with pytest.raises(MemoryError, match="Unable to allocate 40 bytes"):
         code(x, 2.0)
     assert code.lost() == 0
@@ -264,10 +269,8 @@ def test_training_steps(gpu: Any) -> None:
         compiled = run(step)
         return [compiled(x, y) for _ in range(3)], w.numpy()
 
-    (losses, weights), (expected, wanted) = (
-        trained(lambda step: OnDevice(step, x, y, gpu=gpu)),
-        trained(jitflow.function),
-    )
+    losses, weights = trained(lambda step: OnDevice(step, x, y, gpu=gpu))
+    expected, wanted = trained(jitflow.function)
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
     np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-6)
     assert losses[2] < losses[0]
