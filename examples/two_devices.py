@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-os.environ.setdefault("JITFLOW_CPU_DEVICES", "2")  # read when jitflow is imported
+os.environ.setdefault("JITFLOW_CPU_DEVICES", "2")  # read when jitflow first needs to know
 
 import time
 from collections.abc import Callable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -207,3 +208,16 @@ def test_a_profiled_script_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     done = run("profile", script, "--out", out)
     assert isinstance(done.exception, KeyError)
     assert json.loads(out.read_text())["traceEvents"]
+
+
+def test_a_profiled_script_may_set_switches(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\n"
+        "os.environ |= {'JITFLOW_CPU_DEVICES': '2', 'JITFLOW_THREADS': '3'}\n"
+        "import jitflow\n"
+        "print(len(jitflow.devices()), jitflow.num_threads())\n"
+    )
+    command = [sys.executable, "-c", "from jitflow.cli import main; main()", "profile", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    assert done.stdout == "2 3\n"
