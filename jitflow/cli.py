@@ -78,23 +78,29 @@ def graph(
     stage: Annotated[str, typer.Option(help=f"One of {', '.join(GRAPH_STAGES)}.")] = "optimized",
     format: Annotated[str, typer.Option(help="text, dot or svg; by default what the output file's name says.")] = "",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
+    placement: Annotated[
+        bool, typer.Option("--placement", help="Colour it by device; the stage is optimized.")
+    ] = False,
 ) -> None:
     """Draw the dataflow graph of a function, with data and control edges.
 
     \b
     jitflow graph model.py:step --arg f32[n,784] --arg float
+    jitflow graph model.py:step --arg f32[n,784] --arg float --placement -o placed.svg
     jitflow graph model.py:step --arg f32[n,784] --arg float --stage gradient -o step.svg
     """  # noqa: D301 - \b keeps the lines of the example
     from jitflow.graph import FORMATS
 
     if stage not in GRAPH_STAGES:
         raise _usage_error(f"unknown stage {stage!r}, expected one of {', '.join(GRAPH_STAGES)}", "--stage")
+    if placement and stage != "optimized":
+        raise _usage_error(f"expected the stage optimized, which is placed, got {stage}", "--placement")
     suffix = "" if output is None else output.suffix.removeprefix(".")
     chosen = format or (suffix if suffix in FORMATS else "text")
     if chosen not in FORMATS:
         raise _usage_error(f"unknown format {chosen!r}, expected one of {', '.join(FORMATS)}", "--format")
     function, specs = _function_and_specs(target, arg)
-    text = _compiling(lambda: function.graph(*specs, stage=stage, format=chosen))
+    text = _compiling(lambda: function.graph(*specs, stage=stage, format=chosen, placement=placement))
     if output is None:
         typer.echo(text, nl=False)
     else:

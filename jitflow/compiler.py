@@ -158,17 +158,24 @@ def partitions(compilation: Compilation) -> tuple[Function, ...]:
     if len(devices()) == 1:
         return (optimized,)
     if compilation.partitioned is None:
-        from jitflow.machine import this_machine
         from jitflow.passes.partition import partition
-        from jitflow.passes.place import place, read_placement
 
-        with compilation.stage("place"):
-            plan, search = read_placement(compilation.placement)
-            placed = place(optimized, this_machine(), plan, search=search)
+        placed = _placed(compilation)
         with compilation.stage("partition"):
             compilation.partitioned = partition(placed)
     parts = compilation.partitioned.partitions
     return tuple(part.function for part in parts) if len(parts) > 1 else (optimized,)
+
+
+def _placed(compilation: Compilation) -> Function:
+    """The optimized program with a device for each op."""
+    from jitflow.machine import this_machine
+    from jitflow.passes.place import place, read_placement
+
+    optimized = optimize(compilation)
+    with compilation.stage("place"):
+        plan, search = read_placement(compilation.placement)
+        return place(optimized, this_machine(), plan, search=search)
 
 
 def fuse(compilation: Compilation) -> tuple[Function, ...]:
@@ -248,11 +255,14 @@ def check_stage(stage: str, stages: tuple[str, ...] = STAGES) -> None:
         raise ValueError(f"expected a stage (one of {', '.join(stages)}), got {stage!r}")
 
 
-def stage_graph(compilation: Compilation, stage: str, format: str) -> str:
-    """The dataflow graph of the program at a stage, as text."""
+def stage_graph(compilation: Compilation, stage: str, format: str, *, placement: bool = False) -> str:
+    """The dataflow graph of the program at a stage, as text; with its ``placement`` it is the stage that is placed."""
     from jitflow.graph import draw
     from jitflow.passes.unmark import unmark
 
+    if placement:
+        check_stage(stage, ("optimized",))
+        return draw(_placed(compilation), format, is_placed=True)
     readers: Mapping[str, Callable[[], Function]] = {
         "traced": lambda: unmark(compilation.traced.function),
         "gradient": lambda: differentiated(compilation),
