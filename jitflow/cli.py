@@ -159,27 +159,41 @@ def opt(
 def profile(
     script: Annotated[Path, typer.Argument(metavar="SCRIPT.py", help="Runs as with python SCRIPT.py.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGUMENTS", help="The script's, behind --.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write a trace for Perfetto to this file.")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("-o", "--out", help="Write a trace for Perfetto (.json) or a picture (.svg, .png); repeatable."),
+    ] = None,
     limit: Annotated[int, typer.Option(min=0, help="The most events in the trace.")] = LIMIT,
 ) -> None:
     """Run a script, write a trace of what its functions do, and print the dearest lines.
 
     \b
     jitflow profile train.py --out trace.json
+    jitflow profile train.py --out trace.json --out trace.svg
     jitflow profile train.py --out trace.json -- --epochs 2
     """  # noqa: D301 - \b keeps the lines of the example
     import runpy
 
     import jitflow
+    from jitflow.timeline import check_path
 
     if not script.is_file():
         raise _usage_error(f"no such file: {script}", "SCRIPT.py")
-    if out is not None and not out.parent.is_dir():
-        raise _usage_error(f"no such folder: {out.parent}", "--out")
+    for path in out or ():
+        try:
+            check_path(path)
+        except (OSError, ValueError, ImportError) as error:
+            raise _usage_error(str(error), "--out") from None
+    first, others = (out[0], out[1:]) if out else (None, [])
     sys.argv = [str(script), *(arguments or ())]
     sys.path.insert(0, str(script.resolve().parent))
-    with jitflow.profile(out, limit=limit):
-        runpy.run_path(str(script), run_name="__main__")
+    taken = jitflow.profile(first, limit=limit)
+    try:
+        with taken:
+            runpy.run_path(str(script), run_name="__main__")
+    finally:
+        for path in others:
+            taken.save(path)
 
 
 @app.command()

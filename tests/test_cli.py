@@ -207,7 +207,7 @@ def test_a_profiled_script_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     script.write_text("raise KeyError('lost')\n")
     done = run("profile", script, "--out", out)
     assert isinstance(done.exception, KeyError)
-    assert json.loads(out.read_text())["traceEvents"]
+    assert json.loads(out.read_text())["traceEvents"] == []
 
 
 def test_a_profiled_script_may_set_switches(tmp_path: Path) -> None:

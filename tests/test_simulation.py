@@ -58,7 +58,7 @@ def test_the_timeline_is_drawn() -> None:
     assert "#" in two.text()
     assert str(two).startswith("fork: ")
     picture = ElementTree.fromstring(two.svg())
-    assert len(picture.findall("{http://www.w3.org/2000/svg}rect")) == len(two.timeline)
+    assert len(picture.findall("*[@class='bar']")) == len(two.timeline)
 
 
 def test_a_function_tells_its_placement() -> None:
