@@ -4,6 +4,7 @@ Two CPU devices are asked for below, so it runs on any machine:
 
     python examples/two_devices.py
     jitflow explain examples/two_devices.py:both --arg f64[n] --arg int
+    jitflow profile examples/two_devices.py --out trace.json
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from jitflow.errors import UserNotImplementedError, UserRuntimeError
 from jitflow.machine import read_profile, this_machine
 from jitflow.runtime.notes import EVENT, NoteTable, Span, can_record, recorder
 from jitflow.timeline import Event, check_path, save
-from jitflow.traces import Site, Timeline, device_of, least_seconds, seconds_text, table_of, timeline_of
+from jitflow.traces import Site, Timeline, device_of, least_seconds, table_of, timeline_of, title_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -212,7 +212,7 @@ class Profile:
         """Write the timeline to another file, as `profile` does, and raising what it raises."""
         save(
             path,
-            f"{self.calls} calls, {seconds_text(self.seconds)}",
+            title_of(self),
             self._timeline.events,
             arrows=self._timeline.arrows,
             facts={"dropped": self.dropped, "calls": self.calls, "machine": json.loads(self.machine.to_json())},
@@ -231,7 +231,7 @@ class Profile:
             console = Console(stderr=True, width=120)
         console.print(self.table())
         if read_profile() is None:
-            console.print("of bandwidth and peak: of guesses; jitflow doctor --measure measures this machine")
+            console.print("the bandwidth and peak of this machine are guesses: jitflow doctor --measure measures them")
         if self.path is not None:
             console.print(f"{self.events} events in {self.path}", highlight=False, soft_wrap=True)
         if self.dropped:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from jitflow.profiling import Profile
 
-__all__ = ["Site", "Timeline", "device_of", "least_seconds", "seconds_text", "table_of", "timeline_of"]
+__all__ = ["Site", "Timeline", "device_of", "least_seconds", "table_of", "timeline_of", "title_of"]
 
 _WITHOUT_RATES = ("wait", "call", "partition")
 
@@ -180,14 +180,19 @@ class _Messages:
 # -- the table -------------------------------------------------------------------------------------
 
 
+def title_of(profile: Profile) -> str:
+    """How often functions were called, and how long that took."""
+    return f"{profile.calls} call{'' if profile.calls == 1 else 's'}, {_time(profile.seconds)}"
+
+
 def table_of(profile: Profile, most: int) -> Table:
     """The dearest lines, and what was no line's."""
     from rich.table import Table
 
     devices = {line.device for line in profile.lines}
-    title = f"{profile.calls} calls, {seconds_text(profile.seconds)}"
+    title = title_of(profile)
     if len(devices) > 1:
-        title += f"; on {len(devices)} devices together {seconds_text(profile.device_seconds)}"
+        title += f"; on {len(devices)} devices together {_time(profile.device_seconds)}"
     table = Table(title=title, title_justify="left")
     table.add_column("line", no_wrap=True)
     if len(devices) > 1:
@@ -203,21 +208,20 @@ def table_of(profile: Profile, most: int) -> Table:
     for line in profile.lines[:most]:
         speeds = (f"{line.bytes / line.seconds / 1e9:.2f}", f"{line.bandwidth:.0%}") if line.bandwidth else ("", "")
         names, peak = ", ".join(line.names[:3]), f"{line.peak:.1%}" if line.peak else ""
-        add(line.location, line.device, f"{line.kind} {names}", seconds_text(line.seconds),
+        add(line.location, line.device, f"{line.kind} {names}", _time(line.seconds),
             f"{line.seconds / whole:.1%}", str(line.calls), *speeds, peak)  # fmt: skip
     rest = profile.lines[most:]
     if rest:
         seconds = sum(line.seconds for line in rest)
-        add(f"{len(rest)} other lines", "", "", seconds_text(seconds), f"{seconds / whole:.1%}",
+        add(f"{len(rest)} other lines", "", "", _time(seconds), f"{seconds / whole:.1%}",
             str(sum(line.calls for line in rest)), "", "", "")  # fmt: skip
-    add("host work", "", "", seconds_text(profile.host_seconds), f"{profile.host_seconds / whole:.1%}", "", "", "", "")
+    add("host work", "", "", _time(profile.host_seconds), f"{profile.host_seconds / whole:.1%}", "", "", "", "")
     if profile.compile_seconds:
-        add("compilation", "", "", seconds_text(profile.compile_seconds), "", "", "", "", "")
+        add("compilation", "", "", _time(profile.compile_seconds), "", "", "", "", "")
     return table
 
 
-def seconds_text(seconds: float) -> str:
-    """A time as the table has it."""
+def _time(seconds: float) -> str:
     for unit, size in (("s", 1.0), ("ms", 1e-3)):
         if seconds >= size:
             return f"{seconds / size:.2f} {unit}"

@@ -195,7 +195,7 @@ def test_a_script_is_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert done.exit_code == 0, done.output
     assert "['5', '--quick'] 5.0" in done.output
     assert [one.get("cat") for one in json.loads(out.read_text())["traceEvents"]].count("kernel") == 1
-    assert "1 calls" in done.stderr
+    assert "1 call," in done.stderr
     assert run("profile", tmp_path / "missing.py").exit_code == 2
     assert run("profile", script, "--out", tmp_path / "no" / "trace.json").exit_code == 2
 

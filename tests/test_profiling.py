@@ -267,7 +267,7 @@ def test_the_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         compiled(X, 2)
     printed = capsys.readouterr()
     assert printed.out == ""
-    for word in ("1 calls", "test_profiling.py", "numpy.sort", "host work", "compilation"):
+    for word in ("1 call,", "test_profiling.py", "numpy.sort", "host work", "compilation"):
         assert word in printed.err
 
 
