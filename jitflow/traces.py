@@ -133,13 +133,17 @@ class _Lanes:
 
     def __init__(self, names: Mapping[int, str]) -> None:
         self._names = names
+        self._ended: dict[int, str] = {}
+        """The names of threads that are no more."""
         self._lanes: dict[str, list[tuple[int, int]]] = {}
         """For each device its lanes: which thread has it, and until when."""
 
     def track(self, device: str, thread: int, begin: int, end: int) -> str:
         """The name of the track on which a thread does something for a device."""
-        if device == HOME or thread in self._names:
-            return self._names.get(thread, f"thread {thread}")  # which has ended
+        if thread in self._names:
+            return self._names[thread]
+        if device == HOME:
+            return self._ended.setdefault(thread, f"thread {len(self._ended) + 1}")
         lanes = self._lanes.setdefault(device, [])
         own = (number for number, (owner, until) in enumerate(lanes) if owner == thread and begin < until)
         free = (number for number, (_, until) in enumerate(lanes) if until <= begin)
