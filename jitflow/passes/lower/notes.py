@@ -43,6 +43,9 @@ _KINDS = {
 _NAMES = ("kernel", "routine", "symbol")
 """The attributes that say what is launched."""
 
+_COPYING = ("launch", "library", "transfer")
+"""A message without any of these hands over an array as it is, or a number."""
+
 _ROUTES = ("channel", "to")
 """Those that say where a message goes."""
 
@@ -85,9 +88,12 @@ def noted(
     yield
     host.is_noting = False
     place = builder.ops.index(clock)
-    if not any(inner.name in _WORK for inner in walk_ops(builder.ops[place:])):
+    works = {inner.name for inner in walk_ops(builder.ops[place:])}
+    if works.isdisjoint(_WORK):
         del builder.ops[place]
         return
+    if kind == "transfer" and works.isdisjoint(_COPYING):
+        traffic = 0
     sizes = [host.dim(size if all(map(host.scopes.knows, symbols(size))) else 0) for size in (traffic, operations)]
     builder.add("note", clock.result, *sizes, kind=kind, work=work, lines=tuple(lines), **route)
     if loc is not None:
