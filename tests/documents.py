@@ -93,4 +93,4 @@ def _run_commands(text: str) -> str:
 
 def _steady(text: str) -> str:
     """The text without times, which differ, and without the column they stand in."""
-    return re.sub(r" *\d+\.\d+ ms", " ... ms", text).strip()
+    return re.sub(r" *\d+\.\d+ [mu]s\b", " ... s", text).strip()
