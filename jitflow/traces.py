@@ -74,35 +74,19 @@ def timeline_of(
     events: list[Event] = []
     messages = _Messages()
     for row, begin, end, moved, computed, thread in notes[np.lexsort((-notes["end"], notes["start"]))].tolist():
-        op, seconds = sites[row].op, max(end - begin, 1) / 1e9
-        known = described[row]
-        facts, least = known.facts, least_seconds(op, moved, computed, machine)
-        if any(least):
-            facts = facts | {
-                "operations": computed,
-                "GB/s": round(moved / seconds / 1e9, 3),
-                "of bandwidth": round(least[0] / seconds, 4),
-                "of peak": round(least[1] / seconds, 4),
-            }
-        events.append(
-            Event(
-                known.device,
-                (begin - start) / 1e9,
-                (end - start) / 1e9,
-                known.what,
-                known.line,
-                moved,
-                known.kind,
-                lanes.track(known.device, thread, begin, end),
-                facts,
-            )
-        )
-        messages.note(sites[row], known.kind, events[-1])
-    events += (
-        Event(HOME, (one.start - start) / 1e9, (one.end - start) / 1e9, one.name, kind="compile",
-              track=lanes.track(HOME, one.thread, one.start, one.end))
-        for one in spans
-    )  # fmt: skip
+        known, seconds = described[row], max(end - begin, 1) / 1e9
+        facts, (bandwidth, peak) = known.facts, least_seconds(sites[row].op, moved, computed, machine)
+        if bandwidth or peak:
+            parts = {"of bandwidth": round(bandwidth / seconds, 4), "of peak": round(peak / seconds, 4)}
+            facts = facts | {"operations": computed, "GB/s": round(moved / seconds / 1e9, 3)} | parts
+        time = (begin - start) / 1e9, (end - start) / 1e9
+        track = lanes.track(known.device, thread, begin, end)
+        event = Event(known.device, *time, known.what, known.line, moved, known.kind, track, facts)
+        messages.note(sites[row], known.kind, event)
+        events.append(event)
+    for name, begin, end, thread in spans:
+        time, track = ((begin - start) / 1e9, (end - start) / 1e9), lanes.track(HOME, thread, begin, end)
+        events.append(Event(HOME, *time, name, kind="compile", track=track))
     return Timeline(sorted(events, key=attrgetter("start")), list(messages.arrows()))
 
 
