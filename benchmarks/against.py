@@ -1,4 +1,4 @@
-"""This checkout beside another commit of it: `python -m benchmarks.against COMMIT [NAME]...`.
+"""A checkout beside another commit of it: `python -m benchmarks.against COMMIT [NAME]...`.
 
 Three processes take turns: the other commit, this checkout, and the other commit once more, which says how far two
 measurements of the same code lie apart. Each ratio is the other commit's time by this one's, so less than 1 is a loss.
