@@ -286,14 +286,16 @@ _RECORD = party_offset("error") + 8 * ERROR_WORDS
 def _together() -> str:
     """``i32 together(...)``: run the parts of a program and wait for all of them."""
     function = FunctionText(f"i32 @together({', '.join(_TOGETHER)})")
-    parties, channels, levels, words, frame_slot, poll_slot, site = (
+    parties, channels, message, levels, words, frame_slot, poll_slot, site = (
         function.load("i64", "%shape", 8 * place) for place in range(len(SHAPE_FIELDS))
     )
     party_bytes = function.let(f"add i64 {function.let(f'mul i64 {levels}, 8')}, {_RECORD + _LINE - 1}")
     party_bytes = function.let(f"and i64 {party_bytes}, {-_LINE}")
+    channel_bytes = function.let(f"add i64 {function.let(f'mul i64 {message}, 8')}, {CHANNEL_BYTES + _LINE - 1}")
+    channel_bytes = function.let(f"and i64 {channel_bytes}, {-_LINE}")
     sizes = [
         function.let(f"mul i64 {count}, {size}")
-        for count, size in ((parties, party_bytes), (channels, CHANNEL_BYTES), (words, 8))
+        for count, size in ((parties, party_bytes), (channels, channel_bytes), (words, 8))
     ]
     before_context = function.let(f"add i64 {HEADER_BYTES}, {function.let(f'add i64 {sizes[0]}, {sizes[1]}')}")
     size = function.let(f"add i64 {before_context}, {sizes[2]}")
@@ -309,8 +311,8 @@ def _together() -> str:
     crowded = function.compare("ugt", parties, function.load("i64", "@processors"))
     spins = function.let(f"select i1 {crowded}, i64 0, i64 {function.load('i64', '@most_spins')}")
     poll = function.load("ptr", function.element(context, poll_slot))
-    known = {"parties": parties, "channels": channels, "spins": spins, "allocate": allocate, "free": free,
-             "poll": poll, "party_bytes": party_bytes, "levels": levels}  # fmt: skip
+    known = {"parties": parties, "channels": channels, "spins": spins, "allocate": allocate, "free": free, "poll": poll,
+             "party_bytes": party_bytes, "channel_bytes": channel_bytes, "levels": levels}  # fmt: skip
     for field in FRAME_FIELDS:
         if field in known:
             kind = "ptr" if field in ("allocate", "free", "poll") else "i64"

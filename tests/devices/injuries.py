@@ -9,14 +9,14 @@ from __future__ import annotations
 import ctypes
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from jitflow.ir.together import SEND
 from jitflow.runtime import devices
-from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS
+from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS, frame_offset
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pool import pool
@@ -54,39 +54,49 @@ class Counter:
             self._refuse.value = -1
 
 
-def _counting(name: str, signature: Sequence[str], result: str, refusal: str, address: int) -> str:
-    """A function that calls the one at an address, but once."""
-    parameters = [f"{kind} %p{number}" for number, kind in enumerate(signature)]
+def _counter(
+    name: str, result: str, kinds: Sequence[str], address: int, refuse: Callable[[FunctionText], None]
+) -> Counter:  # fmt: skip
+    """A function that stands for the one at an address, and counts; ``refuse`` is what it does where it is to."""
+    parameters = [f"{kind} %p{number}" for number, kind in enumerate(kinds)]
     function = FunctionText(f"{result} @{name}({', '.join(parameters)})")
-    number = function.let(f"atomicrmw add ptr @{name}_count, i64 1 seq_cst")
-    with function.when(function.compare("eq", number, function.load("i64", f"@{name}_refuse"))):
-        function.give(result, refusal)
-    function.give(result, function.call(result, f"inttoptr (i64 {address} to ptr)", *parameters))
-    return f"@{name}_count = global i64 0\n@{name}_refuse = global i64 -1\n{function.text()}"
+    number = function.let("atomicrmw add ptr @count, i64 1 seq_cst")
+    with function.when(function.compare("uge", number, function.load("i64", "@refuse"))):
+        refuse(function)
+    callee = f"inttoptr (i64 {address} to ptr)"
+    if result == "void":
+        function.run(callee, *parameters)
+        function.give(result)
+    else:
+        function.give(result, function.call(result, callee, *parameters))
+    nothing = FunctionText("ptr @nothing(i64 %bytes)")
+    nothing.give("ptr", "null")
+    counts = "@count = global i64 0\n@refuse = global i64 -1\n"
+    code = NativeCode(counts + nothing.text() + function.text())
+    make_immortal(code)
+    return Counter(*map(code.address, (name, "refuse", "count")))
 
 
 @cache
-def _counters() -> tuple[Counter, Counter]:
-    send = ("ptr", "i64", "ptr", "i64", "ptr", "i64")
-    code = NativeCode(
-        _counting("allocate", ("i64",), "ptr", "null", pool().allocate_address)
-        + _counting("send", send, "i32", "1", devices.device_function(SEND))
-    )
-    make_immortal(code)
-    one, other = (
-        Counter(*(code.address(name + suffix) for suffix in ("", "_refuse", "_count"))) for name in ("allocate", "send")
-    )
-    return one, other
-
-
 def allocations() -> Counter:
-    """Of memory, for arrays, messages and frames of calls."""
-    return _counters()[0]
+    """Of memory, for arrays, messages and frames of calls: refused once."""
+
+    def refuse(function: FunctionText) -> None:
+        function.store("i64", "-1", "@refuse")
+        function.give("ptr", "null")
+
+    return _counter("allocate", "ptr", ("i64",), pool().allocate_address, refuse)
 
 
+@cache
 def messages() -> Counter:
-    """Of messages that are sent."""
-    return _counters()[1]
+    """Of messages that are sent: from the one that is refused on, there is no memory for any of its call."""
+
+    def refuse(function: FunctionText) -> None:
+        function.store("ptr", "@nothing", "%p0", frame_offset("allocate"))
+
+    kinds = ("ptr", "i64", "i64", "ptr", "i64", "ptr", "i64")
+    return _counter("send", "void", kinds, devices.device_function(SEND), refuse)
 
 
 def wound(function: Any) -> None:

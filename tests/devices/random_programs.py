@@ -146,9 +146,8 @@ class RandomProgram:
             self._written(self.random.choice([*self.variables]))
 
     def _store(self) -> None:
-        if self.arguments:
-            with self._somewhere():
-                self._written(self.random.choice(self.arguments))
+        with self._somewhere():
+            self._written(self.random.choice(self.arguments or [*self.variables]))
 
     def _check(self) -> None:
         number = len(self.checks)
@@ -192,7 +191,8 @@ class RandomProgram:
             self.random.choice([self._for, self._while])(self._body)
 
     def _body(self) -> None:
-        for _ in range(self.random.randint(1, 3)):
+        self._replace()
+        for _ in range(self.random.randint(0, 3)):
             self._statement()
 
     def _for(self, body: Callable[[], None]) -> None:

@@ -188,21 +188,24 @@ def callback_raises(subject: Subject, random: Random) -> None:
 
 def no_memory(subject: Subject, random: Random) -> None:
     """The system has none for an array, a message, or the call itself."""
-    _refused(subject, random, injuries.allocations())
-
-
-def no_message(subject: Subject, random: Random) -> None:
-    """A message cannot be sent."""
-    _refused(subject, random, injuries.messages())
-
-
-def _refused(subject: Subject, random: Random, counter: injuries.Counter) -> None:
-    inputs = subject.program.inputs({}, 99, 1)
+    inputs, counter = subject.program.inputs({}, 99, 1), injuries.allocations()
     expected = subject.expect(inputs)
     subject.run(inputs, counter.refusing(-1))
     calls = counter.count
     got = subject.run(inputs, counter.refusing(random.randrange(calls) if calls else 0))
     judge_from_outside(subject, inputs, got, expected, MemoryError)
+
+
+def no_message(subject: Subject, random: Random) -> None:
+    """There is no memory for messages, from some moment on: senders wait for each other, whatever else fails."""
+    checks, counter = subject.program.checks, injuries.messages()
+    failing = [random.choice(sorted(checks))] if checks and random.random() < 0.5 else []
+    inputs = subject.program.inputs({check: random.randint(1, checks[check]) for check in failing}, 99, 1)
+    expected = subject.expect(inputs)
+    subject.run(inputs, counter.refusing(-1))
+    calls = counter.count
+    got = subject.run(inputs, counter.refusing(random.randrange(calls) if calls else 0))
+    judge_as_python(subject, inputs, got, expected)
 
 
 def no_thread(subject: Subject, random: Random) -> None:
