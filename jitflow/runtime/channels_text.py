@@ -261,7 +261,7 @@ def _last(function: FunctionText) -> str:
 
 
 def _send() -> str:
-    """``void send(frame, channel, receiver, buffer, bytes, words, count)``; nobody takes what is sent to who has ended."""
+    """``void send(frame, channel, receiver, buffer, bytes, words, count)``."""
     parameters = "ptr %frame, i64 %channel, i64 %receiver, ptr %buffer, i64 %bytes, ptr %words, i64 %count"
     function = FunctionText(f"void @send({parameters})")
     frame = Frame(function, "%frame")

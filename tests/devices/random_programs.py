@@ -97,8 +97,8 @@ class RandomProgram:
         one, other = (self.random.choice([*self.values, *self.variables, *self.arguments]) for _ in range(2))
         return self.random.choice([
             f"0.5 * {one} - 0.25 * {other}", f"np.maximum(0.5 * {one}, {other} - 1.0)", f"np.abs({one}) * 0.5",
-            f"{one}[::-1] * 0.5", f"np.minimum({one}, 2.0)", f"0.5 * np.sort({one})", f"{one}.max() * 0.25 + 0.0 * {other}",
-            f"np.where({one} > {other}, 0.5 * {one}, -0.25)",
+            f"{one}[::-1] * 0.5", f"np.minimum({one}, 2.0)", f"0.5 * np.sort({one})",
+            f"{one}.max() * 0.25 + 0.0 * {other}", f"np.where({one} > {other}, 0.5 * {one}, -0.25)",
         ])  # fmt: skip
 
     def _turn(self) -> str:
