@@ -187,7 +187,8 @@ class RandomProgram:
                 self._body()
 
     def _loop(self) -> None:
-        if self.indent <= 3:
+        """A loop; none inside of one that takes a while."""
+        if self.indent <= 3 and not (self.slow and self.loops):
             self.random.choice([self._for, self._while])(self._body)
 
     def _body(self) -> None:
@@ -222,4 +223,5 @@ class RandomProgram:
             with self._below("for i in range(slow):"):
                 self._say("s = 0.5 * s + 1.0")
             self._say(f"{target}[1] = 0.5 * {target}[1] + (s > 5.0)")
+        self._say("# note")
         self._body()
