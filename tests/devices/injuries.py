@@ -140,8 +140,8 @@ def interrupted_after(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGINT, interrupt)
     timer = threading.Timer(seconds, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
-    timer.start()
     try:
+        timer.start()
         yield
     finally:
         inside = False
@@ -160,8 +160,8 @@ def cancelled_after(seconds: float) -> Iterator[None]:
         set_exception(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
 
     timer = threading.Timer(seconds, cancel)
-    timer.start()
     try:
+        timer.start()
         yield
     finally:
         timer.cancel()
