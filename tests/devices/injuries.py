@@ -99,13 +99,12 @@ def messages() -> Counter:
     return _counter("send", "void", kinds, devices.device_function(SEND), refuse)
 
 
-def wound(function: Any) -> None:
-    """Let a compiled function use the functions that may refuse."""
-    for specialisation in function._specialisations:
-        executable, _ = specialisation.keep_alive
-        specialisation.context[0] = allocations().address
-        if SEND in executable.symbols:
-            specialisation.context[2 + executable.symbols.index(SEND)] = messages().address
+def wound(specialisation: Any) -> None:
+    """Let compiled code use the functions that may refuse."""
+    executable, *_ = specialisation.keep_alive
+    specialisation.context[0] = allocations().address
+    if SEND in executable.symbols:
+        specialisation.context[2 + executable.symbols.index(SEND)] = messages().address
 
 
 @contextmanager
