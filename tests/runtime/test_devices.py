@@ -517,6 +517,19 @@ def test_what_a_callback_raises_ends_all() -> None:
             parts(X.copy())
 
 
+def test_ctrl_c_inside_of_a_callback_ends_what_comes_before_it() -> None:
+    """As if it had come a moment earlier; what the callback itself raises has its place in the program."""
+
+    def callback() -> None:
+        raise KeyboardInterrupt
+
+    body = CALLBACK.replace("{\n", "{\n  progress {level=0, order=2}\n", 1)
+    ahead = "  progress {level=0, order=1}\n" + loop("a")
+    _, parts = together(EMPTY, calling(body, callback), raw("cpu:1", ahead + WAITS))
+    with pytest.raises(KeyboardInterrupt):
+        parts(X.copy())
+
+
 def test_what_a_routine_raises_in_another_thread() -> None:
     """One that the user gets, and one that he does not, since another failure comes first."""
     solves = """func @f(%x: f64[n, n], %y: f64[n]) {
