@@ -25,9 +25,12 @@ _SIZE = 12
 
 
 class RandomProgram:
-    """``source`` is its text; ``checks`` the numbers of its checks, each with the turns in which it may fail."""
+    """``source`` is its text; ``checks`` the numbers of its checks, each with the turns in which it may fail.
 
-    def __init__(self, seed: int, devices: Sequence[str] = ("cpu:0", "cpu:1", "cpu:2"), *, slow: bool = False) -> None:
+    A ``slow`` one has a loop that stays at some place for as long as it is told.
+    """
+
+    def __init__(self, seed: int, devices: Sequence[str], *, slow: bool = False) -> None:
         self.random = Random(seed)
         self.name = f"<program {seed}{' slow' * slow}>"
         self.devices = devices

@@ -15,7 +15,7 @@ import faulthandler
 import gc
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -61,10 +61,10 @@ class Outcome:
 
 
 class Subject:
-    """A program, compiled and by Python."""
+    """A program over some devices, compiled and by Python."""
 
-    def __init__(self, seed: int, *, slow: bool = False) -> None:
-        self.program = RandomProgram(seed, slow=slow)
+    def __init__(self, seed: int, devices: Sequence[str] = ("cpu:0", "cpu:1", "cpu:2"), *, slow: bool = False) -> None:
+        self.program = RandomProgram(seed, devices, slow=slow)
         self.heard = threading.local()
         self.raises_at = -1
         self.inputs = self.program.inputs({}, 99, 1)
