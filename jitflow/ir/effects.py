@@ -115,6 +115,10 @@ class Effects:
             known = self._known[op] = self._find(op)
         return known
 
+    def written(self, op: Op) -> PlaceSet:
+        """All that an op may write to."""
+        return frozenset().union(*(access.places for access in self.of(op) if access.kind == "writes"))
+
     def _find(self, op: Op) -> frozenset[Access]:
         accesses: set[Access] = set()
         for effect in op.own_effects:

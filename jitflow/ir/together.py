@@ -7,10 +7,12 @@ __all__ = ["DEVICE_FUNCTIONS", "FRAME", "MEET", "PART_WORDS", "RECEIVE", "SEND",
 TOGETHER = "jitflow.devices.together"
 """Runs the parts of a program side by side."""
 
-SHAPE_FIELDS = ("parties", "channels", "levels", "context_words", "frame_slot", "poll_slot", "site")
-"""What it is told of a program, in 64-bit words. ``levels``: the length of the records of progress. ``context_words``:
-that of the context, of which a call gets a copy with its frame in slot ``frame_slot``. ``site``: that of failures that
-are no op's."""
+SHAPE_FIELDS = (
+    "parties", "channels", "message_words", "levels", "context_words", "frame_slot", "poll_slot", "site",
+)  # fmt: skip
+"""What it is told of a program, in 64-bit words. ``message_words``: how many come with any message at most. ``levels``:
+the length of the records of progress. ``context_words``: that of the context, of which a call gets a copy with its
+frame in slot ``frame_slot``. ``site``: that of failures that are no op's."""
 
 PART_WORDS = 3
 """What it is told of each part: its code, where its results begin, in bytes, and whether it calls routines."""

@@ -66,9 +66,11 @@ def _with_failing_calls(region: Region) -> Region:
 def _with_early_checks(function: Function, lasting: frozenset[Value]) -> Region:
     """The checks of the function that need nothing but arithmetic come before its first store to a lasting variable.
 
-    Nobody sees that store if a check behind it fails. What else may fail keeps its place among the checks.
+    Nobody sees that store if a check behind it fails. What else may fail keeps its place among the checks, and so does
+    a store to anything else that the caller sees.
     """
-    search, ops = _Search(Effects(function), lasting), function.region.ops
+    effects, ops = Effects(function), function.region.ops
+    search, seen = _Search(effects, lasting), {ANYTHING, *function.parameters} - lasting
     first = next((number for number, op in enumerate(ops) if search.ops([op], frozenset())), len(ops))
     early: list[Op] = []
     for place in range(first, len(ops)):
@@ -77,7 +79,7 @@ def _with_early_checks(function: Function, lasting: frozenset[Value]) -> Region:
             if not needed:
                 break
             early += [op for op in needed if op not in early]
-        elif _may_end(ops[place]):
+        elif _may_end(ops[place]) or not seen.isdisjoint(effects.written(ops[place])):
             break
     rest = (op for op in ops[first:] if op not in early)
     return Region(function.region.parameters, (*ops[:first], *early, *rest))
@@ -127,10 +129,8 @@ class _Search:
 
     def stored_by(self, op: Op) -> frozenset[Value]:
         """The lasting variables that an op writes to. One that may fail as well does that first."""
-        places = [access.places for access in self.effects.of(op) if access.kind == "writes"]
-        if any(ANYTHING in shown for shown in places):
-            return self.lasting
-        return self.lasting.intersection(*[frozenset().union(*places)]) if places else frozenset()
+        written = self.effects.written(op)
+        return self.lasting if ANYTHING in written else self.lasting & written
 
 
 def _flow(region: Region, effects: Effects, variables: set[Value]) -> bool:

@@ -3,14 +3,16 @@
 A *frame* lives as long as its call. It holds a mutex and a condition, what `FRAME_FIELDS` says, a record for each
 partition, called a *party* here, and a queue for each channel.
 
-    send     puts a message at the end of a channel's queue, and never waits: so nobody waits in a circle
+    send     puts a message at the end of a channel's queue, and never fails: so it may stand behind a meeting
     receive  takes the first message; it waits until there is one, or until the sender has ended, which is a failure
     meet     waits until every party has come; it fails for all if one of them has ended before
     finish   notes that a party has ended, and how
 
 A message is a buffer, which belongs to the message while it is on its way, its size in bytes, and 64-bit words: the
 dims of an array, or a number. The first message of a channel that nobody has received yet lies in the frame, the
-others in memory of the call's allocator. What nobody receives is freed with the frame (`clear`).
+others in memory of the call's allocator. Where there is none, the sender waits until there is room in the frame. Nobody
+waits in a circle for that: whoever is at the earliest place of the program waits for nobody, since what he is to
+receive was sent before (`jitflow.ir.channels`). What nobody receives is freed with the frame (`clear`).
 
 Who waits looks for a while, then sleeps. The party of the caller's thread wakes up now and then and polls, so that
 Ctrl-C ends it (`jitflow.runtime.polling`).
@@ -35,11 +37,11 @@ __all__ = [
 ]  # fmt: skip
 
 FRAME_FIELDS = (
-    "first", "parties", "party_bytes", "channels", "levels", "ended", "arrived", "turn", "sleepers", "spins",
-    "allocate", "free", "poll",
+    "first", "parties", "party_bytes", "channels", "channel_bytes", "levels", "ended", "arrived", "turn", "sleepers",
+    "crowded", "spins", "allocate", "free", "poll",
 )  # fmt: skip
 """``first``: the party whose failure is the user's, null if none has failed. ``ended``: how many parties have.
-``arrived``: how many at the next meeting, which has the number ``turn``."""
+``arrived``: how many at the next meeting, which has the number ``turn``. ``crowded``: how many wait to send."""
 
 PARTY_FIELDS = ("frame", "function", "context", "arguments", "results", "python", "ended", "status", "error")
 """What a party runs, and how it ended; the error slots follow, and then the record."""
@@ -54,12 +56,12 @@ SYSTEM_FUNCTIONS = (
 _MUTEX, _CONDITION = 128, 256
 HEADER_BYTES = 384
 ERROR_WORDS = 16
-CHANNEL_BYTES = 128
 _FIRST, _LAST, _BUSY, _OWN = 0, 8, 16, 24
-"""A channel: its first and last message, whether the one in the frame is in use, and that one."""
+"""A channel: its first and last message, whether the one in the frame is in use, and that one, which ends it."""
 _NEXT, _BUFFER, _BYTES, _SIZE, _WORDS = 0, 8, 16, 24, 32
 """A message: the one behind it, its buffer, and what memory it takes itself."""
-_OWN_WORDS = (CHANNEL_BYTES - _OWN - _WORDS) // 8
+CHANNEL_BYTES = _OWN + _WORDS
+"""Of a channel without the words of its message."""
 
 _SLICE = 50_000_000
 """Nanoseconds after which who polls wakes up."""
@@ -133,7 +135,7 @@ class Frame:
 
     def channel(self, number: str) -> str:
         """The address of a channel."""
-        place = self._function.let(f"mul i64 {number}, {CHANNEL_BYTES}")
+        place = self._function.let(f"mul i64 {number}, {self.get('channel_bytes')}")
         behind = self.party(self.get("parties"))
         return self._function.let(f"getelementptr i8, ptr {behind}, i64 {place}")
 
@@ -259,26 +261,34 @@ def _last(function: FunctionText) -> str:
 
 
 def _send() -> str:
-    """``i32 send(frame, channel, buffer, bytes, words, count)``: 1 where there is no memory for the message."""
-    parameters = "ptr %frame, i64 %channel, ptr %buffer, i64 %bytes, ptr %words, i64 %count"
-    function = FunctionText(f"i32 @send({parameters})")
-    frame, full, join = Frame(function, "%frame"), function.label("full"), function.label("join")
-    channel = frame.channel("%channel")
+    """``void send(frame, channel, receiver, buffer, bytes, words, count)``."""
+    parameters = "ptr %frame, i64 %channel, i64 %receiver, ptr %buffer, i64 %bytes, ptr %words, i64 %count"
+    function = FunctionText(f"void @send({parameters})")
+    frame = Frame(function, "%frame")
+    look, own, busy, full, join = map(function.label, ("look", "own", "busy", "full", "join"))
+    channel, receiver = frame.channel("%channel"), frame.party("%receiver")
     size = function.let(f"add i64 {function.let('mul i64 %count, 8')}, {_WORDS}")
     frame.lock()
-    free = function.compare("eq", function.load("i64", channel, _BUSY), "0")
-    short = function.compare("ule", "%count", str(_OWN_WORDS))
-    own, other = function.label("own"), function.label("other")
-    function.branch(function.let(f"and i1 {free}, {short}"), own, other)
+    function.jump(look)
+    function.begin(look)
+    function.branch(function.compare("eq", function.load("i64", channel, _BUSY), "0"), own, busy)
     function.begin(own)
     function.store("i64", "1", channel, _BUSY)
     inside = function.at(channel, _OWN)
     function.jump(join)
-    function.begin(other)
-    fresh = function.call("ptr", frame.get("allocate", "ptr"), f"i64 {size}")
-    function.require_not(function.is_null(fresh), full)
-    other = function.block
-    function.jump(join)
+    function.begin(busy)
+    fresh, other = function.call("ptr", frame.get("allocate", "ptr"), f"i64 {size}"), function.block
+    function.branch(function.is_null(fresh), full, join)
+    function.begin(full)
+    with function.when(function.compare("ne", function.load("i64", receiver, party_offset("ended")), "0")):
+        frame.unlock()
+        with function.when(function.compare("ne", "%buffer", "null", "ptr")):
+            function.run(frame.get("free", "ptr"), "ptr %buffer", "i64 %bytes")
+        function.give("void")
+    frame.add("crowded", 1)
+    function.run("@doze", "ptr %frame", "ptr null")
+    frame.add("crowded", -1)
+    function.jump(look)
     function.begin(join)
     message = function.phi("ptr", (inside, own), (fresh, other))
     function.store("ptr", "null", message, _NEXT)
@@ -295,10 +305,7 @@ def _send() -> str:
     function.store("ptr", message, channel, _LAST)
     frame.wake_all()
     frame.unlock()
-    function.give("i32", "0")
-    function.begin(full)
-    frame.unlock()
-    function.give("i32", "1")
+    function.give("void")
     return function.text()
 
 
@@ -346,6 +353,8 @@ def _drop(function: FunctionText, frame: Frame, channel: str, message: str) -> N
     function.branch(function.compare("eq", message, function.at(channel, _OWN), "ptr"), own, other)
     function.begin(own)
     function.store("i64", "0", channel, _BUSY)
+    with function.when(function.compare("ne", frame.get("crowded"), "0")):
+        frame.wake_all()
     function.jump(done)
     function.begin(other)
     function.run(frame.get("free", "ptr"), f"ptr {message}", f"i64 {function.load('i64', message, _SIZE)}")

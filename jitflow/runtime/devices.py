@@ -50,7 +50,9 @@ class _Runtime:
         self.functions = (ctypes.c_void_p * len(SYSTEM_FUNCTIONS)).from_address(code.address("devices_system"))
         for place, name in enumerate(SYSTEM_FUNCTIONS):
             self.functions[place] = ctypes.cast(getattr(self._system, name), ctypes.c_void_p).value
-        for name, address in zip(PYTHON_POINTERS, (api_table(), id(DRAWER), id(_ATTRIBUTE)), strict=True):
+        for name, address in zip(
+            PYTHON_POINTERS, (api_table(), id(DRAWER), id(_ATTRIBUTE), id(Exception)), strict=True
+        ):
             ctypes.c_void_p.from_address(code.address(name)).value = address
         self.words["processors"].value = processors = os.cpu_count() or 1
         self.words["most_spins"].value = _SPINS if processors > 1 else 0

@@ -37,8 +37,9 @@ from jitflow.runtime.python_api import PythonCalls
 
 __all__ = ["PYTHON_POINTERS", "devices_text"]
 
-PYTHON_POINTERS = ("devices_api", "devices_drawer", "devices_attribute")
-"""The table of C functions, and where a routine's exception waits: the object and the name of its attribute."""
+PYTHON_POINTERS = ("devices_api", "devices_drawer", "devices_attribute", "devices_exception")
+"""The table of C functions, where a routine's exception waits, the object and the name of its attribute, and the class
+`Exception`."""
 
 _NEXT, _TASK, _ASLEEP, _CONDITION, _WORKER_BYTES = 0, 8, 16, 64, 256
 _MUTEX_BYTES = 128
@@ -62,6 +63,7 @@ def devices_text() -> str:
             _assign(),
             _run_party(),
             _run_with_python(),
+            _run_at_home(),
             _drop_exceptions(),
             _join(),
             _first_failure(),
@@ -200,8 +202,7 @@ def _run_with_python() -> str:
     function = FunctionText("i32 @run_with_python(ptr %party)")
     with function.when(function.compare("eq", _party(function, "%party", "python", "i64"), "0")):
         function.give("i32", function.call("i32", "@run_party", "ptr %party"))
-    api, drawer, attribute = (function.load("ptr", f"@{name}") for name in PYTHON_POINTERS)
-    python = PythonCalls(function, api)
+    python, drawer, attribute, _ = _python(function)
     state = python.call("i32", "PyGILState_Ensure")
     thread = python.call("ptr", "PyEval_SaveThread")
     status = function.call("i32", "@run_party", "ptr %party")
@@ -216,6 +217,35 @@ def _run_with_python() -> str:
     return function.text()
 
 
+def _run_at_home() -> str:
+    """The same in the caller's thread, where a handler of signals may raise inside of a routine, as with Ctrl-C.
+
+    That ends all, wherever they are. What is an `Exception` is the routine's, which has its place in the program.
+    """
+    function = FunctionText("i32 @run_at_home(ptr %party)")
+    status = function.call("i32", "@run_party", "ptr %party")
+    with function.when(function.compare("ne", status, str(ROUTINE_FAILED), "i32")):
+        function.give("i32", status)
+    python, drawer, attribute, usual = _python(function)
+    state = python.call("i32", "PyGILState_Ensure")
+    exception = python.call("ptr", "PyObject_GetAttr", f"ptr {drawer}", f"ptr {attribute}")
+    is_usual = python.call("i32", "PyErr_GivenExceptionMatches", f"ptr {exception}", f"ptr {usual}")
+    python.release(exception)
+    python.run("PyGILState_Release", f"i32 {state}")
+    with function.when(function.compare("ne", is_usual, "0", "i32")):
+        function.give("i32", status)
+    function.store("i64", str(INTERRUPTED), "%party", party_offset("error"))
+    function.give("i32", str(INTERRUPTED))
+    return function.text()
+
+
+def _python(function: FunctionText) -> tuple[PythonCalls, str, str, str]:
+    """Calls of Python's functions, and the objects that they are given here."""
+    api, *objects = (function.load("ptr", f"@{name}") for name in PYTHON_POINTERS)
+    drawer, attribute, usual = objects
+    return PythonCalls(function, api), drawer, attribute, usual
+
+
 def _drop_exceptions() -> str:
     """Let go of what was raised in parties whose failure is not the user's."""
     function = FunctionText("void @drop_exceptions(ptr %frame)")
@@ -225,7 +255,7 @@ def _drop_exceptions() -> str:
         raised = function.compare("eq", function.load("i64", party, error), str(ROUTINE_FAILED_ELSEWHERE))
         other = function.compare("ne", party, frame.get("first", "ptr"), "ptr")
         with function.when(function.let(f"and i1 {raised}, {other}")):
-            python = PythonCalls(function, function.load("ptr", f"@{PYTHON_POINTERS[0]}"))
+            python, *_ = _python(function)
             state = python.call("i32", "PyGILState_Ensure")
             python.release(function.load("ptr", party, error + 16))
             python.run("PyGILState_Release", f"i32 {state}")
@@ -286,14 +316,16 @@ _RECORD = party_offset("error") + 8 * ERROR_WORDS
 def _together() -> str:
     """``i32 together(...)``: run the parts of a program and wait for all of them."""
     function = FunctionText(f"i32 @together({', '.join(_TOGETHER)})")
-    parties, channels, levels, words, frame_slot, poll_slot, site = (
+    parties, channels, message, levels, words, frame_slot, poll_slot, site = (
         function.load("i64", "%shape", 8 * place) for place in range(len(SHAPE_FIELDS))
     )
     party_bytes = function.let(f"add i64 {function.let(f'mul i64 {levels}, 8')}, {_RECORD + _LINE - 1}")
     party_bytes = function.let(f"and i64 {party_bytes}, {-_LINE}")
+    channel_bytes = function.let(f"add i64 {function.let(f'mul i64 {message}, 8')}, {CHANNEL_BYTES + _LINE - 1}")
+    channel_bytes = function.let(f"and i64 {channel_bytes}, {-_LINE}")
     sizes = [
         function.let(f"mul i64 {count}, {size}")
-        for count, size in ((parties, party_bytes), (channels, CHANNEL_BYTES), (words, 8))
+        for count, size in ((parties, party_bytes), (channels, channel_bytes), (words, 8))
     ]
     before_context = function.let(f"add i64 {HEADER_BYTES}, {function.let(f'add i64 {sizes[0]}, {sizes[1]}')}")
     size = function.let(f"add i64 {before_context}, {sizes[2]}")
@@ -309,8 +341,8 @@ def _together() -> str:
     crowded = function.compare("ugt", parties, function.load("i64", "@processors"))
     spins = function.let(f"select i1 {crowded}, i64 0, i64 {function.load('i64', '@most_spins')}")
     poll = function.load("ptr", function.element(context, poll_slot))
-    known = {"parties": parties, "channels": channels, "spins": spins, "allocate": allocate, "free": free,
-             "poll": poll, "party_bytes": party_bytes, "levels": levels}  # fmt: skip
+    known = {"parties": parties, "channels": channels, "spins": spins, "allocate": allocate, "free": free, "poll": poll,
+             "party_bytes": party_bytes, "channel_bytes": channel_bytes, "levels": levels}  # fmt: skip
     for field in FRAME_FIELDS:
         if field in known:
             kind = "ptr" if field in ("allocate", "free", "poll") else "i64"
@@ -329,7 +361,7 @@ def _together() -> str:
     refused = function.label("refused")
     function.require(function.call("i1", "@assign", f"ptr {pointer}"), refused)
     first = frame.party("0")
-    own = function.call("i32", "@run_party", f"ptr {first}")
+    own = function.call("i32", "@run_at_home", f"ptr {first}")
     function.run("@finish", f"ptr {pointer}", f"ptr {first}", f"i32 {own}")
     function.run("@join", f"ptr {pointer}", f"ptr {first}")
     function.run("@clear", f"ptr {pointer}")

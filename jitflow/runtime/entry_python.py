@@ -54,11 +54,16 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
     error = (ctypes.c_int64 * ERROR_SLOTS)()
     function = run_function(specialisation.run_address, binding.releases_gil())
     run = partial(function, ctypes.addressof(specialisation.context), binding.slots, results, error)
-    status = run() if variables is None else run_alone(variables, run)
-    if status:
-        specialisation.raise_error(status, ctypes.addressof(error))
-        raise SystemError("jitflow: the error handler of a failed call did not raise")
-    return ResultBuilder(specialisation.plan, binding, results).build()
+    builder = ResultBuilder(specialisation.plan, binding, results)
+    try:  # what Ctrl-C raises may come as soon as the run has ended
+        status = run() if variables is None else run_alone(variables, run)
+        if status:
+            specialisation.raise_error(status, ctypes.addressof(error))
+            raise SystemError("jitflow: the error handler of a failed call did not raise")
+        return builder.build()
+    finally:
+        if not error[0]:
+            builder.release()
 
 
 def variables_of(plan: Plan, binding: Binding) -> Slots | None:
@@ -298,6 +303,7 @@ class ResultBuilder:
         self._slots = slots
         self._arrays: dict[int, np.ndarray[Any, Any]] = {}
         self._shared: dict[int, Any] = {}
+        self._taken: set[int] = set()
         self._leaf = 0
         self._moved: dict[int, int] = {}
 
@@ -307,12 +313,20 @@ class ResultBuilder:
             self._arrays[index] = self._take_over(leaf)
         return self._make(self._plan.results)
 
+    def release(self) -> None:
+        """Give back the memory of new arrays that has not become an object."""
+        for leaf in p.new_arrays(self._plan).values():
+            if leaf.slot not in self._taken:
+                self._give_back(leaf)
+
     def _take_over(self, leaf: p.NewArray) -> np.ndarray[Any, Any]:
-        block = self._slots[leaf.slot]
-        borrowed = wrap(leaf, self._slots, _ALIGNED_WRITEABLE)
-        owned = borrowed.copy(order="K")
-        ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(pool().free_address)(block, owned.nbytes)
+        owned = wrap(leaf, self._slots, _ALIGNED_WRITEABLE).copy(order="K")
+        self._give_back(leaf)
         return owned
+
+    def _give_back(self, leaf: p.NewArray) -> None:
+        self._taken.add(leaf.slot)
+        _pool_free()(self._slots[leaf.slot], 0)
 
     def _make(self, node: p.Result) -> Any:
         if isinstance(node, p.Container):
@@ -419,6 +433,12 @@ def _with_base(view: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> np.nda
     prototype = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.py_object)
     prototype(numpy_function("PyArray_SetBaseObject"))(view, base)
     return view
+
+
+@cache
+def _pool_free() -> Callable[[int, int], None]:
+    """Gives a block of the pool back; it knows the size itself."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(pool().free_address)
 
 
 @cache

@@ -16,7 +16,7 @@ from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.locks_text import locks_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pending import DRAWER, keep_raised_text
-from jitflow.runtime.polling import clock_address, poll_text
+from jitflow.runtime.polling import breathe, clock_address, poll_text
 from jitflow.runtime.python_api import (
     COMPARE_EQUAL,
     NUMPY_FUNCTIONS,
@@ -44,10 +44,12 @@ def api_table() -> int:
     drawer_name = sys.intern("exception")
     make_immortal(drawer_name)
     make_immortal(wait_for_variables)
+    make_immortal(breathe)
     variables = {
         "drawer": id(DRAWER),
         "drawer_name": id(drawer_name),
         "poll_api": ctypes.addressof(table),
+        "poll_breathe": id(breathe),
         "clock": clock_address(),
         "wait": id(wait_for_variables),
     }

@@ -1,9 +1,10 @@
 """What long native loops ask: whether they are to go on. So Ctrl-C ends them.
 
 ``i32 poll(ptr last)`` is cheap when asked often: it looks at the clock, and only now and then takes the GIL and lets
-Python run the handlers of the signals that have arrived, which Python does in the main thread alone. What a handler
-raises, KeyboardInterrupt as a rule, waits for the failure handler, and the answer is 1. ``last`` is a word of the run's
-own, 0 at first: the time of its last look.
+Python run the handlers of the signals that have arrived, which Python does in the main thread alone. Then a function
+that does nothing is called (`breathe`), since Python raises in front of its instructions what another thread has told
+this one to raise. What comes of this, KeyboardInterrupt as a rule, waits for the failure handler, and the answer is 1.
+``last`` is a word of the run's own, 0 at first: the time of its last look.
 
 A run over small arrays keeps the GIL. If it takes long after all, other threads get their turn here.
 """
@@ -16,7 +17,7 @@ import sys
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import PythonCalls
 
-__all__ = ["clock_address", "poll_text"]
+__all__ = ["breathe", "clock_address", "poll_text"]
 
 _MILLISECOND = 1_000_000
 _WITH_GIL = 5 * _MILLISECOND
@@ -35,8 +36,12 @@ def clock_address() -> int:
     return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
+def breathe() -> None:
+    """Let Python look at what has come for this thread."""
+
+
 def poll_text() -> str:
-    """The function, which finds the table of C functions and the clock in two global variables."""
+    """The function, which finds the table of C functions, `breathe` and the clock in global variables."""
     function = FunctionText("i32 @poll(ptr %last)")
     go_on = function.label("go_on")
     _leave_early(function, go_on)
@@ -46,16 +51,22 @@ def poll_text() -> str:
         thread = python.call("ptr", "PyEval_SaveThread")
         python.run("PyEval_RestoreThread", f"ptr {thread}")
     state = python.call("i32", "PyGILState_Ensure")
-    found = python.call("i32", "PyErr_CheckSignals")
-    with function.when(function.compare("ne", found, "0", "i32")):
-        python.run("keep_raised", f"ptr {api}")
-        python.run("PyGILState_Release", f"i32 {state}")
-        function.give("i32", "1")
+    raised = function.label("raised")
+    signals = python.call("i32", "PyErr_CheckSignals")
+    function.require(function.compare("eq", signals, "0", "i32"), raised)
+    nothing = python.call("ptr", "PyObject_CallNoArgs", f"ptr {function.load('ptr', '@poll_breathe')}")
+    function.require_not(function.is_null(nothing), raised)
+    python.release(nothing)
     python.run("PyGILState_Release", f"i32 {state}")
     function.jump(go_on)
     function.begin(go_on)
     function.give("i32", "0")
-    return "\n".join(["@poll_api = global ptr null", "@clock = global ptr null", function.text()])
+    function.begin(raised)
+    python.run("keep_raised", f"ptr {api}")
+    python.run("PyGILState_Release", f"i32 {state}")
+    function.give("i32", "1")
+    names = ("poll_api", "poll_breathe", "clock")
+    return "\n".join([*(f"@{name} = global ptr null" for name in names), function.text()])
 
 
 def _leave_early(function: FunctionText, go_on: str) -> None:

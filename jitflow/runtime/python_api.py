@@ -30,6 +30,7 @@ PYTHON_FUNCTIONS = (
     "PyErr_Clear",
     "PyErr_ExceptionMatches",
     "PyErr_Fetch",
+    "PyErr_GivenExceptionMatches",
     "PyErr_NormalizeException",
     "PyErr_Occurred",
     "PyErr_SetObject",

@@ -148,7 +148,7 @@ def test_a_plan_that_was_edited_is_followed(tmp_path: Path) -> None:
     for plan in (path, str(path), Placement.load(path)):
         followed = jitflow.function(program, placement=plan)
         assert {op.device for op in followed.placement(x).ops} == {"cpu:2"}
-        assert "; cpu:2 takes [], gives [0, 1]" in followed.ir(x, stage="partitioned")
+        assert "; cpu:2 takes [0], gives [0, 1]" in followed.ir(x, stage="partitioned")
         for found, expected in zip(followed(x), program(x), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-13)
 
@@ -172,15 +172,16 @@ def test_arrays_are_sent_in_bfloat16() -> None:
     def program(x, y):  # type: ignore[no-untyped-def]
         with jitflow.device("cpu:1"):
             z = np.sin(x)
-        return z + y, (z * 2).astype("f8")
+        with jitflow.device("cpu:0"):
+            return (z + y) * z.sum()
 
     x, y = np.linspace(0, 1, 1000, dtype="f4"), np.arange(1000.0)
     exact, short = jitflow.function(program), jitflow.function(program, transfer="bf16")
     text = short.ir(x, y, stage="partitioned")
-    assert "bf16[n] = cast %x" in text
-    for found, expected in zip(short(x, y), exact(x, y), strict=True):
-        np.testing.assert_allclose(found, expected, rtol=2**-7, atol=2**-7)
-        assert np.any(found != expected)
+    assert ": bf16[n] = cast %" in text
+    found, expected = short(x, y), exact(x, y)
+    np.testing.assert_allclose(found, expected, rtol=2**-6, atol=1)
+    assert np.any(found != expected)
     with pytest.raises(ValueError, match="expected transfer to be 'bf16' or None"):
         jitflow.function(program, transfer="f16")
 

@@ -177,7 +177,7 @@ def test_messages_are_counted() -> None:
     np.testing.assert_array_equal(found, np.cos(np.log(np.exp(x))) + np.sin(np.exp(x)) * np.exp(x) * 2.0)
     assert count == 2
     _, count = _messages("counting", x, 7)
-    assert count == 1  # the argument, whatever the number of turns
+    assert count == 0  # the argument lies where all can read it, and each counts for itself
     _, count = _messages("while", x, 100.0)
     turns = 6
     assert count == 3 * turns + 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import gc
 import os
@@ -13,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
 from types import MappingProxyType
@@ -26,9 +24,9 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine
 from jitflow.runtime import devices
-from jitflow.runtime.channels_text import SYSTEM_FUNCTIONS
 from jitflow.runtime.pool import memory_stats
 from tests.backends.programs import Allocator, Failed, run
+from tests.devices import injuries
 from tests.runtime.parts import Part, part, together
 from tests.runtime.split_programs import NO_CHECK, SplitProgram
 
@@ -149,6 +147,44 @@ def test_a_sender_may_be_far_ahead() -> None:
     np.testing.assert_array_equal(parts(X)[0], X)
 
 
+@pytest.mark.parametrize("fails_there", [False, True])
+def test_a_sender_waits_for_room_where_there_is_no_memory(fails_there: bool) -> None:
+    turns = """  %z: index = constant {value=0, type=<index>}
+  %n: index = constant {value=100, type=<index>}
+  %s: index = constant {value=1, type=<index>}
+"""
+    _, parts = together(
+        "func @f(%x: f64[n]) {\n yield %x\n}",
+        part("cpu:0", f"""func @f(%x: f64[n]) {{
+{turns}  for %z, %n, %s (%i: index) {{
+    %a: f64[n] = add %x, %x
+    send %a {{channel=0, to="cpu:1"}}
+    yield
+  }}
+  %y: f64[n] = recv {{channel=1, source="cpu:1"}}
+  yield %y
+}}""", [0], [0]),
+        part("cpu:1", f"""func @f(%x: f64[n]) {{
+{fails("no", 1) if fails_there else ""}{turns}  %y: f64[n] = for %z, %n, %s, %x (%i: index, %c: f64[n]) {{
+    {loop("wait", turns=1000).strip()}
+    %a: f64[n] = recv {{channel=0, source="cpu:0"}}
+    %d: f64[n] = subtract %a, %c
+    yield %d
+  }}
+  send %y {{channel=1, to="cpu:0"}}
+  yield
+}}""", [0]),
+    )  # fmt: skip
+    injuries.wound(parts.specialisation)
+    for first in (0, 50):
+        with injuries.messages().refusing(first):
+            if fails_there:
+                with pytest.raises(ValueError, match="no"):
+                    parts(X)
+            else:
+                np.testing.assert_array_equal(parts(X)[0], X)
+
+
 # -- random programs -------------------------------------------------------------------------------
 
 
@@ -199,8 +235,7 @@ def starve(seed: int, steps: int) -> None:
         except Failed as failure:
             assert failure.status == 2
             assert not allocator.live
-        else:  # a message needs memory only where the one before it has not been taken yet
-            assert allocator.count <= fail_at
+        else:  # what is sent waits until there is room for it
             assert len(allocator.live) == results
     call(plenty)
     assert len(plenty.live) == 2 * results
@@ -379,21 +414,10 @@ def test_messages_that_nobody_takes_are_freed() -> None:
             parts(X.copy())
 
 
-@contextmanager
-def no_more_threads() -> Iterator[None]:
-    """As where the system has none to give."""
-    runtime, place = devices._runtime(), SYSTEM_FUNCTIONS.index("pthread_create")
-    refuse = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(lambda *_: 11)
-    before, idle = runtime.functions[place], runtime.words["idle"].value
-    runtime.functions[place], runtime.words["idle"].value = ctypes.cast(refuse, ctypes.c_void_p).value, 0
-    yield
-    runtime.functions[place], runtime.words["idle"].value = before, idle
-
-
 def test_a_program_needs_its_threads() -> None:
     _, parts = together(EMPTY, raw("cpu:0", ""), raw("cpu:1", ""))
     parts(X.copy())
-    with no_more_threads(), pytest.raises(RuntimeError, match="can't start new thread"):
+    with injuries.no_more_threads(), pytest.raises(RuntimeError, match="can't start new thread"):
         parts(X.copy())
     parts(X.copy())
 
@@ -491,6 +515,19 @@ def test_what_a_callback_raises_ends_all() -> None:
     for _ in range(20):
         with pytest.raises(LookupError, match="mine"):
             parts(X.copy())
+
+
+def test_ctrl_c_inside_of_a_callback_ends_what_comes_before_it() -> None:
+    """As if it had come a moment earlier; what the callback itself raises has its place in the program."""
+
+    def callback() -> None:
+        raise KeyboardInterrupt
+
+    body = CALLBACK.replace("{\n", "{\n  progress {level=0, order=2}\n", 1)
+    ahead = "  progress {level=0, order=1}\n" + loop("a")
+    _, parts = together(EMPTY, calling(body, callback), raw("cpu:1", ahead + WAITS))
+    with pytest.raises(KeyboardInterrupt):
+        parts(X.copy())
 
 
 def test_what_a_routine_raises_in_another_thread() -> None:

@@ -46,6 +46,21 @@ def test_mutated_arguments_show_what_was_stored_before(program: Any):
         assert np.array_equal(found, expected)
 
 
+def test_a_store_to_an_argument_stands_before_a_check_behind_it():
+    def program(w, x, n):
+        w += 1
+        x[0] = 7
+        w += 1
+        if n < 0:
+            raise ValueError
+
+    x, w = np.zeros(2), jitflow.Variable(np.zeros(2))
+    with pytest.raises(ValueError):
+        jitflow.function(program)(w, x, -1)
+    assert x.tolist() == [7, 0]
+    assert w.numpy().tolist() == [0, 0]
+
+
 def test_ctrl_c_leaves_variables_as_they_were():
     import signal
 

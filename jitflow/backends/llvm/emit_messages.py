@@ -44,16 +44,10 @@ def _send(out: Emitter, op: Op) -> Sequence[str]:
     area = out.stack("i64", max(len(words), 1))
     for number, word in enumerate(words):
         out.do(f"store i64 {word}, ptr {out.at(area, str(8 * number))}, align 8")
-    frame, send, channel = _symbol(out, FRAME), _symbol(out, SEND), op.attributes["channel"]
-    message = f"ptr {buffer}, i64 {nbytes}, ptr {area}, i64 {len(words)}"
-    status = out.let(f"call i32 {send}(ptr {frame}, i64 {channel}, {message})")
-
-    def fail() -> None:
-        report(out, OUT_OF_MEMORY, op, ())
-        out.do(f"store i64 {8 * len(words)}, ptr {out.at('%error', '16')}, align 8")
-        out.leave(str(OUT_OF_MEMORY))
-
-    out.fail_unless(out.let(f"icmp eq i32 {status}, 0"), fail)
+    out.module.message_words = max(out.module.message_words, len(words))
+    frame, send, receiver = _symbol(out, FRAME), _symbol(out, SEND), out.module.devices.index(op.attributes["to"])
+    where = f"i64 {op.attributes['channel']}, i64 {receiver}"
+    out.do(f"call void {send}(ptr {frame}, {where}, ptr {buffer}, i64 {nbytes}, ptr {area}, i64 {len(words)})")
     if buffer != "null" and out.ledger is not None:
         out.ledger.strike(out, op.operands[0])
     return ()
@@ -141,6 +135,7 @@ def run_parts(module: ModuleText, programs: Sequence[Function], signature: str) 
     shape = {
         "parties": len(programs),
         "channels": max(channels, default=-1) + 1,
+        "message_words": module.message_words,
         "levels": module.levels,
         "site": module.site(first),
         "frame_slot": slots[FRAME],

@@ -38,6 +38,8 @@ class ModuleText:
         self.devices = tuple(str(p.attributes["device"]) for p in programs) if len(programs) > 1 else ()
         """Where the parts of a program run, the caller's thread first; none of a program that is whole."""
         self.levels = max(map(_levels, programs)) if self.devices else 0
+        self.message_words = 0
+        """How many words come with a message between programs, at most."""
         """The length of their records of how far they have come."""
         self.symbols: list[str] = list(symbols)
         self.sites: list[Op] = list(sites)

@@ -79,7 +79,7 @@ class Crossing:
     def has(self, device: str, value: Value) -> bool:
         """Whether a partition takes, makes or carries a value; otherwise it is sent to it, if it needs it."""
         if value in self.homes.parameters:
-            return (device, value) in self._asked and (value in self.homes.free or self.homes.home(value) == device)
+            return (device, value) in self._asked and (value in self.homes.free or self.homes.is_at(device, value))
         maker = self.blocks.maker.get(value)
         if maker is not None and is_control(maker):
             return (maker, maker.results.index(value)) in self.carried.get(device, ())
@@ -161,13 +161,13 @@ class Crossing:
         maker = self.blocks.maker.get(value)
         home = self.homes.home(value)
         if maker is not None and not is_control(maker) and self.homes.on_demand(maker):
-            if value in self.homes.free or home == device or maker.name not in _NARROWING:
+            if value in self.homes.free or self.homes.is_at(device, value) or maker.name not in _NARROWING:
                 self._have(device, maker)
             else:
                 self._narrow.append((device, value))
         elif value in self.homes.free:
             self._answer_free(device, value)
-        elif home != device:
+        elif not self.homes.is_at(device, value):
             self._answer_result(device, value, home)
 
     def _answer_free(self, device: str, value: Value) -> None:
@@ -281,8 +281,8 @@ class Crossing:
     def _await_sizes(self, device: str) -> None:
         """Send the sizes that a partition mentions and does not know."""
         first = self._unknown(device)
-        while free := [value for size in first for value in size.binders if value in self.homes.free]:
-            self._ask(device, free[0])
+        while at_hand := [value for size in first for value in size.binders if self._is_at_hand(device, value)]:
+            self._ask(device, at_hand[0])
             self._ask_all()
             first = self._unknown(device)
         arriving = [message for message in self.messages.values() if message.target == device]
@@ -294,6 +294,11 @@ class Crossing:
             self._ask_all()
             message = self.messages[size, device] = Message(size, home, device, size.block, size.index + 1, -1)
             self._needed_at(message, place)
+
+    def _is_at_hand(self, device: str, value: Value) -> bool:
+        """Whether a partition has a value as soon as it asks for it."""
+        is_argument = value in self.homes.parameters and self.homes.is_at(device, value)
+        return is_argument or value in self.homes.free
 
     def _unknown(self, device: str) -> dict[Size, Place]:
         """The sizes that a partition mentions and nothing binds that it has, each with the first place."""

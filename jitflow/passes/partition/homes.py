@@ -8,6 +8,8 @@ device, or the placement is wrong. Two kinds of values have no home:
   arguments, what is spread from them, and what loops carry that is made of nothing else (so the loop that counts to a
   number counts on both sides, and no condition is sent).
 - Views of values, which cost nothing where the value is.
+
+Arguments that nobody writes to lie in memory that all devices of the CPU share: each of them takes them as they lie.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from jitflow.errors import CompilerBug
-from jitflow.hardware import HOME
+from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Op, Value, walk_inside
 from jitflow.ir.effects import ANYTHING, Effects, is_pure, is_storage, is_view, may_fail
 from jitflow.ir.printer import print_op
-from jitflow.ir.types import Index, Scalar, Type
+from jitflow.ir.types import Index, Scalar, Tensor, Type
 from jitflow.passes.homebound import calls_python
 from jitflow.passes.partition.blocks import Block, Blocks, carried_by, is_control
 
@@ -39,6 +41,12 @@ class Homes:
             value: device or HOME for value, device in zip(function.parameters, given, strict=True)
         }  # fmt: skip
         self.free = _free_values(function, blocks)
+        self._shared = {
+            value for value, device in self.parameters.items() if isinstance(value.type, Tensor) and not is_gpu(device)
+        }
+        for block in blocks.all:
+            views = (op for op in block.region.body if is_view(op) and op.operands[0] in self._shared)
+            self._shared.update(op.result for op in views)
         self._homes: dict[Value, str | None] = {}
         self._at: dict[Op, str] = {}
         self._asked: set[Value] = set()
@@ -79,6 +87,10 @@ class Homes:
             return known
         maker = self.blocks.maker.get(value) or self.blocks.defined[value][0].owner
         return self.any_of(maker) if maker is not None and is_control(maker) else HOME
+
+    def is_at(self, device: str, value: Value) -> bool:
+        """Whether a device has a value without being sent it: since it computes it, or it is an argument's."""
+        return (value in self._shared and not is_gpu(device)) or self.home(value) == device
 
     def any_of(self, op: Op) -> str:
         """A device that takes part in a branch or loop."""
