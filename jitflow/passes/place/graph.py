@@ -166,6 +166,8 @@ class _Building:
         self.free: set[Value] = set()
         """What every device has for itself."""
         self.empty: set[Value] = set()
+        self.taken: set[Op] = set()
+        """Stores of what was computed where it is stored to."""
         self.base: dict[Value, Value] = {}
         self.moved: set[Value] = set()
         """Views with their elements elsewhere, so that who reads them cannot be fused with who computes them."""
@@ -315,6 +317,8 @@ class _Building:
         state.cost += self._cost(op)
         state.elementwise = state.elementwise and is_fusible(op)
         self._read(op, op.operands if not op.regions else list(reads_of(op)), task)
+        if op.name in ("store", "variable"):
+            self._take_over(op, block)
         for result in op.results:
             made = op.name in ("variable", "tape") or not is_storage(result)
             size = self.sizes.bytes(result.type) if made and op.name != "load" else 0.0
@@ -325,6 +329,16 @@ class _Building:
                 self.loaded[self.value[result]] = self.base.get(op.operands[0], op.operands[0])
             state.pending += self.readers[result]
         return task
+
+    def _take_over(self, op: Op, block: Block) -> None:
+        """What is computed to be stored is computed where it is stored to, if that is all in one block."""
+        value, place = op.operands[-1], (op.results or op.operands)[0]
+        number = self.value.get(value, -1)
+        task = self.task_of.get(number)
+        if task is None or value in self.base or number in self.loaded or self.open[task].block is not block:
+            return
+        self.loaded[number] = self.base.get(place, place)
+        self.taken.add(op)
 
     def _read(self, op: Op, read: Sequence[Value], reader: Task | None = None) -> None:
         """Note that an op has come which reads these values."""
@@ -433,7 +447,7 @@ class _Building:
                     self._use(used.written, op.result, self.sizes.bytes(op.result.type))
                 total = total.plus(work)
         for op in task.ops:
-            if not is_kernel(op):
+            if not is_kernel(op) or (op in self.taken and self.value[op.operands[-1]] not in passed):
                 continue
             kernel = kernel.plus(self.amounts[op])._replace(kernels=1.0)
             for operand in dict.fromkeys(op.operands):

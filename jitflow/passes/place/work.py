@@ -33,7 +33,7 @@ WAIT = 12.0
 """How many steps a processor could start until an addition of floats is done."""
 
 _TURN = 3.0
-_LEAVE = {"for": 10.0, "while": 60.0, "if": 6.0}
+_LEAVE = {"for": 10.0, "while": 60.0, "if": 3.0}
 """Steps of a turn's bookkeeping; and of a loop's end or a branch, of which processors guess some wrong."""
 
 
@@ -276,7 +276,7 @@ def _product(op: Op, sizes: Sizes) -> Work:
     memory = sum(sizes.bytes(value.type) for value in (*op.operands, op.result))
     moved = Work(bytes=memory, reach=memory * memory, kernels=3.0)
     if left.dtype.is_complex:  # by a library
-        amount, moved = 4 * amount, moved._replace(kernels=10.0)
+        amount, moved = 4 * amount, moved._replace(kernels=5.0)
     narrow = left.dtype.real.itemsize <= 4
     return moved._replace(single_products=amount) if narrow else moved._replace(double_products=amount)
 
