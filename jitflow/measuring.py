@@ -89,9 +89,10 @@ def _elementary(x: Any, out: Any) -> Any:
     out[:] = np.exp(x) + np.sin(x)
 
 
-def _again(x: Any, y: Any, n: int) -> Any:
+def _again(x: Any, y: Any, z: Any, n: int) -> Any:
     for _ in range(n):
-        x[:] = x * 0.5 + y
+        z[1:] = x[:-1] * 0.5 + y[:-1]
+        x[1:] = z[:-1] * 0.5 + y[:-1]
 
 
 def _rate(function: Callable[..., Any], x: Any, operations: int) -> float:
@@ -108,7 +109,7 @@ def _caches() -> Processor:
         cache = 0.0
     cache = cache or KINDS["cpu"].cache
     sizes = [int(cache * factor) for factor in (0.25, 4, 8, 16, 32, 128)]
-    near, shared, *further, memory = (_bandwidth(size // 16) for size in sizes)
+    near, shared, *further, memory = (_bandwidth(size // 24) for size in sizes)
     fast = [size for size, found in zip(sizes[2:], further, strict=False) if found * found > shared * memory]
     return replace(
         KINDS["cpu"], cache=cache, cache_bandwidth=max(near, shared), shared_cache=float(max(sizes[1], *fast)),
@@ -117,10 +118,10 @@ def _caches() -> Processor:
 
 
 def _bandwidth(count: int) -> float:
-    """When two arrays of so many numbers are gone through again and again."""
-    x, y = np.ones(count), np.ones(count)
+    """When three arrays of so many numbers are gone through again and again; what is written is read before."""
+    x, y, z = np.ones(count), np.ones(count), np.ones(count)
     turns = max(1, (1 << 20) // count)
-    return 3 * x.nbytes * turns / _best(jitflow.function(_again), x, y, turns, patience=4 * _SECONDS)
+    return 8 * x.nbytes * turns / _best(jitflow.function(_again), x, y, z, turns, patience=4 * _SECONDS)
 
 
 def _product_rate(dtype: Any) -> float:

@@ -29,7 +29,7 @@ _APART = 10.0
 _APIECE = 0.3
 """Which part of the shorter of memory and arithmetic is not hidden behind the longer."""
 
-WAIT = 12.0
+WAIT = 15.0
 """How many steps a processor could start until an addition of floats is done."""
 
 _TURN = 3.0
