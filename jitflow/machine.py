@@ -90,7 +90,7 @@ class Link:
 KINDS: Mapping[str, Processor] = MappingProxyType({
     "cpu": Processor("cpu", single=24e9, double=12e9, integer=12e9, elementary=0.6e9, single_products=60e9,
                      double_products=30e9, bandwidth=20e9, cache_bandwidth=100e9, cache=1e6, shared_cache=16e6,
-                     shared_cache_bandwidth=50e9, launch=20e-9, step=0.1e-9, call=0.15e-6, routine=2e-6,
+                     shared_cache_bandwidth=50e9, launch=20e-9, step=0.08e-9, call=0.15e-6, routine=2e-6,
                      memory=0),
     "cuda": Processor("cuda", single=8e12, double=4e12, integer=8e12, elementary=0.8e12, single_products=15e12,
                       double_products=8e12, bandwidth=1.2e12, cache_bandwidth=3e12, cache=30e6, shared_cache=30e6,

@@ -33,7 +33,7 @@ _IN_CACHE, _IN_MEMORY = 1 << 11, 1 << 22
 
 
 def measure() -> Machine:
-    """The profile of one core of this machine, in a few seconds."""
+    """The profile of one core of this machine, in some ten seconds."""
     return Machine((("cpu:0", _processor()),), (("cpu", "cpu", _link()),))
 
 
