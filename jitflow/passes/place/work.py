@@ -5,7 +5,10 @@ memory is found says how long ago it was used: the bytes that were moved since t
 
 Numbers outside of kernels, and the loops over elements that work on them, are counted in *steps*: instructions that a
 processor starts several of at once. A turn of a loop takes all of its steps, or as long as the next turn waits for what
-this one computes (`_recurrence`). Of the two sides of a branch each counts half, unless one is known to be rare.
+this one computes (`_recurrence`). Each side of a branch counts as often as it is likely to run.
+
+The tables hold ratios, of which processors of one kind have much the same; what differs from one to the next is the
+`Machine`'s, and measured.
 """
 
 from __future__ import annotations
@@ -120,6 +123,7 @@ def _work_inside(regions: Sequence[Region], times: Sequence[float], sizes: Sizes
 
 
 _MOST_SLOTS = 16
+"""So many of what a loop carries are followed."""
 _READ = 1.3
 """How long a number from memory is waited for, in additions of floats."""
 
@@ -130,11 +134,12 @@ def _recurrence(region: Region, first: int) -> float:
     Ways from one slot to another count where there is one back, as half of both.
     """
     carried, yielded = region.parameters[first:], region.yielded
+    reads = [(op, tuple(reads_of(op)) if op.regions else op.operands) for op in region.body]
     ways = []
     for slot in carried[:_MOST_SLOTS]:
         reached: dict[Value, float] = {slot: 0.0}
-        for op in region.body:
-            sources = [reached[value] for value in (reads_of(op) if op.regions else op.operands) if value in reached]
+        for op, read in reads:
+            sources = [reached[value] for value in read if value in reached]
             if sources:
                 reached.update(dict.fromkeys(op.results, max(sources) + length(op)))
         ways.append([reached.get(value) for value in yielded])
@@ -212,6 +217,7 @@ _STEPS = {"divide": 20.0, "sqrt": 24.0, "floor_divide": 40.0, "remainder": 40.0,
 """The same of numbers outside of kernels, in steps."""
 _LENGTHS = {"divide": 4.0, "sqrt": 6.0, "floor_divide": 6.0, "remainder": 6.0, "fmod": 10.0, "scatter": 1.0,
             "gather": 1.3}  # fmt: skip
+"""How long the results of these are waited for, in additions of floats."""
 
 
 def arithmetic(op: Op, sizes: Sizes) -> Work:
