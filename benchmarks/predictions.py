@@ -44,7 +44,8 @@ UNSEEN = frozenset({
     "matrix_exponential", "max_pooling", "monte_carlo_option", "nbody", "nussinov", "pagerank",
     "power_iteration", "ray_marching", "resnet_block", "sobel", "softmax_attention", "viterbi",
 })  # fmt: skip
-"""Programs whose own figures nobody looked into while the model was made; training steps but the embedding are such."""
+"""Programs whose own figures nobody looked into while the model was made, though some common constants were chosen with
+all of the gallery. The training steps are such, but the embedding, and took part in nothing."""
 
 STEPS = {f"{name} step": case for name, case in CASES.items()}
 
