@@ -13,4 +13,5 @@
 
 The gallery of whole programs has a benchmark of its own, `python -m benchmarks.programs` in a checkout: `gallery.py`
 loads the programs, `program_session.py` runs them in a peer's process, `programs.py` measures and reports.
+`predictions.py` compares what `jitflow.simulate` predicts of them with what they take.
 """

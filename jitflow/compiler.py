@@ -157,7 +157,9 @@ def optimize(compilation: Compilation) -> Function:
                 pipeline = trapping(pipeline)
             if compilation.fastmath:
                 pipeline = ("fastmath", *pipeline)
-            compilation.optimized = run_passes(traced, pipeline, observe=_observer())
+            optimized = run_passes(traced, pipeline, observe=_observer())
+        seen = MappingProxyType({**optimized.attributes, "numbers": tuple(compilation.traced.numbers.items())})
+        compilation.optimized = replace(optimized, attributes=seen)
     return compilation.optimized
 
 
@@ -393,7 +395,9 @@ def _targets(compilation: Compilation) -> tuple[Target, ...]:
 
 def _without_decisions(fused: Function) -> Function:
     """What `explain` shows, a line for each op, would stand on one line in front of the IR."""
-    attributes = {name: value for name, value in fused.attributes.items() if name not in ("decisions", "kept")}
+    attributes = {
+        name: value for name, value in fused.attributes.items() if name not in ("decisions", "kept", "numbers")
+    }
     return replace(fused, attributes=MappingProxyType(attributes))
 
 

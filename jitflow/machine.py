@@ -49,14 +49,25 @@ class Processor:
     """The same where everything fits into the cache."""
     cache: float
     """Bytes in the cache next to the arithmetic."""
+    shared_cache: float
+    """Bytes in the largest cache."""
+    shared_cache_bandwidth: float
     launch: float
     """Until a kernel runs, with the memory that it writes."""
     step: float
-    """A number's arithmetic outside of kernels, or in a loop over elements."""
+    """A number's arithmetic outside of kernels, or in a loop over elements, where it waits for nothing."""
+    call: float
+    """A call of a compiled function that does nothing."""
     routine: float
     """A call of a library's function through Python."""
     memory: float
     """Bytes that it holds; 0 if nobody knows."""
+
+    def bandwidth_at(self, distance: float) -> float:
+        """That of memory which was used so many bytes ago."""
+        if distance <= self.cache:
+            return self.cache_bandwidth
+        return self.shared_cache_bandwidth if distance <= self.shared_cache else self.bandwidth
 
     @property
     def facts(self) -> str:
@@ -77,12 +88,14 @@ class Link:
 
 
 KINDS: Mapping[str, Processor] = MappingProxyType({
-    "cpu": Processor("cpu", single=12e9, double=6e9, integer=6e9, elementary=0.4e9, single_products=60e9,
-                     double_products=30e9, bandwidth=20e9, cache_bandwidth=80e9, cache=2e6, launch=60e-9, step=0.4e-9,
-                     routine=4e-6, memory=0),
+    "cpu": Processor("cpu", single=24e9, double=12e9, integer=12e9, elementary=0.6e9, single_products=60e9,
+                     double_products=30e9, bandwidth=20e9, cache_bandwidth=100e9, cache=1e6, shared_cache=16e6,
+                     shared_cache_bandwidth=50e9, launch=20e-9, step=0.08e-9, call=0.15e-6, routine=2e-6,
+                     memory=0),
     "cuda": Processor("cuda", single=8e12, double=4e12, integer=8e12, elementary=0.8e12, single_products=15e12,
-                      double_products=8e12, bandwidth=1.2e12, cache_bandwidth=3e12, cache=30e6, launch=4e-6, step=4e-6,
-                      routine=30e-6, memory=40e9),
+                      double_products=8e12, bandwidth=1.2e12, cache_bandwidth=3e12, cache=30e6, shared_cache=30e6,
+                      shared_cache_bandwidth=3e12, launch=4e-6, step=1e-6, call=10e-6, routine=30e-6,
+                      memory=40e9),
 })  # fmt: skip
 """Guesses, by kind."""
 

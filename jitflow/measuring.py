@@ -7,6 +7,7 @@ happens in it taken off.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import numpy as np
 
 import jitflow
 from jitflow.machine import KINDS, Link, Machine, Processor
+from jitflow.passes.place.work import WAIT
 
 __all__ = ["measure"]
 
@@ -26,65 +28,100 @@ _SECONDS = 0.12
 _RUNS = 5
 """How often at least, however busy the machine is."""
 
-_IN_CACHE, _IN_MEMORY = 1 << 13, 1 << 22
+_IN_CACHE, _IN_MEMORY = 1 << 11, 1 << 22
 """Numbers in arrays."""
 
 
 def measure() -> Machine:
-    """The profile of one core of this machine, in a few seconds."""
+    """The profile of one core of this machine, in some ten seconds."""
     return Machine((("cpu:0", _processor()),), (("cpu", "cpu", _link()),))
 
 
 def _processor() -> Processor:
-    large, small = np.ones(_IN_MEMORY), np.ones(_IN_CACHE)
-    added = jitflow.function(lambda x, y: x + y)
+    small = np.ones(_IN_CACHE)
     polynomial = jitflow.function(_polynomial)
-    call = _best(added, np.ones(1), np.ones(1))
+    call = _best(jitflow.function(lambda x, y: x + y), np.ones(1), np.ones(1))
     return replace(
-        KINDS["cpu"],
-        bandwidth=3 * large.nbytes / _best(added, large, large),
-        cache_bandwidth=3 * small.nbytes / max(_best(added, small, small) - call, 1e-9),
-        single=_rate(polynomial, small.astype(np.float32), _DEGREE, call),
-        double=_rate(polynomial, small, _DEGREE, call),
-        integer=_rate(polynomial, small.astype(np.int64), _DEGREE, call),
-        elementary=_rate(jitflow.function(lambda x: np.exp(np.sin(np.exp(np.sin(x))))), small, 4, call),
+        _caches(),
+        single=_rate(polynomial, small.astype(np.float32), _OPERATIONS),
+        double=_rate(polynomial, small, _OPERATIONS),
+        integer=_rate(polynomial, small.astype(np.int64), _OPERATIONS),
+        elementary=_rate(jitflow.function(_elementary), small, 2),
         single_products=_product_rate(np.float32),
         double_products=_product_rate(np.float64),
         launch=_launch(),
         step=_step(),
+        call=call,
         routine=max(_best(jitflow.function(lambda x: np.sort(x)), np.ones(1)) - call, 1e-7),
         memory=_memory(),
     )
 
 
-def _best(function: Callable[..., Any], *args: Any) -> float:
+_clock = time.perf_counter if sys.platform == "win32" else time.thread_time
+"""Counts what this thread computes, where such a clock is exact: other work on the machine is no part of it."""
+
+
+def _best(function: Callable[..., Any], *args: Any, patience: float = _SECONDS) -> float:
     """The seconds of the fastest call."""
     function(*args)
-    fastest, end = float("inf"), time.perf_counter() + _SECONDS
+    fastest, end = float("inf"), time.perf_counter() + patience
     runs = 0
     while runs < _RUNS or time.perf_counter() < end:
         runs += 1
         repeats = max(1, min(1000, int(1e-4 / fastest))) if fastest < float("inf") else 1
-        begin = time.perf_counter()
+        begin = _clock()
         for _ in range(repeats):
             function(*args)
-        fastest = min(fastest, (time.perf_counter() - begin) / repeats)
+        fastest = min(fastest, (_clock() - begin) / repeats)
     return fastest
 
 
-_DEGREE = 32
+def _polynomial(x: Any, out: Any) -> Any:
+    """`_OPERATIONS` additions and products, more than memory can keep up with."""
+    y = (((x * x + x) * x + x) * x + x) * x + x
+    out[:] = (((y * x + x) * x + x) * x + x) * x + x
 
 
-def _polynomial(x: Any) -> Any:
-    """Additions and products, one waiting for the other, as programs have them."""
-    y = x
-    for _ in range(_DEGREE // 2):
-        y = y * x + x
-    return y
+_OPERATIONS = 16
 
 
-def _rate(function: Callable[..., Any], x: Any, operations: int, call: float) -> float:
-    return float(x.size * operations / max(_best(function, x) - call, 1e-9))
+def _elementary(x: Any, out: Any) -> Any:
+    out[:] = np.exp(x) + np.sin(x)
+
+
+def _again(x: Any, y: Any, z: Any, n: int) -> Any:
+    for _ in range(n):
+        z[1:] = x[:-1] * 0.5 + y[:-1]
+        x[1:] = z[:-1] * 0.5 + y[:-1]
+
+
+def _rate(function: Callable[..., Any], x: Any, operations: int) -> float:
+    out = np.empty_like(x)
+    few = _best(function, x[:8], out[:8])
+    return float(x.size * operations / max(_best(function, x, out) - few, 1e-9))
+
+
+def _caches() -> Processor:
+    """The bandwidths of memory and caches, and how large those are: the largest is where bandwidth falls."""
+    try:
+        cache = float(os.sysconf("SC_LEVEL2_CACHE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        cache = 0.0
+    cache = cache or KINDS["cpu"].cache
+    sizes = [int(cache * factor) for factor in (0.25, 4, 8, 16, 32, 128)]
+    near, shared, *further, memory = (_bandwidth(size // 24) for size in sizes)
+    fast = [size for size, found in zip(sizes[2:], further, strict=False) if found * found > shared * memory]
+    return replace(
+        KINDS["cpu"], cache=cache, cache_bandwidth=max(near, shared), shared_cache=float(max(sizes[1], *fast)),
+        shared_cache_bandwidth=max(shared, memory), bandwidth=memory,
+    )  # fmt: skip
+
+
+def _bandwidth(count: int) -> float:
+    """When three arrays of so many numbers are gone through again and again; what is written is read before."""
+    x, y, z = np.ones(count), np.ones(count), np.ones(count)
+    turns = max(1, (1 << 20) // count)
+    return 8 * x.nbytes * turns / _best(jitflow.function(_again), x, y, z, turns, patience=4 * _SECONDS)
 
 
 def _product_rate(dtype: Any) -> float:
@@ -93,22 +130,16 @@ def _product_rate(dtype: Any) -> float:
 
 
 def _launch() -> float:
-    """What a kernel more costs in a loop that launches it: two that may not be one, less one."""
+    """A kernel on a few numbers, in a loop."""
 
-    def once(x: Any, n: int) -> Any:
-        for _ in range(n):
-            x[1:] = x[:-1] * 0.5
-        return x
+    def sums(x: Any, n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            total += (x[i : i + 8] * x[i : i + 8]).sum()
+        return total
 
-    def twice(x: Any, n: int) -> Any:
-        for _ in range(n):
-            x[1:] = x[:-1] * 0.5
-            x[:-1] = x[1:] * 0.5
-        return x
-
-    turns, x = 1000, np.ones(8)
-    spent = _best(jitflow.function(twice), x, turns) - _best(jitflow.function(once), x, turns)
-    return max(spent / turns, 1e-8)
+    turns = 1000
+    return _best(jitflow.function(sums), np.ones(turns + 8), turns) / turns
 
 
 def _step() -> float:
@@ -121,7 +152,7 @@ def _step() -> float:
         return total
 
     turns = 100_000
-    return max(_best(jitflow.function(numbers), turns, 0.5) / (3 * turns), 1e-11)
+    return max(_best(jitflow.function(numbers), turns, 0.5) / (2 * WAIT * turns), 1e-12)
 
 
 def _link() -> Link:

@@ -13,6 +13,7 @@ from jitflow.errors import UserTypeError
 from jitflow.machine import Machine, as_machine, this_machine
 from jitflow.passes.place import Decision, Placement, check_placement, decide, gpus_of, read_placement
 from jitflow.passes.place.simulator import peaks
+from jitflow.passes.place.sizes import NO_TURNS, Turns
 from jitflow.timeline import Event, draw, save, svg_text
 
 __all__ = ["Simulation", "placement_of", "simulate"]
@@ -24,7 +25,8 @@ class Simulation:
 
     ``seconds``: how long it takes. ``peak_bytes``: the most memory that each device needs at once. ``busy``: how long
     each device computes. ``bytes_moved``: what goes between devices. ``timeline``: what each device does when, of loops
-    the first turns and then all others as one. ``placement``: where each op is.
+    the first turns and then all others as one. ``placement``: where each op is. ``guessed``: the lines of loops whose
+    turns are a guess (`simulate` can be told).
     """
 
     function: str
@@ -34,6 +36,7 @@ class Simulation:
     bytes_moved: float
     timeline: tuple[Event, ...]
     placement: Placement
+    guessed: tuple[str, ...] = ()
 
     def text(self, width: int = 72) -> str:
         """The timeline in characters, a row for each device: ``#`` computes, ``-`` is on the way."""
@@ -70,6 +73,9 @@ class Simulation:
             lines.append(
                 f"{name:18}computes {_time(spent)} ({share:.0f} %), needs {self.peak_bytes[name] / 1e6:.3f} MB"
             )
+        if self.guessed:
+            where = ", ".join(self.guessed)
+            lines.append(f"how often the loops of {where} go round is a guess; tell it: turns={{...}}")
         return "\n".join([*lines, self.text()])
 
 
@@ -80,17 +86,20 @@ def simulate(
     devices: str | Path | Machine | Iterable[str] | None = None,
     placement: Placement | str | Path | None = None,
     keywords: Mapping[str, Any] | None = None,
+    turns: Turns = NO_TURNS,
 ) -> Simulation:
     """Predict what a call of a compiled function takes, and how much memory, without running it.
 
     ``devices`` are those of this machine, or a description of others: ``"2*cpu"``, ``"cpu + 4*cuda(memory=80e9)"``, a
     `Machine`, the name of a JSON file. ``placement``: ``"heuristic"``, ``"search"`` (slower, never worse), a
-    `Placement`, or the file of a saved one. Arguments are arrays, numbers or `Spec`, of which only the sizes matter.
+    `Placement`, or the file of a saved one. Arguments are arrays, numbers or `Spec`, of which only sizes
+    and whole numbers matter. ``turns``: how often loops go round, by their lines, where only a run could tell:
+    ``{12: 40.5}`` or ``{"heat.py:12": 40.5}``; for those in ``guessed`` of the answer it is a guess.
 
     Raises TypeError for what is no compiled function, and ValueError for a description that cannot be read, and for a
     plan of another program.
     """
-    decision = _decided(fn, args, keywords or {}, devices, placement)
+    decision = _decided(fn, args, keywords or {}, devices, placement, turns)
     outcome, graph = decision.simulate(), decision.graph
     names = graph.machine.names
     events = [*_computing(decision, names), *_moving(decision, names)]
@@ -103,6 +112,7 @@ def simulate(
         outcome.moved,
         tuple(events),
         decision.placement(),
+        graph.guessed,
     )
 
 
@@ -118,8 +128,9 @@ def placement_of(
 
 
 def _decided(
-    fn: Any, args: Sequence[Any], keywords: Mapping[str, Any], devices: Any, placement: Placement | str | Path | None
-) -> Decision:
+    fn: Any, args: Sequence[Any], keywords: Mapping[str, Any], devices: Any, placement: Placement | str | Path | None,
+    turns: Turns = NO_TURNS,
+) -> Decision:  # fmt: skip
     from jitflow.compiler import optimize
 
     if not getattr(type(fn), "__jitflow_compiled__", False):
@@ -131,7 +142,7 @@ def _decided(
     plan, search = read_placement(placement)
     function = optimize(fn._trace(fn._bind(tuple(args), dict(keywords))))
     machine = this_machine(gpus_of(function, plan)) if devices is None else as_machine(devices)
-    return decide(function, machine, plan, search=search)
+    return decide(function, machine, plan, search=search, turns=turns)
 
 
 def _computing(decision: Decision, names: Sequence[str]) -> Iterator[Event]:

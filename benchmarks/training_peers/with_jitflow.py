@@ -12,8 +12,16 @@ from jitflow import nn
 
 from ..training_cases import LEARNING_RATE, Case
 
+Step = tuple[Callable[..., Any], tuple[Any, ...]]
+"""A compiled function, and its arguments."""
+
 
 def classifier(case: Case, mode: str) -> Callable[[], Any]:
+    step, arguments = classifier_step(case)
+    return lambda: step(*arguments)
+
+
+def classifier_step(case: Case) -> Step:
     weights = [jitflow.Variable(weight) for weight in case.first_weights()]
     w1, b1, w2, b2 = weights
     optimiser = jitflow.optim.Adagrad(LEARNING_RATE)
@@ -26,11 +34,20 @@ def classifier(case: Case, mode: str) -> Callable[[], Any]:
     def step(x: Any, labels: Any) -> Any:
         return optimiser.minimize(loss, weights, x, labels)
 
-    x, labels = case.inputs, case.targets
-    return lambda: step(x, labels)
+    return step, (case.inputs, case.targets)
 
 
 def lstm(case: Case, mode: str) -> Callable[[], Any]:
+    step, arguments = lstm_step(case)
+
+    def run() -> Any:
+        value, gradients = step(*arguments)
+        return (value, *gradients)
+
+    return run
+
+
+def lstm_step(case: Case) -> Step:
     w, u, b = variables = [jitflow.Variable(weight) for weight in case.first_weights()]
 
     def loss(x: Any, target: Any) -> Any:
@@ -44,17 +61,15 @@ def lstm(case: Case, mode: str) -> Callable[[], Any]:
             h = nn.sigmoid(o) * np.tanh(c)
         return ((h - target) ** 2).mean()
 
-    step = jitflow.value_and_grad(loss, variables=variables)
-    x, target = case.inputs, case.targets
-
-    def run() -> Any:
-        value, gradients = step(x, target)
-        return (value, *gradients)
-
-    return run
+    return jitflow.value_and_grad(loss, variables=variables), (case.inputs, case.targets)
 
 
 def embedding(case: Case, mode: str) -> Callable[[], Any]:
+    step, arguments = embedding_step(case)
+    return lambda: step(*arguments)
+
+
+def embedding_step(case: Case) -> Step:
     table, w = variables = [jitflow.Variable(weight) for weight in case.first_weights()]
     optimiser = jitflow.optim.SGD(LEARNING_RATE)
 
@@ -65,5 +80,4 @@ def embedding(case: Case, mode: str) -> Callable[[], Any]:
     def step(ids: Any, target: Any) -> Any:
         return optimiser.minimize(loss, variables, ids, target)
 
-    ids, target = case.inputs, case.targets
-    return lambda: step(ids, target)
+    return step, (case.inputs, case.targets)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
@@ -67,6 +67,8 @@ class TracedFunction:
     loops: tuple[LoopDecision, ...]
     hints: Mapping[str, int]
     """The sizes that were seen at the call that caused the trace."""
+    numbers: Mapping[int, int] = field(default_factory=dict)
+    """The whole numbers that were seen there, by their parameters' positions."""
 
 
 def trace(
@@ -195,6 +197,7 @@ def _trace(
         tuple(state.decisions),
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
+        MappingProxyType(inputs.numbers),
     )
 
 

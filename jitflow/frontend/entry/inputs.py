@@ -77,6 +77,8 @@ class Inputs:
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
         self._sizes: dict[Value, Dim | None] = {}
+        self.numbers: dict[int, int] = {}
+        """What whole numbers are at this call, by their parameters' positions."""
 
     @property
     def overlap(self) -> bool:
@@ -205,8 +207,10 @@ class Inputs:
         for kept in (self.leaves, self.checks):
             kept[next(position for position, item in enumerate(kept) if item is old)] = new
 
-    def number(self, register: int, kind: NumberClass) -> Any:
-        """The tracer of a number that a register holds."""
+    def number(self, register: int, kind: NumberClass, seen: object = None) -> Any:
+        """The tracer of a number that a register holds, at this call ``seen``."""
+        if isinstance(seen, int | np.integer):
+            self.numbers[len(self.leaves)] = int(seen)
         self._leaf(ScalarLeaf(register, kind.dtype.name, kind.kind, self.slots))
         self.slots += slot_count(kind.dtype.name)
         return wrap(self._parameter(Scalar(kind.dtype, kind.kind == "python"), self.path(register)))

@@ -149,7 +149,7 @@ class Recorder:
         if isinstance(thing, np.ndarray):
             return inputs.array(register, array_class(thing, path))
         if isinstance(thing, np.generic) and not isinstance(thing, str | bytes):
-            return inputs.number(register, number_class(thing, path))
+            return inputs.number(register, number_class(thing, path), thing)
         if kind in _BY_IDENTITY:
             inputs.guard(IsObject(register, thing))
             return thing
@@ -247,7 +247,7 @@ class Recorder:
         return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
 
     def _number(self, thing: Any, register: int) -> Any:
-        tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)))
+        tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)), thing)
         if type(thing) is int and self.inputs.comes_from_argument(register):
             assert isinstance(tracer, NumberTracer)
             tracer.allow_size(partial(self.inputs.size, tracer, thing))

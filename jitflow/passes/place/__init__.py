@@ -3,6 +3,7 @@
 sizes        what sizes are taken to be
 work         what ops cost, from their types
 gpus         what a program has to do with GPUs
+recency      how long ago memory was used, which tells in which cache it is
 colocation   what has to be together, and where
 graph        tasks, which are placed together, and what flows between them
 simulator    what a plan takes, in time and memory

@@ -28,7 +28,7 @@ from jitflow.passes.place.graph import Graph, build_graph, worth_splitting
 from jitflow.passes.place.placement import PlacedOp, Placement, wishes_of
 from jitflow.passes.place.schedule import anneal, schedule
 from jitflow.passes.place.simulator import Outcome, simulate_graph
-from jitflow.passes.place.sizes import Sizes
+from jitflow.passes.place.sizes import NO_TURNS, Sizes, Turns
 from jitflow.passes.place.work import seconds, work_of
 
 __all__ = ["Decision", "decide", "is_small", "place", "placed"]
@@ -91,14 +91,15 @@ class Decision:
 
 
 def decide(
-    function: Function, machine: Machine, plan: Placement | None = None, *, search: bool = False, seed: int = 0
-) -> Decision:
-    """Where each task of a function is to be. Raises what `place` raises."""
+    function: Function, machine: Machine, plan: Placement | None = None, *, search: bool = False, seed: int = 0,
+    turns: Turns = NO_TURNS,
+) -> Decision:  # fmt: skip
+    """Where each task of a function is to be; ``turns`` tells how often loops go round. Raises what `place` raises."""
     _check_parameters(function, machine)
     wishes = {} if plan is None else dict(wishes_of(function, plan))
     colocation = Colocation(function, wishes)
-    graph = build_graph(function, machine, colocation)
-    if plan is None and is_small(function, machine):
+    graph = build_graph(function, machine, colocation, turns)
+    if plan is None and is_small(function, machine, turns):
         return Decision(graph, (0,) * len(graph.tasks), colocation, small=True)
     chosen = schedule(graph)
     if search:
@@ -106,12 +107,12 @@ def decide(
     return Decision(graph, tuple(chosen), colocation)
 
 
-def is_small(function: Function, machine: Machine) -> bool:
+def is_small(function: Function, machine: Machine, turns: Turns = NO_TURNS) -> bool:
     """Whether nothing has to be elsewhere, and all is done on the first device before another one could help."""
     if _is_constrained(function, machine.names[0]):
         return False
     worth, total = worth_splitting(machine), 0.0
-    sizes, processor = Sizes(function), machine.processors[0]
+    sizes, processor = Sizes(function, turns), machine.processors[0]
     for op in function.region.body:
         total += seconds(work_of(op, sizes), processor)
         if total > worth:

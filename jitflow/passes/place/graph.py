@@ -25,8 +25,19 @@ from jitflow.machine import Machine
 from jitflow.passes.homebound import calls_python
 from jitflow.passes.order import reads_of
 from jitflow.passes.place.colocation import Colocation
-from jitflow.passes.place.sizes import Sizes
-from jitflow.passes.place.work import NO_WORK, Work, arithmetic, is_kernel, seconds, shares, touched, work_of
+from jitflow.passes.place.recency import Recency, Touch, Used, footprint
+from jitflow.passes.place.sizes import NO_TURNS, Sizes, Turns
+from jitflow.passes.place.work import (
+    NO_WORK,
+    Work,
+    arithmetic,
+    is_fusible,
+    is_kernel,
+    seconds,
+    shares,
+    touched,
+    work_of,
+)
 
 __all__ = ["Block", "Graph", "Span", "Task", "build_graph", "worth_splitting"]
 
@@ -105,6 +116,8 @@ class Graph:
     """Devices of the function's parameters, as numbers."""
     units: list[list[Task]]
     """Tasks that are on one device, whichever it is; only those that may be anywhere."""
+    guessed: tuple[str, ...] = ()
+    """The lines of loops that nobody can count."""
 
 
 def worth_splitting(machine: Machine) -> float:
@@ -113,12 +126,12 @@ def worth_splitting(machine: Machine) -> float:
     return 2.0 * min((machine.link(names[0], name).latency for name in names[1:]), default=float("inf"))
 
 
-def build_graph(function: Function, machine: Machine, colocation: Colocation) -> Graph:
+def build_graph(function: Function, machine: Machine, colocation: Colocation, turns: Turns = NO_TURNS) -> Graph:
     """The graph of a function; ``colocation`` learns what tasks put together.
 
     Raises ValueError, at the user's line, for a device that the machine does not have.
     """
-    return _Building(function, machine, colocation).graph()
+    return _Building(function, machine, colocation, turns).graph()
 
 
 @dataclass(eq=False, slots=True)
@@ -136,11 +149,11 @@ class _Open:
 
 
 class _Building:
-    def __init__(self, function: Function, machine: Machine, colocation: Colocation) -> None:
+    def __init__(self, function: Function, machine: Machine, colocation: Colocation, turns: Turns) -> None:
         self.function = function
         self.machine = machine
         self.colocation = colocation
-        self.sizes = Sizes(function)
+        self.sizes = Sizes(function, turns)
         self.home = machine.processors[0]
         links = [machine.link(machine.names[0], name) for name in machine.names[1:]]
         self.latency = min((link.latency for link in links), default=1.0)
@@ -152,7 +165,14 @@ class _Building:
         """The number of each value that is not free; views have the number of what they show."""
         self.free: set[Value] = set()
         """What every device has for itself."""
+        self.empty: set[Value] = set()
+        self.taken: set[Op] = set()
+        """Stores of what was computed where it is stored to."""
         self.base: dict[Value, Value] = {}
+        self.moved: set[Value] = set()
+        """Views with their elements elsewhere, so that who reads them cannot be fused with who computes them."""
+        self.kept: set[int] = set()
+        """What is read through such views, or made of parts, and so lies in memory."""
         self.readers: Counter[Value] = Counter()
         """How many operands of ops that are still to come are each value, or show it."""
         self.task_of: dict[int, Task] = {}
@@ -161,7 +181,7 @@ class _Building:
         self.open: dict[Task, _Open] = {}
         self.costs: dict[Op, float] = {}
         self.amounts: dict[Op, Work] = {}
-        """The arithmetic of ops that may share a kernel."""
+        """What ops do; of those that may share a kernel the arithmetic."""
 
     def graph(self) -> Graph:
         function, names = self.function, self.machine.names
@@ -176,12 +196,14 @@ class _Building:
         for op in walk(function.region):
             if "view" in op.definition.traits:
                 self.base[op.result] = self.base.get(op.operands[0], op.operands[0])
+                if op.name not in ("broadcast", "reshape") or op.operands[0] in self.moved:
+                    self.moved.add(op.result)
             elif op.name != "yield":
                 self.readers.update(self.base.get(operand, operand) for operand in op.operands)
         root = self._block(function.region, False)
         self._finish(root)
         return Graph(function, self.machine, root, root.tasks, self.bytes, self.memory, self._last(root), homes,
-                     self._units(root.tasks))  # fmt: skip
+                     self._units(root.tasks), tuple(self.sizes.guessed))  # fmt: skip
 
     def _new(self, value: Value, memory: float = 0.0) -> int:
         number = self.value[value] = len(self.bytes)
@@ -223,6 +245,8 @@ class _Building:
         """Whether every device has the result of an op for itself."""
         if op.name in ("constant", "size", "empty", "iota"):
             self.free.update(op.results)
+            if op.name == "empty":
+                self.empty.update(op.results)
             return True
         if op.regions or len(op.results) != 1 or not op.operands or not self.free.issuperset(op.operands):
             return False
@@ -235,10 +259,8 @@ class _Building:
         """Seconds for an op alone: those of its arithmetic, if it may share a kernel."""
         known = self.costs.get(op)
         if known is None:
-            if is_kernel(op):
-                work = self.amounts[op] = arithmetic(op, self.sizes)
-            else:
-                work = work_of(op, self.sizes)
+            compute = arithmetic if is_kernel(op) else work_of
+            work = self.amounts[op] = compute(op, self.sizes)
             known = self.costs[op] = seconds(work, self.home)
         return known
 
@@ -254,7 +276,7 @@ class _Building:
 
     def _span(self, op: Op, turning: bool) -> Span:
         carried: list[list[int]] = []
-        times: Sequence[float] = shares(op)
+        times: Sequence[float] = shares(op, self.sizes)
         initial: list[int] = []
         if op.name != "if":
             times, turning = (self.sizes.turns(op),) * len(op.regions), True
@@ -293,22 +315,38 @@ class _Building:
         task.ops.append(op)
         state = self.open[task]
         state.cost += self._cost(op)
-        state.elementwise = state.elementwise and is_kernel(op)
+        state.elementwise = state.elementwise and is_fusible(op)
         self._read(op, op.operands if not op.regions else list(reads_of(op)), task)
+        if op.name in ("store", "variable"):
+            self._take_over(op, block)
         for result in op.results:
             made = op.name in ("variable", "tape") or not is_storage(result)
             size = self.sizes.bytes(result.type) if made and op.name != "load" else 0.0
             self.task_of[self._new(result, size)] = task
-            if op.name == "load" and group is not None:
-                self.loaded[self.value[result]] = group
+            if op.name in ("concatenate", "gather") or "accumulation" in op.definition.traits:
+                self.kept.add(self.value[result])
+            if op.name == "load":
+                self.loaded[self.value[result]] = self.base.get(op.operands[0], op.operands[0])
             state.pending += self.readers[result]
         return task
+
+    def _take_over(self, op: Op, block: Block) -> None:
+        """What is computed to be stored is computed where it is stored to, if that is all in one block."""
+        value, place = op.operands[-1], (op.results or op.operands)[0]
+        number = self.value.get(value, -1)
+        task = self.task_of.get(number)
+        if task is None or value in self.base or number in self.loaded or self.open[task].block is not block:
+            return
+        self.loaded[number] = self.base.get(place, place)
+        self.taken.add(op)
 
     def _read(self, op: Op, read: Sequence[Value], reader: Task | None = None) -> None:
         """Note that an op has come which reads these values."""
         for value in read:
             base = self.base.get(value, value)
             self.readers[base] -= 1
+            if value in self.moved:
+                self.kept.add(self.value.get(base, -1))
             task = self.task_of.get(self.value.get(base, -1))
             if task is not None:
                 self.open[task].pending -= 1
@@ -352,7 +390,7 @@ class _Building:
         ours = sum(self.task_of.get(self.value.get(operand, -1)) is task for operand in op.operands)
         if state.pending > ours or (group is None) is not (task.group is None):
             return None
-        elementwise = state.elementwise and is_kernel(op)
+        elementwise = state.elementwise and is_fusible(op)
         if elementwise and not turning:
             return task
         return task if cost + state.cost <= total * (_TURN_SHARE if elementwise else _TASK_SHARE) else None
@@ -371,51 +409,84 @@ class _Building:
                 readers.setdefault(source, []).append(task)
         passed = {number for number, reading in readers.items()
                   if number not in handed and self._is_passed(number, reading)}  # fmt: skip
+        works: dict[Task, Work] = {}
+        touches: dict[Task, list[Touch]] = {}
         for task in root.tasks:
             made = [self.value[result] for op in task.ops for result in op.results]
             task.outputs = [number for number in made if number in shown]
-            work = self._work(task, shown, passed)
-            task.seconds = tuple(seconds(work, processor) for processor in self.machine.processors)
+            works[task], touches[task] = self._work(task, shown, passed)
             task.device = task.device or (self.colocation.device(task.group) if task.group is not None else "")
+
+        used = footprint(touch for task in root.tasks for touch in touches[task])
+        self._reaches(root, Recency(used), touches, works)
+        for task in root.tasks:
+            task.seconds = tuple(seconds(works[task], processor) for processor in self.machine.processors)
 
     def _is_passed(self, number: int, readers: Sequence[Task]) -> bool:
         """Whether a value never lies in memory where its maker and its reader are on one device: they are fused."""
         maker = self.task_of.get(number)
-        if maker is None or len(readers) != 1 or not self.open[maker].elementwise:
+        if maker is None or number in self.kept or not self.open[maker].elementwise:
             return False
-        (reader,) = readers
-        return self.open[reader].elementwise and self.open[reader].block is self.open[maker].block
+        block = self.open[maker].block
+        return all(self.open[reader].elementwise and self.open[reader].block is block for reader in readers)
 
-    def _work(self, task: Task, shown: set[int], passed: set[int]) -> Work:
-        """Ops that may share a kernel do, and read and write what others compute or need."""
+    def _work(self, task: Task, shown: set[int], passed: set[int]) -> tuple[Work, list[Touch]]:
+        """What a task does, and the memory it uses: ops that may share a kernel move what others compute or need."""
         total = kernel = NO_WORK
-        read: set[int] = set()
         inside: set[int] = set()
-        made: list[int] = []
-        sources: dict[object, float] = {}
-        moved = 0.0
+        used = Used()
+        needed: set[int] = set()
         for op in task.ops:
             if not is_kernel(op):
-                total = total.plus(work_of(op, self.sizes))
-                read.update(self._numbers(op))
+                work = self.amounts[op]
+                needed.update(self._numbers(op))
+                if op.name == "matmul":
+                    work = work._replace(bytes=0.0, reach=0.0)
+                    for operand in op.operands:
+                        self._use(used.read, operand, self.sizes.bytes(operand.type))
+                    self._use(used.written, op.result, self.sizes.bytes(op.result.type))
+                total = total.plus(work)
+        for op in task.ops:
+            if not is_kernel(op) or (op in self.taken and self.value[op.operands[-1]] not in passed):
                 continue
-            amount = self.amounts[op]
-            kernel = amount if kernel is NO_WORK else kernel.plus(amount)
+            kernel = kernel.plus(self.amounts[op])._replace(kernels=1.0)
             for operand in dict.fromkeys(op.operands):
                 number = self.value.get(operand, -1)
-                if number >= 0 and number not in inside and number not in passed:
-                    inside.add(number)
-                    source = self.loaded.get(number, number)
-                    sources[source] = max(sources.get(source, 0.0), touched(op, operand, self.sizes))
-            made += [self.value[result] for result in op.results]
-            inside.update(made[-len(op.results) :])
-            if op.name == "variable":
-                moved += self.sizes.bytes(op.result.type)
-        if kernel is NO_WORK:
-            return total
-        written = (number for number in made if number in shown or number in read)
-        moved += sum(sources.values()) + sum(self.bytes[number] for number in written if number not in passed)
-        return total.plus(kernel._replace(bytes=moved, footprint=moved, kernels=1.0))
+                if number >= 0 and number not in passed and (number not in inside or number in self.kept):
+                    place = op.name in ("store", "scatter") and operand is op.operands[0]
+                    self._use(used.written if place else used.read, operand, touched(op, operand, self.sizes))
+            inside.update(self.value[result] for result in op.results)
+            for result in op.results:
+                first = op.name == "variable" and op.operands[0] not in self.empty
+                number = self.value[result]
+                kept = number in shown or number in needed or number in self.kept
+                if first or (kept and number not in passed and not is_storage(result)):
+                    self._use(used.written, result, self.sizes.bytes(result.type))
+        total = total.plus(kernel)
+        touches = used.touches()
+        return total._replace(bytes=total.bytes + sum(touch.bytes for touch in touches)), touches
+
+    def _use(self, used: dict[object, tuple[float, float]], value: Value, size: float) -> None:
+        """Note that memory is read or written, of several views the largest."""
+        base = self.base.get(value, value)
+        base = self.loaded.get(self.value.get(base, -1), base)
+        used[base] = (max(size, used.get(base, (0.0, 0.0))[0]), self.sizes.bytes(base.type))
+
+    def _reaches(
+        self, block: Block, recency: Recency, touches: dict[Task, list[Touch]], works: dict[Task, Work]
+    ) -> None:
+        """Note of each task how far away the memory is that it uses."""
+        for item in block.items:
+            if isinstance(item, Task):
+                works[item] = works[item]._replace(reach=works[item].reach + recency.reach(touches[item]))
+                continue
+            for inner, times in zip(item.blocks, item.times, strict=True):
+                turns = times if item.is_loop else 1.0
+                found = [touch for task in inner.tasks for touch in touches[task]]
+                self._reaches(inner, Recency(footprint(found), turns) if item.is_loop else recency, touches, works)
+                if item.is_loop:
+                    for key, size in footprint(found, turns).items():
+                        recency.use(key, size)
 
     def _last(self, root: Block) -> list[int]:
         """For each value the last task that may read it."""

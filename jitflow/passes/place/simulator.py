@@ -103,7 +103,7 @@ class Simulation:
         for value in self.graph.root.yielded:  # what another kind of device computes comes to the caller
             if value >= 0 and self.graph.machine.processors[self.home[value]].kind != host:
                 self.clocks[0] = max(self.clocks[0], self.arrival(value, 0))
-        outcome.seconds = max(
+        outcome.seconds = self.graph.machine.processors[0].call + max(
             self.clocks[device] + (self.links[device][0].latency if device else 0.0) for device in used
         )
         return outcome
