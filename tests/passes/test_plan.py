@@ -31,6 +31,11 @@ SHOWN = """func @f(%u: var f64[n]) where n >= 2 {
   store %3, %2
   yield
 }"""
+REPLACED = """func @f(%x: f64[n]) {
+  %0: f64[n] = accumulate_add %x {axis=0}
+  %1: f64[n] = negative %0
+  yield %1
+}"""
 PLANS = {
     TAKEN: """plan of @f
   cpu:0  8*n bytes, argument 0: %x
@@ -42,8 +47,12 @@ PLANS = {
   cpu:0  8*n bytes, argument 0: %u, %0, %1
   cpu:0  8*n - 8 bytes, from kernel_0 to store: %2
 """,
+    REPLACED: """plan of @f
+  cpu:0  8*n bytes, argument 0: %x
+  cpu:0  8*n bytes, from accumulate_add to the end: %0, %1
+""",
 }
-"""In the first, a variable takes the memory of its value over; in the second, a kernel reads what it would replace."""
+"""A variable takes the memory of its value over; a kernel reads what it would replace; one replaces what it reads."""
 
 
 @pytest.mark.parametrize("text", PLANS)

@@ -58,14 +58,18 @@ def layouts_of(host: OwningProgram, op: Op) -> list[Layout | None]:
 
 def placed_layouts(host: OwningProgram, op: Op) -> dict[int, Layout]:
     """How those results lie, by position, that get no memory of their own."""
-    places = host.plan.places
-    return {number: places[result].layout for number, result in enumerate(op.results) if result in places}
+    places, replaced = host.plan.places, host.plan.replaced
+    found = {number: places[result].layout for number, result in enumerate(op.results) if result in places}
+    found.update((number, host.layouts[replaced[one]]) for number, one in enumerate(op.results) if one in replaced)
+    return found
 
 
 def places_of(host: OwningProgram, op: Op) -> dict[Value, Storage]:
     """The memory of those results that get none of their own."""
-    places = host.plan.places
-    return {result: _memory_of(host, result, places[result]) for result in op.results if result in places}
+    places, replaced = host.plan.places, host.plan.replaced
+    found = {result: _memory_of(host, result, places[result]) for result in op.results if result in places}
+    found.update((result, host.whole(replaced[result])) for result in op.results if result in replaced)
+    return found
 
 
 def _memory_of(host: OwningProgram, result: Value, place: Place) -> Storage:

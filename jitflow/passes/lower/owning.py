@@ -97,8 +97,10 @@ class OwningProgram(HostProgram):
 
     def take(self, op: Op, value: Value) -> Storage:
         """Memory in C order with the elements of an operand, which belongs to the caller: its own, or a copy."""
-        if value not in self.plan.taken.get(op, ()):
-            return self.contiguous_copy(value)
+        return self.whole(value) if value in self.plan.taken.get(op, ()) else self.contiguous_copy(value)
+
+    def whole(self, value: Value) -> Storage:
+        """The memory of a value that shows all of it in C order."""
         storage, dims = self.storage[value], dims_of(value.type)
         layout = contiguous(dims, storage.dtype.itemsize)
         return Storage(storage.buffer, storage.bytes, -1, storage.dtype, dims, layout)

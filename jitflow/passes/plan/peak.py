@@ -112,10 +112,11 @@ class _Liveness:
         alive = self.born(region.parameters)
         most = sum(alive.values())
         for number, op in enumerate(region.ops):
-            if op.name == "variable" or (op.regions and op.name != "fusion"):
-                handed = {root for value in _handed(op) for root in self.lifetimes.roots(value)}
+            handed = {root for value in self.handed(op) for root in self.lifetimes.roots(value)}
+            runs_regions = bool(op.regions) and op.name != "fusion"
+            if handed or runs_regions:
                 ending = [root for root in alive if root in handed and last.get(root, end) <= number]
-                inside = self.inside(op) if op.regions else 0
+                inside = self.inside(op) if runs_regions else 0
                 most = max(most, inside + sum(alive.values()) - sum(alive[root] for root in ending))
                 for root in ending:  # what ends here may live on in what begins
                     del alive[root]
@@ -123,6 +124,17 @@ class _Liveness:
             most = max(most, sum(alive.values()) + self.product(op))
             alive = {root: size for root, size in alive.items() if last.get(root, end) > number}
         return most
+
+    def handed(self, op: Op) -> Iterator[Value]:
+        """The values that an op makes others of, whose memory it may hand on."""
+        replaced = self.plan.replaced
+        if op.name == "fusion":
+            yield from (replaced[result] for result in op.results if result in replaced)
+        elif op.name == "variable" or op.regions:
+            yield from op.operands
+        if op.name == "if":
+            for region in op.regions:
+                yield from region.yielded
 
     def inside(self, op: Op) -> int:
         """The most bytes in the regions of a loop or branch; sizes may fall or rise from turn to turn."""
@@ -159,11 +171,3 @@ class _Liveness:
 
     def bytes(self, dim: Dim) -> int:
         return evaluate(dim, self.sizes) if all(name in self.sizes for name in symbols(dim)) else 0
-
-
-def _handed(op: Op) -> Iterator[Value]:
-    """The values that an op makes others of, whose memory it may hand on."""
-    yield from op.operands
-    if op.name == "if":
-        for region in op.regions:
-            yield from region.yielded

@@ -56,6 +56,7 @@ class _Planner:
         self.freed: dict[Op | Region, tuple[Value, ...]] = {}
         self.taken_by: dict[Op, tuple[Value, ...]] = {}
         self.places: dict[Value, Place] = {}
+        self.replaced: dict[Value, Value] = {}
         self.written: set[Op] = set()
         self.copied: set[Op] = set()
         self.numbers: dict[Op, tuple[int, ...]] = {}
@@ -81,9 +82,9 @@ class _Planner:
         self.region(self.function.region)
         started = frozenset(op.operands[0] for op in walk(self.function.region) if op.name == "variable")
         return Plan(
-            self.blocks, self.layouts, self.freed, self.taken_by, self.places, frozenset(self.written),
-            frozenset(self.copied), self.numbers, frozenset(self.backwards), self.products, self.carried,
-            frozenset(self.inside), started, self.lifetimes,
+            self.blocks, self.layouts, self.freed, self.taken_by, self.places, self.replaced,
+            frozenset(self.written), frozenset(self.copied), self.numbers, frozenset(self.backwards),
+            self.products, self.carried, frozenset(self.inside), started, self.lifetimes,
         )  # fmt: skip
 
     # Regions
@@ -371,6 +372,21 @@ class _Planner:
                 self.make(result, owned=False)
             elif isinstance(result.type, Tensor) and result not in self.places:
                 self.make(result, None if nest is None else nest.result_layout(inside, True))
+                if nest is None and not in_order:
+                    self.replace(op, result, inside, layouts)
+
+    def replace(self, op: Op, result: Value, inside: Value, layouts: dict[Value, Layout]) -> None:
+        """Let a result have the memory of an operand that nothing uses any more, if it replaces its elements."""
+        for operand, parameter in zip(op.operands, op.regions[0].parameters, strict=True):
+            if parameter not in layouts or not dims_of(operand.type) or operand.type != result.type:
+                continue
+            if self.takeable(operand) is None or not replaces_own_elements(
+                op, layouts, parameter, inside, self.layouts[result], lambda _: False
+            ):
+                continue
+            self.take(op, operand)
+            self.replaced[result], self.blocks[result] = operand, self.blocks[operand]
+            return
 
     def find_numbers(self, op: Op) -> tuple[int, ...]:
         """The operands that are arrays, and nothing but a number that the program has."""

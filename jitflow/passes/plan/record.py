@@ -73,6 +73,7 @@ class Plan:
     ``freed``: which roots are given back behind an op, at the end of a region (by its ``yield``), or at its beginning.
     ``taken``: the operands whose memory an op takes over; others that it must own are copied.
     ``places``: of results of kernels that are written where memory is, that place.
+    ``replaced``: of results of kernels that are written over an operand, element by element, that operand.
     ``written``: the stores and pushes that kernels do.
     ``copied``: the stores whose value is copied first, since it may lie where they write.
     ``numbers``: the operands (by position) that a kernel takes as numbers.
@@ -89,6 +90,7 @@ class Plan:
     freed: Mapping[Op | Region, tuple[Value, ...]]
     taken: Mapping[Op, tuple[Value, ...]]
     places: Mapping[Value, Place]
+    replaced: Mapping[Value, Value]
     written: frozenset[Op]
     copied: frozenset[Op]
     numbers: Mapping[Op, tuple[int, ...]]

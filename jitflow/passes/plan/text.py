@@ -34,17 +34,17 @@ class _Text:
             for region in op.regions if op.name != "fusion" else ():
                 self._hold(region.parameters, where)
                 self._give_back(region, where)
+            for value in self.plan.taken.get(op, ()):
+                self.end[self.plan.blocks[value]] = f"{where}, which takes it over"
             self._hold(op.results, where)
             self._give_back(op, where)
-            for value in self.plan.taken.get(op, ()):
-                if op.name != "variable":
-                    self.end[self.plan.blocks[value]] = f"{where}, which takes it over"
 
     def _hold(self, values: tuple[Value, ...], where: str) -> None:
         for value in values:
             block = self.plan.blocks.get(value)
             if block is not None:
                 self.inside.setdefault(block, []).append(value)
+                self.end.pop(block, None)
                 self.start.setdefault(block, where)
 
     def _give_back(self, at: Op | Region, where: str) -> None:

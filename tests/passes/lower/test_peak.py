@@ -17,7 +17,7 @@ SCRATCH = 128 << 10
 PROGRAMS = """
     adi burgers cavity_flow conjugate_gradients covariance deriche floyd_warshall gauss_jordan gray_scott
     heat_2d horizontal_diffusion ising kalman kmeans life lstm lu mandelbrot_shrinking matrix_exponential mlp nbody
-    pagerank rk4 shallow_water sobel softmax_attention stockham_fft viterbi wave_2d
+    newton_fractal pagerank rk4 shallow_water sobel softmax_attention stockham_fft viterbi wave_2d
 """.split()
 
 
