@@ -14,7 +14,6 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
-from jitflow.passes.plan.numbers import is_number_work
 from jitflow.passes.plan.record import Place
 
 __all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "placed_layouts", "places_of"]
@@ -22,7 +21,7 @@ __all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "pl
 
 def lower_fusion(host: OwningProgram, op: Op) -> None:
     """Launch the kernel of a fusion, or do its arithmetic here if that is on numbers alone."""
-    if is_number_work(op) and not (host.target.distributed and any(o in host.storage for o in op.operands)):
+    if op in host.plan.computed:
         lower_number_work(host, op)
         return
     backwards = op in host.plan.backwards
