@@ -184,13 +184,18 @@ def fuse(compilation: Compilation) -> tuple[Function, ...]:
 
 def plan(compilation: Compilation) -> tuple[BufferPlan, ...]:
     """Decide for each partition what lies where, from when to when."""
+    from jitflow.hardware import HOME
     from jitflow.passes.plan.planner import plan_buffers
     from jitflow.passes.plan.text import plan_text
 
     if not compilation.buffers:
         fused, tile = fuse(compilation), _target(compilation).tile
+        split = compilation.partitioned if len(fused) > 1 else None
+        devices = [part.device for part in split.partitions] if split is not None else [HOME]
         with compilation.stage("plan"):
-            compilation.buffers = tuple(plan_buffers(one, tile=tile) for one in fused)
+            compilation.buffers = tuple(
+                plan_buffers(one, device, tile=tile) for one, device in zip(fused, devices, strict=True)
+            )
         if CONFIG.dump >= 3:
             for one, buffers in zip(fused, compilation.buffers, strict=True):
                 print(f"; planned\n{plan_text(one, buffers)}", file=sys.stderr)

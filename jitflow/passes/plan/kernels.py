@@ -30,8 +30,8 @@ __all__ = ["Kernels"]
 class Kernels(Memory):
     """The fusions of a function, for a processor that is ``distributed`` and multiplies by tiles or not."""
 
-    def __init__(self, function: Function, distributed: bool, tile: tuple[int, int] | None) -> None:
-        super().__init__(function)
+    def __init__(self, function: Function, device: str, distributed: bool, tile: tuple[int, int] | None) -> None:
+        super().__init__(function, device)
         self.distributed = distributed
         self.tile = tile
         effects = Effects(function)

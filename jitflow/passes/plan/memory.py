@@ -18,8 +18,9 @@ __all__ = ["Memory"]
 class Memory:
     """The blocks of a function, up to the op that is being looked at."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, device: str) -> None:
         self.function = function
+        self.device = device
         self.lifetimes = Lifetimes(function)
         self.blocks: dict[Value, Block] = {}
         self.layouts: dict[Value, Layout] = {}
@@ -42,7 +43,7 @@ class Memory:
         """Memory for a value, in C order if no layout is given."""
         type = value.type
         assert isinstance(type, Tensor | Variable | PlaceType)
-        block = Block(value.name, type.dtype, type.dims, owned=owned, kept=kept)
+        block = Block(value.name, type.dtype, type.dims, self.device, owned=owned, kept=kept)
         self.give(value, block, contiguous(type.dims, type.dtype.itemsize) if layout is None else layout)
 
     def take(self, op: Op, value: Value) -> bool:

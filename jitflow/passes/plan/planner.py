@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from jitflow.hardware import HOME
 from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.dims import symbol
 from jitflow.ir.layout import Layout, parameter_layout
@@ -27,19 +28,21 @@ from jitflow.passes.plan.short import short_sizes, with_sizes
 __all__ = ["plan_buffers"]
 
 
-def plan_buffers(function: Function, *, distributed: bool = False, tile: tuple[int, int] | None = None) -> Plan:
-    """What of a fused function lies where, for a processor that is ``distributed`` and multiplies by tiles or not."""
+def plan_buffers(
+    function: Function, device: str = HOME, *, distributed: bool = False, tile: tuple[int, int] | None = None
+) -> Plan:
+    """What of a fused function lies where, on a device that is ``distributed`` and multiplies by tiles or not."""
+    plan = _Planner(function, device, distributed, tile).run()
     short = {} if distributed else short_sizes(function)
     if not short:
-        return _Planner(function, distributed, tile).run()
+        return plan
     version = with_sizes(function, short)
-    plan = _Planner(version, distributed, tile).run()
-    return replace(_Planner(function, distributed, tile).run(), short=Version(short, version, plan))
+    return replace(plan, short=Version(short, version, _Planner(version, device, distributed, tile).run()))
 
 
 class _Planner(Kernels):
-    def __init__(self, function: Function, distributed: bool, tile: tuple[int, int] | None) -> None:
-        super().__init__(function, distributed, tile)
+    def __init__(self, function: Function, device: str, distributed: bool, tile: tuple[int, int] | None) -> None:
+        super().__init__(function, device, distributed, tile)
         self.copied: set[Op] = set()
         self.carried: dict[Op, tuple[Carried, ...]] = {}
         self.strides = 0
@@ -51,7 +54,7 @@ class _Planner(Kernels):
             if isinstance(type, Tensor | Variable):
                 kind = "C" if classes is None else str(classes[position])
                 layout = parameter_layout(position, Tensor(type.dtype, type.dims), kind)
-                self.give(parameter, Block(parameter.name, type.dtype, type.dims, position), layout)
+                self.give(parameter, Block(parameter.name, type.dtype, type.dims, self.device, position), layout)
         self.region(self.function.region)
         started = frozenset(op.operands[0] for op in walk(self.function.region) if op.name == "variable")
         results, bases = plan_results(self)

@@ -27,10 +27,10 @@ class Block:
     name: str
     dtype: DType
     dims: tuple[Dim, ...]
+    device: str
     parameter: int = -1
     owned: bool = False
     kept: bool = False
-    device: str = "cpu:0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import jitflow
 from jitflow import compiler
-from jitflow.ir.dims import symbol
+from jitflow.ir.dims import maximum, symbol
 from jitflow.ir.parser import parse
 from jitflow.passes.lower import lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
@@ -59,6 +62,18 @@ def test_what_a_turn_needs_one_after_the_other_is_the_same_memory() -> None:
     lowered = lower(run_passes(TURNS, FUSION_PIPELINE))
     assert [op.name for op in lowered.host.region.ops].count("alloc") == 2
     assert find_peak(lowered.host) == Peak(16 * symbol("n"), True)
+
+
+@pytest.mark.parametrize("part", [lambda x, i: x[i:], lambda x, i: x[: i + 1]], ids=["falling", "rising"])
+def test_the_turn_that_needs_most_counts(part: Callable[[Any, Any], Any]) -> None:
+    @jitflow.function
+    def sums(x):
+        total = 0.0
+        for i in range(len(x)):
+            total += np.cumsum(np.cumsum(part(x, i)))[-1]
+        return total
+
+    assert sums.explain(np.ones(9)).peak == Peak(maximum(16 * symbol("n"), 16), True)
 
 
 def test_explain_tells_it() -> None:
