@@ -14,6 +14,7 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
+from jitflow.passes.nest import nest_of
 from jitflow.passes.plan.record import Place
 
 __all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "placed_layouts", "places_of"]
@@ -24,10 +25,11 @@ def lower_fusion(host: OwningProgram, op: Op) -> None:
     if op in host.plan.computed:
         lower_number_work(host, op)
         return
-    backwards = op in host.plan.backwards
+    backwards, nest = op in host.plan.backwards, host.plan.nests.get(op)
     op = with_numbers(host, op)
     layouts = layouts_of(host, op)
-    packed = packed_layouts(op, layouts)
+    nest = nest or nest_of(op, layouts)
+    packed = packed_layouts(nest)
     stored = [host.storage.get(operand) for operand in op.operands]
     for position, layout in packed.items():
         operand = op.operands[position]
@@ -35,12 +37,12 @@ def lower_fusion(host: OwningProgram, op: Op) -> None:
         stored[position] = target = host.allocate(operand.type.dtype, operand.type.dims, layout)
         host.copy_into(operand, target, layout)
         layouts[position] = layout
+    if packed:
+        nest = nest_of(op, layouts)
     places = places_of(host, op)
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
     used = [position for position, result in enumerate(op.results) if result in host.plan.started]
-    kernel = lower_nest(
-        op, layouts, host.target, name=name, backwards=backwards, into=placed_layouts(host, op), used=used
-    )
+    kernel = lower_nest(op, nest, host.target, name=name, backwards=backwards, into=placed_layouts(host, op), used=used)
     outputs = allocate_outputs(host, op, places)
     host.launch(kernel, op.operands, outputs, stored)
     for position in packed:

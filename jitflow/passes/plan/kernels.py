@@ -6,7 +6,7 @@ Where results go that belong to something else stands in `in_place.py` and `dest
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.effects import Effects
@@ -47,6 +47,7 @@ class Kernels(Memory):
         self.computed: set[Op] = set()
         self.backwards: set[Op] = set()
         self.products: dict[Op, Product] = {}
+        self.nests: dict[Op, Nest] = {}
         self.known: list[set[Value]] = [set()]
         """For each open region, what lies in memory and has been read, as the only number there."""
 
@@ -105,7 +106,12 @@ class Kernels(Memory):
             for position, (operand, parameter) in enumerate(zip(op.operands, op.regions[0].parameters, strict=True))
             if operand in self.blocks and position not in numbers
         }
-        nest = cache(partial(Nest, op.regions[0], layouts))
+
+        def nest() -> Nest:
+            if op not in self.nests:
+                self.nests[op] = Nest(op.regions[0], layouts)
+            return self.nests[op]
+
         placed: dict[Value, Layout] = {}
         for result, inside in zip(op.results, op.regions[0].yielded, strict=True):
             place = self.place_of(op, nest, result, inside, factors)

@@ -62,7 +62,7 @@ class _Planner(Kernels):
             self.blocks, self.layouts, self.freed, self.taken_by, self.places, self.replaced,
             frozenset(self.written), frozenset(self.copied), frozenset(self.computed), self.numbers,
             frozenset(self.backwards), self.products, self.carried, frozenset(self.inside), started, results, bases,
-            self.lifetimes,
+            self.lifetimes, {op: nest for op, nest in self.nests.items() if op not in self.numbers},
         )  # fmt: skip
 
     # Regions

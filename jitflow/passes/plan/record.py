@@ -10,6 +10,7 @@ from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType
 from jitflow.ir.layout import Layout
+from jitflow.passes.nest import Nest
 from jitflow.passes.plan.lifetimes import Lifetimes
 
 __all__ = ["Block", "Carried", "Place", "Plan", "Product", "Result", "Source", "Version"]
@@ -125,6 +126,7 @@ class Plan:
     ``started``: results that a variable starts as, which the program works on next.
     ``results``: how they come out; ``bases``: the roots whose memory none of them shows all of.
     ``lifetimes``: which memory each value may show, and where it is used.
+    ``nests``: of kernels that were looked at closely, so that lowering need not do it again.
     ``short``: another version.
     """
 
@@ -146,6 +148,7 @@ class Plan:
     results: tuple[Result, ...]
     bases: tuple[Value, ...]
     lifetimes: Lifetimes
+    nests: Mapping[Op, Nest]
     short: Version | None = None
 
     @property
