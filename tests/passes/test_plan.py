@@ -51,6 +51,14 @@ VIEWS = """func @f(%c: bool, %u: var f64[n], %x: f64[n, n]) where n >= 2 {
   %7: f64[n] = broadcast %6 {dims=[n], axes=[]}
   yield %1, %2, %5, %7
 }"""
+APART = """func @f(%u: var f64[n], %k: index[k]) where k >= 0, n >= 2*k {
+  %0: f64[n] = load %u
+  %1: f64[k] = slice %0 {starts=[k - 1], sizes=[k], steps=[-1]}
+  %2: f64[k] = negative %1
+  %3: place f64[k] = slice %u {starts=[n - k], sizes=[k], steps=[1]}
+  store %3, %2
+  yield
+}"""
 PLANS = {
     TAKEN: """plan of @f
   cpu:0  8*n bytes, argument 0: %x
@@ -61,6 +69,10 @@ PLANS = {
     SHOWN: """plan of @f
   cpu:0  8*n bytes, argument 0: %u, %0, %1
   cpu:0  8*n - 8 bytes, from kernel_0 to store: %2
+""",
+    APART: """plan of @f
+  cpu:0  8*n bytes, argument 0: %u, %0, %1
+  %2 is written for store by its kernel
 """,
     REPLACED: """plan of @f
   cpu:0  8*n bytes, argument 0: %x
@@ -77,8 +89,8 @@ PLANS = {
   %8 comes out as a view of argument 1 or result 4
 """,
 }
-"""A variable takes the memory of its value over; a kernel reads what it would replace; one replaces what it reads;
-results show each other, and what only the run knows."""
+"""A variable takes the memory of its value over; a kernel reads what it would replace, or what lies apart from that, as
+a fact says; one replaces what it reads; results show each other, and what only the run knows."""
 
 
 @pytest.mark.parametrize("text", PLANS)
