@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.dims import evaluate, symbols
 from jitflow.ir.effects import Effects
 from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Place as PlaceType
@@ -132,6 +133,8 @@ class Kernels(Memory):
 
     def replace(self, op: Op, nest: Callable[[], Nest], result: Value, inside: Value) -> None:
         """Let a result have the memory of an operand that nothing uses any more, if it replaces its elements."""
+        if not self.has_long_rows(result):
+            return
         for operand, parameter in zip(op.operands, op.regions[0].parameters, strict=True):
             if operand.type != result.type or not dims_of(operand.type) or self.takeable(operand) is None:
                 continue
@@ -139,6 +142,15 @@ class Kernels(Memory):
                 self.take(op, operand)
                 self.replaced[result], self.blocks[result] = operand, self.blocks[operand]
                 return
+
+    def has_long_rows(self, result: Value) -> bool:
+        """Whether a row was no shorter than some vectors at the first call.
+
+        Processors wait for the masked store at the end of a row before they read what lies behind it.
+        """
+        *rows, last = dims_of(result.type)
+        hints: dict[str, int] = dict(self.function.attributes.get("hints", ()))
+        return not rows or not hints.keys() >= set(symbols(last)) or evaluate(last, hints) >= _LONG_ROW
 
     def find_numbers(self, op: Op) -> tuple[int, ...]:
         """The operands that are arrays, and nothing but a number that the program has."""
@@ -181,6 +193,10 @@ class Kernels(Memory):
             if not same or not replaces_own_elements(op, nest, parameter, inside, layout, apart):
                 return None
         return Place(early.store, layout, early.views)
+
+
+_LONG_ROW = 32
+"""Elements from which on a row is long: that of six of `lenet` took a sixth longer in place."""
 
 
 def _may_run_backwards(region: Region, layouts: Mapping[Value, Layout]) -> bool:
