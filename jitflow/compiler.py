@@ -236,11 +236,11 @@ def plan(compilation: Compilation) -> tuple[BufferPlan, ...]:
     from jitflow.passes.plan.text import plan_text
 
     if not compilation.buffers:
-        fused = fuse(compilation)
-        targets = _targets(compilation)
+        fused, devices, targets = fuse(compilation), compilation.devices, _targets(compilation)
         with compilation.stage("plan"):
             compilation.buffers = tuple(
-                plan_buffers(one, tile=target.tile) for one, target in zip(fused, targets, strict=True)
+                plan_buffers(one, device, distributed=target.distributed, tile=target.tile)
+                for one, device, target in zip(fused, devices, targets, strict=True)
             )
         if CONFIG.dump >= 3:
             for one, buffers in zip(fused, compilation.buffers, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType, NoneType
 
 from jitflow.compiler import Compilation, stage_text
@@ -33,8 +33,9 @@ class Explanation:
     sizes that the code rests on, and where they were made. ``loops``: which of the program's loops became native loops,
     which were unrolled, and why. ``kept``: what the reverse passes of gradients need again of each turn: kept in an
     array or on a tape, or computed again. ``fusions``: what became of the program's ops. ``kernels``:
-    the names of the kernels. ``peak``: the most bytes that it has taken from the system at a time, for the sizes seen;
-    what lists and loops of unknown length keep comes on top. ``times``: seconds of each stage.
+    the names of the kernels. ``peak``: the most bytes that it has taken from the system at a time, as an expression of
+    sizes, and whether that is all; what lists and loops of unknown length keep comes on top. ``sizes``: those seen.
+    ``times``: seconds of each stage.
     """
 
     def __init__(self, name: str, compilation: Compilation) -> None:
@@ -57,11 +58,9 @@ class Explanation:
         self.kept: tuple[str, ...] = tuple(line for one in fused for line in one.attributes.get("kept", ()))
         self.fusions = tuple(line for one in fused for line in _fusion_lines(one))
         self.kernels = tuple(kernel.name for host in compilation.hosts for kernel in host.kernels)
-        peaks = [
-            find_peak(host, dict(one.attributes.get("hints", ())))
-            for one, host in zip(fused, compilation.hosts, strict=False)
-        ]
-        self.peak = Peak(sum(peak.bytes for peak in peaks), bool(peaks) and all(peak.complete for peak in peaks))
+        peaks = [find_peak(host) for host in compilation.hosts]
+        self.peak = Peak(sum((one.bytes for one in peaks), start=0), bool(peaks) and all(one.complete for one in peaks))
+        self.sizes = dict(traced.hints)
         self.times = dict(compilation.times)
         self._compilation = compilation
 
@@ -79,7 +78,7 @@ class Explanation:
             **({"kept for the reverse pass": self.kept} if self.kept else {}),
             "fusion": self.fusions or ("none: there is nothing to compute",),
             "kernels": self.kernels or ("none",),
-            **({"memory": (_memory_text(self.peak),)} if self.peak.bytes or self.peak.complete else {}),
+            **({"memory": _memory_text(self.peak, self.sizes)} if self.peak.bytes != 0 or self.peak.complete else {}),
             f"compiled in {total * 1e3:.1f} ms": tuple(
                 f"{stage:<16}{seconds * 1e3:8.2f} ms" for stage, seconds in self.times.items()
             ),
@@ -90,9 +89,18 @@ class Explanation:
         return "\n".join(lines)
 
 
-def _memory_text(peak: Peak) -> str:
-    text = f"at most {peak.bytes:,} bytes at a time for these sizes"
-    return text if peak.complete else f"{text}, beside what only the run knows"
+def _memory_text(peak: Peak, sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """What a program needs for the sizes seen, and for any, where that can be read."""
+    text = f"at most {peak.at(sizes):,} bytes at a time for these sizes"
+    formula = "" if isinstance(peak.bytes, int) else str(peak.bytes)
+    return (
+        text if peak.complete else f"{text}, beside what only the run knows",
+        *((f"for any: {formula}",) if 0 < len(formula) <= _READABLE else ()),
+    )
+
+
+_READABLE = 200
+"""How many characters a formula may have."""
 
 
 def _leaf_text(leaf: ArrayLeaf | ScalarLeaf, kind: str) -> str:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jitflow.ir.core import Op, Value
+from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.types import Tensor, dims_of
 
-__all__ = ["Axes", "is_axis_view", "related_axes"]
+__all__ = ["Axes", "is_axis_view", "related_axes", "reshaped_values"]
 
 Axis = tuple[Value, int]
 
@@ -25,6 +25,22 @@ def is_axis_view(op: Op) -> bool:
     if op.name in ("transpose", "broadcast"):
         return True
     return op.name == "reshape" and _long(dims_of(op.operands[0].type)) == _long(dims_of(op.result.type))
+
+
+def reshaped_values(region: Region) -> set[Value]:
+    """The values whose elements are read through a reshape that relies on C order, here, inside, or in a kernel."""
+    shown: dict[Value, Value] = {}
+    found: set[Value] = set()
+    for op in walk(region):
+        if op.name == "fusion":
+            shown.update(zip(op.regions[0].parameters, op.operands, strict=True))
+        elif "view" in op.definition.traits:
+            shown[op.result] = value = op.operands[0]
+            if op.name == "reshape" and not is_axis_view(op):
+                while value in shown:
+                    value = shown[value]
+                found.add(value)
+    return found
 
 
 def related_axes(op: Op) -> Iterator[tuple[Axis, Axis]]:

@@ -78,10 +78,13 @@ class Extents:
 
 
 def _ranges(part: Op) -> Iterator[_Range | None]:
-    """The first position on each axis, and the one behind the last; None of an axis that is walked backwards."""
+    """The first position on each axis, and the one behind the last; None of an axis that may be walked either way."""
     for start, size, step in zip(*(part.attributes[name] for name in ("starts", "sizes", "steps")), strict=True):
-        forwards = isinstance(step, int) and step > 0
-        yield (start, start + (size - 1) * step + 1) if forwards else None
+        last = start + (size - 1) * step
+        if not isinstance(step, int):
+            yield None
+        else:
+            yield (start, last + 1) if step > 0 else (last, start + 1)
 
 
 def _is_cut(part: Attributes, axis: int, dim: Dim) -> bool:

@@ -19,7 +19,7 @@ from jitflow.ir.layout import Layout, contiguous, view_layout
 from jitflow.ir.types import Scalar, Tensor, dims_of
 from jitflow.passes.axes import Axes, Axis, is_axis_view
 
-__all__ = ["Access", "Loop", "NeedsCopyError", "Nest"]
+__all__ = ["Access", "Loop", "NeedsCopyError", "Nest", "nest_of"]
 
 
 class NeedsCopyError(Exception):
@@ -287,6 +287,12 @@ class Nest:
                 return value
             value = op.operands[0]
         return value
+
+
+def nest_of(op: Op, layouts: Iterable[Layout | None]) -> Nest:
+    """The nest of a fusion whose operands lie as ``layouts`` says; None for numbers."""
+    (region,) = op.regions
+    return Nest(region, {p: layout for p, layout in zip(region.parameters, layouts, strict=True) if layout is not None})
 
 
 def _itemsize(value: Value) -> int:

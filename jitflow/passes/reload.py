@@ -16,13 +16,13 @@ are reshaped, since a place need not lie in C order as computed arrays do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import Tensor
-from jitflow.passes.axes import is_axis_view
+from jitflow.passes.axes import reshaped_values
 from jitflow.passes.order import reads_of
 
 __all__ = ["reload"]
@@ -32,13 +32,14 @@ def reload(function: Function) -> Function:
     """The function with loads for values that have been stored."""
     if not any(op.name in ("store", "variable") for op in walk(function.region)):
         return function
-    region = _Reloading(Effects(function)).region(function.region)
+    region = _Reloading(Effects(function), reshaped_values(function.region)).region(function.region)
     return replace(function, region=region)
 
 
 class _Reloading:
-    def __init__(self, effects: Effects) -> None:
+    def __init__(self, effects: Effects, reshaped: Set[Value]) -> None:
         self.effects = effects
+        self.reshaped = reshaped
         self.values: dict[Value, Value] = {}
 
     def region(self, region: Region) -> Region:
@@ -56,11 +57,10 @@ class _Reloading:
             for value in {shown.get(value, value) for value in reads_of(op)}:
                 users.setdefault(value, []).append(number)
         ops = list(region.ops)
-        reshaped = _reshaped(region, shown)
         behind: dict[int, Op] = {}
         for number, op in enumerate(ops):
             stored = _stored(op)
-            if stored is None or stored[1] not in made or stored[1] in reshaped:
+            if stored is None or stored[1] not in made or stored[1] in self.reshaped:
                 continue
             place, value = stored
             first, last = users[value][0], users[value][-1]
@@ -93,20 +93,6 @@ class _Reloading:
                 (value,) = (operand for operand in region.ops[number].operands if isinstance(operand.type, Tensor))
                 self.values[value] = behind[number].result
         return Region(region.parameters, tuple(ops))
-
-
-def _reshaped(region: Region, shown: dict[Value, Value]) -> set[Value]:
-    """The values that are read, here or in a kernel, through a reshape that relies on C order."""
-    found: set[Value] = set()
-    inside: dict[Value, Value] = {}
-    for op in walk(region):
-        if op.name == "fusion":
-            inside.update(zip(op.regions[0].parameters, op.operands, strict=True))
-        elif op.name == "reshape" and not is_axis_view(op):
-            value = shown.get(op.result, op.operands[0])
-            value = inside.get(value, value)
-            found.add(shown.get(value, value))
-    return found
 
 
 def _flowing(op: Op) -> Iterator[Op]:

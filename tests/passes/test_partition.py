@@ -283,11 +283,19 @@ def _double(name: str) -> Callable[[list[Op]], None]:
     return lambda ops: ops.insert(_number(ops, name), ops[_number(ops, name)])
 
 
+def _exchange(ops: list[Op]) -> None:
+    """Each of two branches sends what the other one should."""
+    (first, one), (second, other) = [(number, op) for number, op in enumerate(ops) if op.name == "if"]
+    ops[first] = replace(one, regions=other.regions)
+    ops[second] = replace(other, regions=one.regions)
+
+
 STATIC_FAULTS = {
     "lost send": ("fork_join", "cpu:0", _lose("send"), "expected a send and a recv on channel 0"),
     "lost recv": ("order", "cpu:1", _lose("recv"), "expected a send and a recv on channel 0"),
     "doubled send": ("fork_join", "cpu:0", _double("send"), "expected one send on channel 0, got another one"),
     "doubled recv": ("order", "cpu:1", _double("recv"), "expected one recv on channel 0, got another one"),
+    "exchanged": ("siblings", "cpu:0", _exchange, "expected both ends of channel 1 inside the same branches"),
     "lost meeting": ("commit", "cpu:1", _lose("meet"), r"expected partitions to meet equally often, got \[1, 2\]"),
 }
 

@@ -105,7 +105,7 @@ class _Flow:
 
     def _chosen(self, position: int) -> bool:
         """Whether the number of the variable that a place shows flows with it."""
-        return self.host.knows_roots and not isinstance(self.targets[0][position].type, Tensor)
+        return self.host.plan.numbers_roots and not isinstance(self.targets[0][position].type, Tensor)
 
     # Sending and receiving
 

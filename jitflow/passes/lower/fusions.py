@@ -14,7 +14,7 @@ from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.packing import packed_layouts
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.lower.tapes import room_on_tape
-from jitflow.passes.plan.numbers import is_number_work
+from jitflow.passes.nest import nest_of
 from jitflow.passes.plan.record import Place
 
 __all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "placed_layouts", "places_of"]
@@ -22,13 +22,14 @@ __all__ = ["allocate_outputs", "give_results", "layouts_of", "lower_fusion", "pl
 
 def lower_fusion(host: OwningProgram, op: Op) -> None:
     """Launch the kernel of a fusion, or do its arithmetic here if that is on numbers alone."""
-    if is_number_work(op) and not (host.target.distributed and any(o in host.storage for o in op.operands)):
+    if op in host.plan.computed:
         lower_number_work(host, op)
         return
-    backwards = op in host.plan.backwards
+    backwards, nest = op in host.plan.backwards, host.plan.nests.get(op)
     op = with_numbers(host, op)
     layouts = layouts_of(host, op)
-    packed = packed_layouts(op, layouts)
+    nest = nest or nest_of(op, layouts)
+    packed = packed_layouts(nest)
     stored = [host.storage.get(operand) for operand in op.operands]
     for position, layout in packed.items():
         operand = op.operands[position]
@@ -36,12 +37,12 @@ def lower_fusion(host: OwningProgram, op: Op) -> None:
         stored[position] = target = host.allocate(operand.type.dtype, operand.type.dims, layout)
         host.copy_into(operand, target, layout)
         layouts[position] = layout
+    if packed:
+        nest = nest_of(op, layouts)
     places = places_of(host, op)
     name = host.kernel_name(op.attributes["kernel"] + host.suffix)
     used = [position for position, result in enumerate(op.results) if result in host.plan.started]
-    kernel = lower_nest(
-        op, layouts, host.target, name=name, backwards=backwards, into=placed_layouts(host, op), used=used
-    )
+    kernel = lower_nest(op, nest, host.target, name=name, backwards=backwards, into=placed_layouts(host, op), used=used)
     outputs = allocate_outputs(host, op, places)
     host.launch(kernel, op.operands, outputs, stored)
     for position in packed:
@@ -58,14 +59,18 @@ def layouts_of(host: OwningProgram, op: Op) -> list[Layout | None]:
 
 def placed_layouts(host: OwningProgram, op: Op) -> dict[int, Layout]:
     """How those results lie, by position, that get no memory of their own."""
-    places = host.plan.places
-    return {number: places[result].layout for number, result in enumerate(op.results) if result in places}
+    places, replaced = host.plan.places, host.plan.replaced
+    found = {number: places[result].layout for number, result in enumerate(op.results) if result in places}
+    found.update((number, host.layouts[replaced[one]]) for number, one in enumerate(op.results) if one in replaced)
+    return found
 
 
 def places_of(host: OwningProgram, op: Op) -> dict[Value, Storage]:
     """The memory of those results that get none of their own."""
-    places = host.plan.places
-    return {result: _memory_of(host, result, places[result]) for result in op.results if result in places}
+    places, replaced = host.plan.places, host.plan.replaced
+    found = {result: _memory_of(host, result, places[result]) for result in op.results if result in places}
+    found.update((result, host.whole(replaced[result])) for result in op.results if result in replaced)
+    return found
 
 
 def _memory_of(host: OwningProgram, result: Value, place: Place) -> Storage:

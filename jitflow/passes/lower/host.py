@@ -33,11 +33,10 @@ from jitflow.passes.lower.results import ResultPlace, give_results
 from jitflow.passes.lower.scan import lower_accumulation
 from jitflow.passes.lower.scatter import lower_scatter
 from jitflow.passes.lower.scopes import Scopes
-from jitflow.passes.lower.short import short_sizes, with_sizes
 from jitflow.passes.lower.storing import lower_load, lower_store, lower_variable
 from jitflow.passes.lower.tapes import TAPE_OPS
 from jitflow.passes.lower.target import CPU, Target
-from jitflow.passes.plan.record import Plan
+from jitflow.passes.plan.record import Plan, Version
 from jitflow.passes.runner import Observer, run
 
 __all__ = ["LOWERING", "Lowered", "lower"]
@@ -115,11 +114,8 @@ class HostLowering(OwningProgram):
 
     def run(self) -> Lowered:
         self.take_arguments()
-        short = {} if self.target.distributed else short_sizes(self.function)
-        if short:
-            places, slots = self._versions(short)
-        else:
-            places, slots = self._body()
+        short = self.plan.short
+        places, slots = self._body() if short is None else self._versions(short)
         meet_at_end(self)
         self.builder.add("yield")
         region, kernels = Region((), tuple(self.builder.ops)), tuple(self.kernels.values())
@@ -141,17 +137,17 @@ class HostLowering(OwningProgram):
         self.lower_ops(self.function.region)
         return give_results(self)
 
-    def _versions(self, short: dict[str, int]) -> tuple[tuple[ResultPlace, ...], int]:
+    def _versions(self, short: Version) -> tuple[tuple[ResultPlace, ...], int]:
         """The body twice: for sizes that are short as they were at the first call, and for all others."""
         build = self.builder.make
         sizes = self.scopes.open[0].sizes
-        fits = [build("equal", sizes[name], self.dim(size)) for name, size in short.items()]
+        fits = [build("equal", sizes[name], self.dim(size)) for name, size in short.sizes.items()]
         condition = fits[0]
         for other in fits[1:]:
             condition = build("logical_and", condition, other)
         masked = replace(self.target, masked=True)  # one copy of each loop: this version is for the rare call
         versions = [
-            self._version(with_sizes(self.function, short), self.target, None, "_short"),
+            self._version(short.function, self.target, short.plan, "_short"),
             self._version(self.function, masked, self.plan, ""),
         ]
         (first, places, slots), (second, *_) = versions
@@ -159,7 +155,7 @@ class HostLowering(OwningProgram):
         return places, slots
 
     def _version(
-        self, function: Function, target: Target, plan: Plan | None, suffix: str
+        self, function: Function, target: Target, plan: Plan, suffix: str
     ) -> tuple[Region, tuple[ResultPlace, ...], int]:
         version = HostLowering(function, target, LOWERING, plan)
         version.suffix = suffix

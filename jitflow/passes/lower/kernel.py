@@ -58,29 +58,14 @@ class Kernel:
 
 
 def lower_nest(
-    op: Op,
-    layouts: Sequence[Layout | None],
-    target: Target = CPU,
-    *,
-    name: str,
-    backwards: bool | None = None,
-    into: Mapping[int, Layout] | None = None,
-    used: Collection[int] = (),
-    hints: Mapping[str, int] = MappingProxyType({}),
-) -> Kernel:
-    """Lower the ``fusion`` op; ``layouts`` are its tensor operands' (None for scalars).
+    op: Op, nest: Nest, target: Target = CPU, *, name: str, backwards: bool = False,
+    into: Mapping[int, Layout] = MappingProxyType({}), used: Collection[int] = (),
+) -> Kernel:  # fmt: skip
+    """Lower the ``fusion`` op.
 
-    The plan says whether loops run ``backwards``, or for a copy that is not in it, the nest; ``into`` says how results
-    (by position) lie that go into a part of memory that exists; those that are ``used`` the program works on next.
-    ``hints`` are sizes at the first call.
+    ``into`` says how results (by position) lie that go into a part of memory that exists; those that are ``used`` the
+    program works on next.
     """
-    (region,) = op.regions
-    by_parameter = {
-        parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
-    }
-    nest, into = Nest(region, by_parameter), into or {}
-    if backwards is None:
-        backwards = nest.runs_backwards({region.yielded[place]: layout for place, layout in into.items()}, False)
     return KernelLowering(op, nest, target, backwards, into, used).run(name)
 
 

@@ -22,7 +22,7 @@ from jitflow.ir.types import Tensor
 from jitflow.passes.lower.kernel import Kernel
 from jitflow.passes.lower.target import Target
 from jitflow.passes.lower.tiles import Tiles
-from jitflow.passes.nest import Access, Loop, Nest
+from jitflow.passes.nest import Access, Loop, nest_of
 
 __all__ = ["lower_tiles"]
 
@@ -46,11 +46,7 @@ def lower_tiles(
     ``layouts`` are those of its operands. Of the product it gets a scrap of memory, which lies as `scrap_layout`, if
     the ``choice``, 0 or 1, is 1, else the product itself. So many ``columns`` are expected, if it is known.
     """
-    (region,) = op.regions
-    by_parameter = {
-        parameter: layout for parameter, layout in zip(region.parameters, layouts, strict=True) if layout is not None
-    }
-    nest = Nest(region, by_parameter)
+    nest = nest_of(op, layouts)
     kind = OverlappedTiles if any(map(_is_slow, nest.computed)) else Tiles
     kernel = kind(op, nest, target, False, into, ())
     kernel.choice, kernel.expected = choice, columns

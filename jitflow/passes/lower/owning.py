@@ -29,16 +29,13 @@ class OwningProgram(HostProgram):
         self.layouts = dict(self.plan.layouts)
         self.concatenations: dict[Op, Storage] = {}
         """The memory of each concatenation, made when its first part is."""
-        self.knows_roots = any(len(self.plan.roots(value)) > 1 for value in function.results)
-        """Whether a place that may show one of several variables carries the number of which one it does."""
-        self._numbers: dict[Value, int] = {}
         self._shown: dict[Value, Value] = {}
 
     # Which variable a place shows
 
     def root_number(self, root: Value) -> int:
         """The number by which a program tells a root from others."""
-        return self._numbers.setdefault(root, len(self._numbers))
+        return self.plan.lifetimes.number(root)
 
     def root_of(self, place: Value) -> Value:
         """The number of the root that a place shows, as the running program knows it."""
@@ -97,8 +94,10 @@ class OwningProgram(HostProgram):
 
     def take(self, op: Op, value: Value) -> Storage:
         """Memory in C order with the elements of an operand, which belongs to the caller: its own, or a copy."""
-        if value not in self.plan.taken.get(op, ()):
-            return self.contiguous_copy(value)
+        return self.whole(value) if value in self.plan.taken.get(op, ()) else self.contiguous_copy(value)
+
+    def whole(self, value: Value) -> Storage:
+        """The memory of a value that shows all of it in C order."""
         storage, dims = self.storage[value], dims_of(value.type)
         layout = contiguous(dims, storage.dtype.itemsize)
         return Storage(storage.buffer, storage.bytes, -1, storage.dtype, dims, layout)

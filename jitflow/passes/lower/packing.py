@@ -7,9 +7,6 @@ neighbouring outputs, which need none. The copy is read once for each row of ``a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from jitflow.ir.core import Op
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor
 from jitflow.passes.nest import Access, Loop, Nest
@@ -17,24 +14,20 @@ from jitflow.passes.nest import Access, Loop, Nest
 __all__ = ["packed_layouts"]
 
 
-def packed_layouts(op: Op, layouts: Sequence[Layout | None]) -> dict[int, Layout]:
-    """For each operand (by position) of a ``fusion`` that should be copied first, the layout to copy it to."""
-    (region,) = op.regions
-    if not any("reduction" in inner.definition.traits for inner in region.body):
-        return {}
-    nest = Nest(region, {p: layout for p, layout in zip(region.parameters, layouts, strict=True) if layout is not None})
+def packed_layouts(nest: Nest) -> dict[int, Layout]:
+    """For each operand (by position) of a kernel that should be copied first, the layout to copy it to."""
     outer = [loop for loop in nest.order if not loop.reduced]
     if len(outer) < 2 or len(outer) == len(nest.order):
         return {}
     lane, inner = outer[-1], nest.order[-1]
     packed: dict[int, Layout] = {}
-    for value in {operand for o in nest.computed for operand in o.operands if operand in nest.layouts}:
+    for value in dict.fromkeys(operand for o in nest.computed for operand in o.operands if operand in nest.layouts):
         access = nest.access(value)
         if access.strides.get(lane, 0) == 0:
             continue
         if access.strides[lane] == access.dtype.itemsize:
             continue
-        position = region.parameters.index(access.buffer)
+        position = nest.region.parameters.index(access.buffer)
         layout = _lane_last(nest, access, lane, inner)
         if layout is None or not _is_reused(access, outer) or packed.get(position, layout) != layout:
             return {}

@@ -19,6 +19,7 @@ from jitflow.passes.lower.kernel import Kernel, lower_nest
 from jitflow.passes.lower.notes import noted
 from jitflow.passes.lower.scopes import Scopes
 from jitflow.passes.lower.target import Target
+from jitflow.passes.nest import nest_of
 
 __all__ = ["HostProgram", "Storage", "is_array"]
 
@@ -191,9 +192,11 @@ class HostProgram:
         outer = Builder(loc=self.builder.loc)
         outer.add("fusion", *operands, types=[value.type for value in region.yielded], regions=(region,))
         (op,) = outer.ops
-        layouts = [self.layouts.get(operand) for operand in operands]
+        layouts = (self.layouts.get(operand) for operand in operands)
+        nest = nest_of(op, layouts)
+        backwards = nest.runs_backwards({region.yielded[0]: layout}, False)
         name = self.kernel_name(f"{name}_{len(self.kernels)}")
-        kernel = lower_nest(op, layouts, self.target, name=name, into={0: layout})
+        kernel = lower_nest(op, nest, self.target, name=name, backwards=backwards, into={0: layout})
         self.launch(kernel, operands, (storage,))
 
     def contiguous_copy(self, value: Value) -> Storage:

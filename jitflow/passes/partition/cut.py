@@ -15,6 +15,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from jitflow.config import CONFIG
 from jitflow.ir.core import Builder, Fact, Function, Op, Region, Value
 from jitflow.ir.dims import symbol, symbols
 from jitflow.ir.dtypes import F32, DType
@@ -24,7 +25,7 @@ from jitflow.passes.order import named_sizes
 from jitflow.passes.partition.blocks import Block, Blocks, Size, carried_by, is_control
 from jitflow.passes.partition.crossing import Crossing, Message, is_plain
 from jitflow.passes.partition.homes import Homes
-from jitflow.passes.partition.records import Partition, Partitioned
+from jitflow.passes.partition.records import Partition, Partitioned, verify_partitioned
 from jitflow.passes.partition.waiting import Note, Waiting, meetings_of, notes_of
 
 __all__ = ["partition"]
@@ -51,7 +52,10 @@ def partition(function: Function, transfer: DType | None = None) -> Partitioned:
         _Cut(device, function, blocks, crossing, channels, notes, meetings, transfer).partition()
         for device in crossing.devices
     ]
-    return Partitioned(function, tuple(cut))
+    partitioned = Partitioned(function, tuple(cut))
+    if CONFIG.verify:
+        verify_partitioned(partitioned)
+    return partitioned
 
 
 def _kind(message: Message) -> int:

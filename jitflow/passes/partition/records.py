@@ -2,7 +2,8 @@
 
 `verify_partitioned` knows what holds of all of them together: each function is valid by itself; a channel has exactly
 one ``send`` and one ``recv``, in two partitions that name each other, of values of one type, inside the same branches
-and loops; all partitions ``meet`` equally often, never in a branch or loop; each result of the whole comes from one.
+and loops (which partitions know by the condition or position that they share); all partitions ``meet`` equally often,
+never in a branch or loop; each result of the whole comes from one.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Any, NoReturn
 from jitflow.errors import CompilerBug
 from jitflow.hardware import HOME
 from jitflow.ir.channels import Channels, Runner, run_together
-from jitflow.ir.core import Function, Op, Region, walk
+from jitflow.ir.core import Function, Op, Region, Value, walk
 from jitflow.ir.interpreter import interpret
+from jitflow.ir.location import Loc
 from jitflow.ir.printer import print_function, print_op
 from jitflow.ir.verifier import verify
 
@@ -78,7 +80,7 @@ def _interpreted(function: Function, arguments: list[Any], channels: Channels, r
 
 # -- verifying
 
-Way = tuple[str, ...]
+Way = tuple[tuple[str, Loc, Value | None, int], ...]
 """In which regions of which ops something stands, from the outermost inwards."""
 
 End = tuple[Partition, Op, Way]
@@ -130,7 +132,16 @@ def _with_ways(region: Region, way: Way) -> Iterator[tuple[Op, Way]]:
     for op in region.ops:
         yield op, way
         for number, inner in enumerate(op.regions):
-            yield from _with_ways(inner, (*way, f"{op.name} {number}"))
+            yield from _with_ways(inner, (*way, (op.name, op.loc, _decisive(op), number)))
+
+
+def _decisive(op: Op) -> Value | None:
+    """The value by which partitions, which share their values, tell a branch or loop from others like it."""
+    if op.name == "if":
+        return op.operands[0]
+    if op.name == "for":
+        return op.regions[0].parameters[0]
+    return op.regions[0].yielded[0] if op.name == "while" else None
 
 
 def _fail(part: Partition, op: Op, message: str) -> NoReturn:

@@ -153,18 +153,17 @@ def _sizes_named(view: Op) -> set[str]:
 
 
 def replaces_own_elements(
-    fusion: Op, layouts: dict[Value, Layout], parameter: Value, result: Value, layout: Layout,
+    fusion: Op, find_nest: Callable[[], Nest], parameter: Value, result: Value, layout: Layout,
     apart: Callable[[Value], bool],
 ) -> bool:  # fmt: skip
     """Whether a kernel reads ``parameter`` only where it writes ``result``, which lies as ``layout`` says.
 
-    Then an element is read before it is replaced, and never after. ``layouts`` are those of all array parameters;
-    ``apart`` says of a value that it shows none of the elements that are written.
+    Then an element is read before it is replaced, and never after. ``apart`` says of a value that it shows none of the
+    elements that are written.
     """
-    (region,) = fusion.regions
-    if any("gather" in op.definition.traits for op in region.body):
+    if any("gather" in op.definition.traits for op in fusion.regions[0].body):
         return False
-    nest = Nest(region, layouts)
+    nest = find_nest()
     shape = nest.axes.classes(result)
     if not _is_written_last(nest, result):
         return False

@@ -39,6 +39,7 @@ class Lifetimes:
         """What a view shows all of, under other names of its sizes."""
         self._roots: dict[Value, Roots] = {}
         self._follow(function.region, function.region.parameters)
+        self._numbers = {root: number for number, root in enumerate(self.home)}
         self.kept: set[Value] = set()
         """Variables that outlive the region that makes them, as what a place may show: nobody knows for how long."""
         self._find_kept(function.region)
@@ -48,6 +49,10 @@ class Lifetimes:
     def roots(self, value: Value) -> Roots:
         """The values whose memory ``value`` may show; none for numbers."""
         return self._roots.get(value, _NOTHING)
+
+    def number(self, root: Value) -> int:
+        """The number by which a program tells a root from others."""
+        return self._numbers[root]
 
     # Roots
 

@@ -1,8 +1,8 @@
 """How much memory a program takes at most, and the least that the lives of its values ask for.
 
-Both are told for given sizes. What counts is what is taken from the system: arrays of the program and its results,
-copies and scratch memory of kernels. Arguments are the caller's, and tapes grow as the run decides; a size that only
-the run knows counts as nothing.
+What counts is what is taken from the system: arrays of the program and its results, copies and scratch memory of
+kernels. Arguments are the caller's, and tapes grow as the run decides; a size that only the run knows counts as
+nothing. The first is an expression of sizes, the second is told for given ones.
 """
 
 from __future__ import annotations
@@ -12,7 +12,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from jitflow.ir.core import Function, Op, Region, Value
-from jitflow.ir.dims import Dim, Expression, evaluate, product, symbols
+from jitflow.ir.dims import (
+    Dim,
+    Expression,
+    evaluate,
+    lower_bound,
+    maximum,
+    minimum,
+    product,
+    substitute,
+    symbol,
+    symbols,
+)
 from jitflow.ir.types import Index, Type
 from jitflow.passes.plan.record import Plan
 
@@ -23,74 +34,110 @@ __all__ = ["Peak", "find_peak", "least_bytes"]
 class Peak:
     """The most ``bytes`` that a program has allocated at a time; ``complete``: there is nothing of unknown size."""
 
-    bytes: int
+    bytes: Dim
     complete: bool
 
+    def at(self, sizes: Mapping[str, int]) -> int:
+        """How many these are for given sizes; those that are not given are 1."""
+        return evaluate(self.bytes, {**dict.fromkeys(symbols(self.bytes), 1), **sizes})
 
-def find_peak(host: Function, sizes: Mapping[str, int]) -> Peak:
+
+def find_peak(host: Function) -> Peak:
     """What a host program takes at most."""
-    walk = _Walk(sizes)
+    walk = _Walk()
     most, _ = walk.region(host.region)
-    return Peak(most, walk.complete)
+    return Peak(maximum(*most), walk.complete)
 
 
 class _Walk:
-    def __init__(self, sizes: Mapping[str, int]) -> None:
-        self.sizes = sizes
-        self.numbers: dict[Value, int] = {}
+    def __init__(self) -> None:
+        self.numbers: dict[Value, Dim] = {}
         """The indices that are known."""
         self.complete = True
+        self.loops = 0
 
-    def region(self, region: Region) -> tuple[int, int]:
+    def region(self, region: Region) -> tuple[list[Dim], Dim]:
         """The most bytes that a region has at a time beside what was there before, and how many it leaves."""
-        most = now = 0
+        most: list[Dim] = [0]
+        now: Dim = 0
         for op in region.ops:
             if op.regions:
                 inside, left = self.inner(op)
-                most, now = max(most, now + inside), now + left
-            elif op.name in ("alloc", "free"):
-                self.complete &= op.operands[-1] in self.numbers
-                now += self.numbers.get(op.operands[-1], 0) * (1 if op.name == "alloc" else -1)
-                most = max(most, now)
+                most = _largest([*most, *(now + one for one in inside)])
+                now = now + left
+            elif op.name == "alloc":
+                now = now + self.size(op)
+                most = _largest([*most, now])
+            elif op.name == "free":
+                now = now - self.size(op)
             else:
                 self.compute(op)
         return most, now
 
-    def inner(self, op: Op) -> tuple[int, int]:
-        found = []
-        for region in op.regions:
-            if op.name != "for":
-                found.append(self.region(region))
-                continue
-            start, stop, step = (self.numbers.get(operand, 0) for operand in op.operands[:3])
-            turns = range(start, stop, step or 1)
-            for turn in {turns[0], turns[-1]} if turns else ():  # sizes fall or rise from turn to turn
-                self.numbers[region.parameters[0]] = turn
-                found.append(self.region(region))
-        return max((most for most, _ in found), default=0), max((left for _, left in found), default=0)
+    def size(self, op: Op) -> Dim:
+        """How many bytes an op allocates or frees."""
+        self.complete &= op.operands[-1] in self.numbers
+        return self.numbers.get(op.operands[-1], 0)
+
+    def inner(self, op: Op) -> tuple[list[Dim], Dim]:
+        if op.name == "for":
+            return self.loop(op)
+        found = [self.region(region) for region in op.regions]
+        left = maximum(*(left for _, left in found))
+        if op.name == "while":  # what each turn leaves is as much as there are turns
+            self.complete &= left == 0
+        return _largest(one for most, _ in found for one in most), left
+
+    def loop(self, op: Op) -> tuple[list[Dim], Dim]:
+        """A loop with a position. Sizes fall or rise from turn to turn, so that the first or the last needs most."""
+        (region,) = op.regions
+        bounds = [self.numbers.get(operand) for operand in op.operands[:3]]
+        self.loops += 1
+        turn = f"turn${self.loops}"
+        self.numbers[region.parameters[0]] = symbol(turn)
+        inside, left = self.region(region)
+        start, stop, step = (0 if bound is None else bound for bound in bounds)
+        if None in bounds or not isinstance(step, int):
+            self.complete &= left == 0 and not any(turn in symbols(one) for one in inside)
+            return [substitute(one, {turn: start}) for one in inside], left
+        count = (stop - start + step - (1 if step > 0 else -1)) // step
+        ends = (start, start + (count - 1) * step)
+        most = [substitute(one, {turn: end}) for one in inside for end in ends]
+        return _largest(most), maximum(*(substitute(left, {turn: end}) * count for end in ends))
 
     def compute(self, op: Op) -> None:
         if op.name == "size":
-            if all(name in self.sizes for name in symbols(op.attributes["dim"])):
-                self.numbers[op.result] = evaluate(op.attributes["dim"], self.sizes)
-        elif op.name == "argument":
-            type = op.result.type
-            name = op.result.name if not isinstance(type, Index) or type.dim is None else str(type.dim)
-            if name in self.sizes:
-                self.numbers[op.result] = self.sizes[name]
+            self.numbers[op.result] = op.attributes["dim"]
+        elif op.name == "argument" and isinstance(op.result.type, Index):
+            dim = op.result.type.dim
+            self.numbers[op.result] = symbol(op.result.name) if dim is None else dim
         elif op.name in _ARITHMETIC and all(operand in self.numbers for operand in op.operands):
             left, right = (self.numbers[operand] for operand in op.operands)
-            if right or op.name not in _DIVISIONS:
+            if right != 0 or op.name not in _DIVISIONS:
                 self.numbers[op.result] = _ARITHMETIC[op.name](left, right)
 
 
+def _largest(found: Iterable[Dim]) -> list[Dim]:
+    """Those of some numbers of bytes that no other one is surely as large as."""
+    kept: list[Dim] = []
+    for one in found:
+        if not any(_is_as_large(other, one) for other in kept):
+            kept = [other for other in kept if not _is_as_large(one, other)] + [one]
+    return kept
+
+
+def _is_as_large(one: Dim, other: Dim) -> bool:
+    bound = lower_bound(one - other)
+    return bound is not None and bound >= 0
+
+
 _DIVISIONS = ("floor_divide", "remainder", "divide_truncated", "remainder_truncated")
-_ARITHMETIC: Mapping[str, Callable[[int, int], int]] = {
+_ARITHMETIC: Mapping[str, Callable[[Dim, Dim], Dim]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
-    "minimum": min,
-    "maximum": max,
+    "minimum": minimum,
+    "maximum": maximum,
     **dict(zip(_DIVISIONS, (operator.floordiv, operator.mod) * 2, strict=True)),
 }
 
@@ -112,10 +159,11 @@ class _Liveness:
         alive = self.born(region.parameters)
         most = sum(alive.values())
         for number, op in enumerate(region.ops):
-            if op.name == "variable" or (op.regions and op.name != "fusion"):
-                handed = {root for value in _handed(op) for root in self.lifetimes.roots(value)}
+            handed = {root for value in self.handed(op) for root in self.lifetimes.roots(value)}
+            runs_regions = bool(op.regions) and op.name != "fusion"
+            if handed or runs_regions:
                 ending = [root for root in alive if root in handed and last.get(root, end) <= number]
-                inside = self.inside(op) if op.regions else 0
+                inside = self.inside(op) if runs_regions else 0
                 most = max(most, inside + sum(alive.values()) - sum(alive[root] for root in ending))
                 for root in ending:  # what ends here may live on in what begins
                     del alive[root]
@@ -123,6 +171,17 @@ class _Liveness:
             most = max(most, sum(alive.values()) + self.product(op))
             alive = {root: size for root, size in alive.items() if last.get(root, end) > number}
         return most
+
+    def handed(self, op: Op) -> Iterator[Value]:
+        """The values that an op makes others of, whose memory it may hand on."""
+        replaced = self.plan.replaced
+        if op.name == "fusion":
+            yield from (replaced[result] for result in op.results if result in replaced)
+        elif op.name == "variable" or op.regions:
+            yield from op.operands
+        if op.name == "if":
+            for region in op.regions:
+                yield from region.yielded
 
     def inside(self, op: Op) -> int:
         """The most bytes in the regions of a loop or branch; sizes may fall or rise from turn to turn."""
@@ -159,11 +218,3 @@ class _Liveness:
 
     def bytes(self, dim: Dim) -> int:
         return evaluate(dim, self.sizes) if all(name in self.sizes for name in symbols(dim)) else 0
-
-
-def _handed(op: Op) -> Iterator[Value]:
-    """The values that an op makes others of, whose memory it may hand on."""
-    yield from op.operands
-    if op.name == "if":
-        for region in op.regions:
-            yield from region.yielded

@@ -13,8 +13,12 @@ __all__ = ["plan_text"]
 
 
 def plan_text(function: Function, plan: Plan) -> str:
-    """Every block in the order in which it is first used, then what kernels write where memory is."""
-    return "\n".join([f"plan of @{function.name}", *_Text(function, plan).lines()]) + "\n"
+    """Every block in the order in which it is first used, what kernels write where memory is, and the results."""
+    text = "\n".join([f"plan of @{function.name}", *_Text(function, plan).lines()]) + "\n"
+    if plan.short is None:
+        return text
+    sizes = ", ".join(f"{name} = {size}" for name, size in plan.short.sizes.items())
+    return f"{text}\nfor {sizes}: {plan_text(plan.short.function, plan.short.plan)}"
 
 
 class _Text:
@@ -34,17 +38,17 @@ class _Text:
             for region in op.regions if op.name != "fusion" else ():
                 self._hold(region.parameters, where)
                 self._give_back(region, where)
+            for value in self.plan.taken.get(op, ()):
+                self.end[self.plan.blocks[value]] = f"{where}, which takes it over"
             self._hold(op.results, where)
             self._give_back(op, where)
-            for value in self.plan.taken.get(op, ()):
-                if op.name != "variable":
-                    self.end[self.plan.blocks[value]] = f"{where}, which takes it over"
 
     def _hold(self, values: tuple[Value, ...], where: str) -> None:
         for value in values:
             block = self.plan.blocks.get(value)
             if block is not None:
                 self.inside.setdefault(block, []).append(value)
+                self.end.pop(block, None)
                 self.start.setdefault(block, where)
 
     def _give_back(self, at: Op | Region, where: str) -> None:
@@ -62,6 +66,14 @@ class _Text:
         for op in walk(self.function.region):
             if op in self.plan.copied:
                 yield f"  {_name(op)} copies its value first"
+        for value, planned in zip(self.function.results, self.plan.results, strict=True):
+            if planned.copied:
+                yield f"  %{self.names[value]} is copied for the caller"
+            elif planned.kind in ("argument", "result"):
+                yield f"  %{self.names[value]} comes out as a view of {planned.kind} {planned.source}"
+            elif planned.kind == "one of":
+                shown = (f"{'argument' if one.is_argument else 'result'} {one.index}" for one in planned.sources)
+                yield f"  %{self.names[value]} comes out as a view of {' or '.join(shown)}"
 
     def _lives(self, block: Block) -> str:
         if block.parameter >= 0:

@@ -91,3 +91,28 @@ def test_one_sweep_writes_where_it_reads() -> None:
 
 def test_a_second_sweep_finds_what_the_first_has_read() -> None:
     assert copies(AROUND_THE_MEAN) == 1
+
+
+MADE_OF_THE_SAME = "%1: f64[n, n] = multiply %0, %x"
+MADE_OF_OTHERS = {
+    "transposed": "%1: f64[n, n] = transpose %0 {axes=[1, 0]}",
+    "reversed": "%1: f64[n, n] = slice %0 {starts=[0, n - 1], sizes=[n, n], steps=[1, -1]}",
+    "mean": "%s: f64[n] = reduce_add %0 {axes=[1]}\n  %1: f64[n, n] = broadcast %s {dims=[n, n], axes=[0]}",
+}
+"""What is subtracted from an array that nothing uses behind it, and made of it, element by element or not."""
+
+
+@pytest.mark.parametrize("made", [MADE_OF_THE_SAME, *MADE_OF_OTHERS.values()], ids=["same", *MADE_OF_OTHERS])
+def test_what_nothing_uses_any_more_is_replaced(made: str) -> None:
+    function = parse(f"""func @f(%x: f64[n, n]) {{
+  %0: f64[n, n] = accumulate_add %x {{axis=0}}
+  {made}
+  %2: f64[n, n] = subtract %0, %1
+  yield %2
+}}""")
+    host = lower(run_passes(function, FUSION_PIPELINE)).host
+    assert sum(op.name == "alloc" for op in walk(host.region)) == (1 if made is MADE_OF_THE_SAME else 2)
+    for rows in (3, 40, 300):
+        x = integers(rows, rows)
+        (found,), (expected,) = compile_ir(function, x)(x), interpret(function, x)
+        np.testing.assert_array_equal(found, expected)
