@@ -48,7 +48,8 @@ def _fresh(dim: Dim, numbers: dict[Dim, int]) -> int:
 
 
 def _infer_invoke(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    made = [Buffer(dtype) for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
+    device = attributes.get("device", "cpu")
+    made = [Buffer(dtype, device) for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
     count = len({number for _, dims in attributes["gives"] for number in dims if number >= 0})
     return (*made, *[Index()] * count)
 
@@ -94,7 +95,8 @@ ROUTINE_OPS = [
         "invoke", "calls a routine on memory. ``takes``: for each argument its dtype and its rank (or ``numpy``, "
         "``python`` for a number); operands are its buffer, dims and strides. ``gives``: for each result its dtype and "
         "its dims, -1 for one that is an operand, else the number of the size that it binds; operands are the buffer, "
-        "if all dims are known, and the known dims. Results: the other buffers, and the sizes in order", "host", None,
-        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives"),
+        "if all dims are known, and the known dims. Results: the other buffers, the sizes in order. ``device``: all of "
+        "this but numbers is memory of that GPU", "host", None,
+        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives", "device"),
     ),
 ]  # fmt: skip

@@ -1,20 +1,14 @@
-"""The gallery on a GPU: each program gives what Python gives, or says what keeps it on the host."""
+"""The gallery on a GPU: each program gives what Python gives."""
 
 from __future__ import annotations
 
 import pytest
 
 from jitflow.backends.cuda import compile_to_cubin
-from jitflow.errors import UserNotImplementedError
 from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.gallery import PROGRAMS, compiled, example
 from tests.test_programs import assert_runs_alike
-
-STAYS = {
-    "contour_integral": "numpy.linalg.solve on a GPU: decompositions are LAPACK's, which works on the host's memory",
-    "kalman": "numpy.linalg.solve on a GPU: decompositions are LAPACK's, which works on the host's memory",
-}
 
 IN_TURN = 3
 """Of so many programs one runs each time; all together where there is time."""
@@ -23,7 +17,7 @@ IN_TURN = 3
 @needs_nvrtc
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if at % IN_TURN == 0 else pytest.mark.stress)
-             for at, name in enumerate(sorted(set(PROGRAMS) - set(STAYS)))]
+             for at, name in enumerate(sorted(PROGRAMS))]
 )  # fmt: skip
 def test_it_gives_what_python_gives(name: str) -> None:
     code = OnDevice(compiled(name), *example(name))
@@ -31,12 +25,3 @@ def test_it_gives_what_python_gives(name: str) -> None:
     assert code.lost() == 0
     architecture = ARCHITECTURES[PROGRAMS.index(name) % len(ARCHITECTURES)]
     assert compile_to_cubin(code.source, architecture)
-
-
-@needs_nvrtc
-@pytest.mark.parametrize("name", STAYS)
-def test_it_says_what_keeps_it_on_the_host(name: str) -> None:
-    with pytest.raises(UserNotImplementedError) as caught:
-        OnDevice(compiled(name), *example(name))
-    assert str(caught.value) == STAYS[name]
-    assert "leave this part to cpu:0" in caught.value.__notes__[0]
