@@ -59,11 +59,12 @@ def _either(*rules: Stays) -> Stays:
 
 
 def _same_dtype(options: Options, dtypes: Sequence[DType]) -> str:
-    return "NumPy looks for elements of another dtype in several ways" if len(set(dtypes)) > 1 else ""
+    return "NumPy compares elements of two dtypes in several ways, by what they are" if len(set(dtypes)) > 1 else ""
 
 
 def _real(options: Options, dtypes: Sequence[DType]) -> str:
-    return "cupy looks for complex numbers that are nan elsewhere" if any(dtype.is_complex for dtype in dtypes) else ""
+    complex = any(dtype.is_complex for dtype in dtypes)
+    return "cupy searches complex numbers that hold nan in another order" if complex else ""
 
 
 def _unweighted(options: Options, dtypes: Sequence[DType]) -> str:
@@ -72,15 +73,15 @@ def _unweighted(options: Options, dtypes: Sequence[DType]) -> str:
 
 def _cutoff(options: Options, dtypes: Sequence[DType]) -> str:
     rcond = options.get("rcond")
-    known = rcond is None or (isinstance(rcond, float) and 0 < rcond < 1)
-    return "" if known and len(dtypes) == 2 else "LAPACK has its own meaning for an rcond that is not between 0 and 1"
+    return (
+        "" if rcond is None or 0 < rcond < 1 else "an rcond that is not between 0 and 1 has a meaning to LAPACK alone"
+    )
 
 
 _HERMITIAN = _but("hermitian", "cupy has no hermitian=True")
 _UNIQUE = _but("assume_unique", "NumPy gives something else where the assumption is wrong")
 _PAIRS = _but("return_indices", "cupy chooses other positions among equal elements")
-_ROWS = _but("axis", "cupy compares rows one by one, from the host")
-_LAPACK = "decompositions are LAPACK's, which works on the host's memory"
+_ROWS = _but("axis", "cupy sorts rows from the host, a comparison at a time")
 _ORDER = "cupy gives eigenvalues in another order"
 _HOST = "it is a library's routine, which works on the host's memory"
 
@@ -116,7 +117,7 @@ ROUTINES: Mapping[str, LibraryRoutine] = {
     "numpy.linalg.lstsq": LibraryRoutine("lstsq", _cutoff),
     "numpy.linalg.eig": LibraryRoutine(stays=_ORDER),
     "numpy.linalg.eigvals": LibraryRoutine(stays=_ORDER),
-    "numpy.median": LibraryRoutine(quicker="jitflow.runtime.routines.median"),
+    "numpy.median": LibraryRoutine("median", _real, quicker="jitflow.runtime.routines.median"),
     **{f"numpy.{name}": LibraryRoutine(warns=True) for name in _WARNING},
     "jitflow.runtime.routines.histogram": LibraryRoutine(warns=True),
     "jitflow.runtime.texts.print_text": LibraryRoutine(silent=True),

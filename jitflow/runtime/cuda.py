@@ -133,7 +133,7 @@ class Gpu:
 
     def copy_of(self, thing: Any) -> Any:
         """A copy on the host of an array of cupy's, and everything else as it is."""
-        return thing.get() if hasattr(thing, "__cuda_array_interface__") else thing
+        return _cupy().asnumpy(thing) if hasattr(thing, "__cuda_array_interface__") else thing
 
     def _do(self, name: str, *arguments: Any) -> int:
         with self._device:

@@ -20,7 +20,7 @@ import numpy as np
 __all__ = [
     "argpartition", "argsort", "bincount", "cholesky", "det", "digitize", "eigh", "eigvalsh", "fft", "fft2", "fftn",
     "hfft", "ifft", "ifft2", "ifftn", "ihfft", "intersect1d", "inv", "irfft", "irfft2", "irfftn", "isin", "lexsort",
-    "lstsq", "matrix_rank", "partition", "pinv", "qr", "rfft", "rfft2", "rfftn", "searchsorted", "setdiff1d",
+    "lstsq", "matrix_rank", "median", "partition", "pinv", "qr", "rfft", "rfft2", "rfftn", "searchsorted", "setdiff1d",
     "setxor1d", "slogdet", "solve", "sort", "sort_complex", "svd", "svdvals", "union1d", "unique", "unique_all",
     "unique_counts", "unique_inverse", "unique_values",
 ]  # fmt: skip
@@ -76,6 +76,20 @@ def lexsort(xp: Any, *keys: Array, axis: int = -1) -> Array:
 def sort_complex(xp: Any, a: Array) -> Array:
     """`numpy.sort_complex`."""
     return xp.sort(a.astype("F" if a.dtype.char in "bhBHF" else "D"), -1)
+
+
+def median(xp: Any, a: Array, axis: Any = None, keepdims: bool = False) -> Array:
+    """`numpy.median` of real numbers: the middle ones, of which two are added in the precision of `numpy.mean`."""
+    axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    folded = sorted(place % a.ndim for place in axes)
+    kept = [place for place in range(a.ndim) if place not in folded]
+    lines = a.transpose(*kept, *folded).reshape(*(a.shape[place] for place in kept), -1)
+    ordered = sort(xp, lines)
+    size, dtype = ordered.shape[-1], a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
+    low, high = (ordered[..., place].astype(np.result_type(dtype, "f4")) for place in ((size - 1) // 2, size // 2))
+    middle = (0 + low if size % 2 else (0 + low + high) / 2).astype(dtype)
+    found = xp.where(ordered[..., -1] != ordered[..., -1], dtype.type(np.nan), middle)
+    return found.reshape([1 if place in folded else size for place, size in enumerate(a.shape)]) if keepdims else found
 
 
 def searchsorted(xp: Any, a: Array, v: Any, side: str = "left", sorter: Array | None = None) -> Array:
@@ -253,12 +267,19 @@ def inv(xp: Any, a: Array) -> Array:
 
 def det(xp: Any, a: Array) -> Array:
     """`numpy.linalg.det`."""
-    return xp.linalg.det(a)
+    return _no_nan(xp, xp.linalg.det(a))[0]
 
 
 def slogdet(xp: Any, a: Array) -> Any:
     """`numpy.linalg.slogdet`."""
-    return xp.linalg.slogdet(a)
+    return _no_nan(xp, *xp.linalg.slogdet(a))
+
+
+def _no_nan(xp: Any, *results: Array) -> Any:
+    """Determinants may be infinite, and their logarithms are where they are 0."""
+    if xp.isnan(results[-1]).any():
+        raise ValueError("nan")
+    return results
 
 
 def cholesky(xp: Any, a: Array, upper: bool = False) -> Array:
@@ -271,13 +292,13 @@ def cholesky(xp: Any, a: Array, upper: bool = False) -> Array:
 def qr(xp: Any, a: Array, mode: str = "reduced") -> Any:
     """`numpy.linalg.qr`."""
     found = xp.linalg.qr(_double(a), mode)
-    return _as_numpy(a, found)[0] if mode == "r" else _as_numpy(a, *found)
+    return _known(xp, *_as_numpy(a, *((found,) if mode == "r" else found)))
 
 
 def svd(xp: Any, a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """`numpy.linalg.svd`."""
     found = xp.linalg.svd(a, full_matrices, compute_uv)
-    return _known(xp, *found) if compute_uv else _known(xp, found)
+    return _known(xp, *(found if compute_uv else (found,)))
 
 
 def svdvals(xp: Any, x: Array) -> Array:
@@ -297,6 +318,8 @@ def eigvalsh(xp: Any, a: Array, UPLO: str = "L") -> Array:  # noqa: N803
 
 def lstsq(xp: Any, a: Array, b: Array, rcond: float | None = None) -> Any:
     """`numpy.linalg.lstsq`."""
+    if rcond is not None and not 0 < rcond < 1:
+        raise ValueError("rcond out of bounds")
     x, residuals, rank, sizes = xp.linalg.lstsq(_double(a), _double(b), rcond)
     _known(xp, x, sizes)
     dtype = np.result_type(a.dtype, b.dtype, np.float32)

@@ -48,8 +48,9 @@ def _fresh(dim: Dim, numbers: dict[Dim, int]) -> int:
 
 
 def _infer_invoke(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    device = attributes.get("device", "cpu")
-    made = [Buffer(dtype, device) for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
+    device, parts = attributes.get("device", "cpu"), attributes.get("parts", False)
+    found = [dtype for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
+    made = [Buffer(dtype.real if parts else dtype, device) for dtype in found]
     count = len({number for _, dims in attributes["gives"] for number in dims if number >= 0})
     return (*made, *[Index()] * count)
 
@@ -96,7 +97,7 @@ ROUTINE_OPS = [
         "``python`` for a number); operands are its buffer, dims and strides. ``gives``: for each result its dtype and "
         "its dims, -1 for one that is an operand, else the number of the size that it binds; operands are the buffer, "
         "if all dims are known, and the known dims. Results: the other buffers, the sizes in order. ``device``: all of "
-        "this but numbers is memory of that GPU", "host", None,
-        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives", "device"),
+        "this but numbers is memory of that GPU. ``parts``: what holds complex numbers is memory of real ones", "host", None,
+        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives", "device", "parts"),
     ),
 ]  # fmt: skip

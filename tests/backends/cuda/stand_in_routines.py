@@ -25,13 +25,9 @@ Array = Any
 
 
 class Held(np.ndarray[Any, Any]):
-    """An array that a function of cupy's has made. It goes to the host by :meth:`get` alone."""
+    """An array that a function of cupy's has made."""
 
     __cuda_array_interface__: Any = None
-
-    def get(self) -> Array:
-        """A copy on the host."""
-        return np.array(self)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return _held(getattr(ufunc, method)(*map(_plain, inputs), **kwargs))
@@ -66,6 +62,7 @@ class Routines:
         self.functions = {name: self._function(name, getattr(np, name)) for name in same.split()}
         self.functions |= {name: self._function(name, function) for name, function in _ORDER.items()}
         self.functions["asarray"] = lambda thing: thing if hasattr(thing, "__cuda_array_interface__") else _held(thing)
+        self.functions["asnumpy"] = self._to_host
         self.functions["fft"] = SimpleNamespace(
             **{name: self._function(name, _transform(name)) for name in _TRANSFORMS},
         )
@@ -84,6 +81,10 @@ class Routines:
                 return _held(function(*given, **keywords))
 
         return called
+
+    def _to_host(self, array: Any) -> Array:
+        self.device.counts["cupy asnumpy"] += 1
+        return _plain(array)
 
     @contextmanager
     def _errstate(self, *, linalg: str) -> Iterator[None]:

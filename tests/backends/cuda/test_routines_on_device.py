@@ -1,0 +1,288 @@
+"""Routines of libraries in programs on a GPU: what they give, what they raise, and in whose order."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.runtime.cuda import Gpu
+from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.native import OnDevice
+from tests.backends.cuda.ptx import PtxError
+from tests.backends.cuda.stand_in import StandIn
+
+pytestmark = needs_nvrtc
+
+ASKED = "cupy asnumpy"
+"""What is counted where NumPy is asked."""
+
+
+def assert_alike(function: Callable[..., Any], *arguments: Any) -> OnDevice:
+    """The program gives on the device what it gives in Python."""
+    tolerance = 1e-5 if any(np.asarray(argument).dtype.char in "fF" for argument in arguments) else 1e-12
+    code = OnDevice(function, *arguments)
+    with np.errstate(all="ignore"):
+        expected = function(*arguments)
+    found = code(*arguments)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert np.asarray(ours).dtype == np.asarray(theirs).dtype
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+    assert code.lost() == 0
+    return code
+
+
+def assert_by_cupy(function: Callable[..., Any], *arguments: Any) -> OnDevice:
+    """The same, and NumPy was not asked."""
+    code = assert_alike(function, *arguments)
+    assert not code.device.counts[ASKED]
+    return code
+
+
+NUMBERS = np.array([3.0, -np.nan, 1.0, 2.0, 1.0, np.nan, -1.0, 2.0])
+"""The sign of the first nan is set."""
+
+# -- what they give
+
+
+def ordered(x: Any, i: Any, z: Any, k: Any) -> Any:
+    return (
+        np.sort(x), np.sort(x, kind="stable")[::2], np.argsort(x, stable=True), np.partition(x, 2)[2],
+        np.argsort(x.reshape(2, 4), axis=0, kind="stable"), np.sort(i[:, ::-2], axis=0), np.sort(i > 3, axis=None),
+        np.partition(i, k, axis=1)[:, k], np.partition(x, 1)[[0, 1]], i[0][np.argpartition(i[0], -1)[-1:]],
+        np.lexsort((x, i[0], i[1])), np.lexsort((i, i % 3), axis=0), np.sort_complex(i), np.sort(z),
+        np.sort(x.astype("f2")), np.median(i), np.median(x), np.median(i, axis=0), np.median(x[2:5]), np.median(i > 3),
+        np.median(x[4::-1]), np.median(x[2:5].astype("f2")),
+        np.median(np.stack([i, i + 1, -i]), axis=(0, -1), keepdims=True),
+    )  # fmt: skip
+
+
+def sought(x: Any, i: Any, z: Any) -> Any:
+    edges, row = np.array([-1.5, 0.5, 2.0]), i[0]
+    return (
+        np.searchsorted(edges, x), np.searchsorted(edges, i, side="right"), np.searchsorted(edges, 0.75),
+        np.searchsorted(row, x, sorter=np.argsort(row)), np.digitize(x, edges[::-1], right=True), np.digitize(i, edges),
+        np.bincount(row), np.bincount(row, minlength=20), *np.unique(x, return_index=True, return_counts=True),
+        *np.unique(i, return_inverse=True), np.unique(x, equal_nan=False), *np.unique_all(i), *np.unique_counts(x),
+        *np.unique_inverse(i), np.sort(np.unique_values(z)), np.isin(i, i[0, :3]), np.isin(x, x[:3], invert=True),
+        np.union1d(i, x), np.setdiff1d(row, i[1]), np.setdiff1d(row, i[1], assume_unique=True),
+        np.intersect1d(row, i[1]), np.setxor1d(x[:5], x[3:]),
+    )  # fmt: skip
+
+
+def transformed(x: Any, z: Any, n: Any) -> Any:
+    image = np.reshape(z, (2, 3, 3))[:, ::-1]
+    return (
+        np.fft.fft(x), np.fft.fft(x, n), np.fft.ifft(x, 5, norm="ortho"), np.fft.rfft(x), np.fft.irfft(z),
+        np.fft.irfft(z, n, norm="forward"), np.fft.hfft(z), np.fft.ihfft(x, 6), np.fft.fft(image, axis=1),
+        np.fft.fft2(image), np.fft.ifft2(image), np.fft.rfft2(image.real), np.fft.irfft2(image),
+        np.fft.fftn(image, axes=(0, 2)), np.fft.ifftn(image), np.fft.rfftn(image.imag),
+        np.fft.irfftn(image, axes=(2, 0)), np.fft.fftn(image, s=(2, 4), axes=(0, 1)), np.fft.fft(x.astype("f4")),
+        np.fft.irfft(z.astype("c8")),
+    )  # fmt: skip
+
+
+def equations(a: Any, s: Any, b: Any, z: Any) -> Any:
+    spd, hermitian = a @ a.T + np.eye(4), z @ z.conj().T + np.eye(4)
+    return (
+        np.linalg.solve(a, b), np.linalg.solve(a, b[:, 0]), np.linalg.solve(s, b), np.linalg.solve(s, b[:, 0]),
+        np.linalg.solve(z, b), np.linalg.inv(s), np.linalg.inv(a.T), np.linalg.det(s), np.linalg.det(a),
+        *np.linalg.slogdet(z), *np.linalg.slogdet(np.ones((2, 2))), np.linalg.cholesky(spd),
+        np.linalg.cholesky(np.triu(spd), upper=True), np.linalg.cholesky(hermitian, upper=True),
+        *np.linalg.lstsq(b, a), *np.linalg.lstsq(a[:, :2], b[:, 0]), np.linalg.pinv(b), np.linalg.pinv(s, rcond=0.3),
+        np.linalg.pinv(a, rtol=None), np.linalg.matrix_rank(np.outer(b, b)), np.linalg.matrix_rank(s),
+        np.linalg.matrix_rank(a, tol=1.0), np.linalg.cond(a, 1), np.linalg.cond(s), np.linalg.cond(np.ones((2, 2)), 1),
+        np.polyfit(a[0], b, 2),
+    )  # fmt: skip
+
+
+def decomposed(a: Any, s: Any, b: Any, z: Any) -> Any:
+    (q, r), (u, d, v), (w, e) = np.linalg.qr(b), np.linalg.svd(s, full_matrices=False), np.linalg.eigh(a, "u")
+    return (
+        q @ r, np.linalg.qr(s, "r"), *np.linalg.qr(b.T, "raw"), np.linalg.qr(b, "complete")[0], (u * d[:, None]) @ v, d,
+        np.linalg.svd(z, compute_uv=False), np.linalg.svdvals(b), np.linalg.svd(b)[0].shape[1] * d, w, (e * w) @ e.T,
+        np.linalg.eigvalsh(z), np.linalg.eigvalsh(s),
+    )  # fmt: skip
+
+
+def matrices(dtype: str = "f8") -> tuple[Any, ...]:
+    random = np.random.default_rng(0)
+    a, s, b, c = (random.standard_normal(shape).astype(dtype) for shape in ((4, 4), (3, 4, 4), (4, 3), (4, 4)))
+    return a, s, b, a + 1j * c
+
+
+WHOLE = np.array([[5, 0, 3, 3, 7, 9, 3, 5], [2, 4, 7, 6, 8, 8, 1, 6]])
+COMPLEX = np.array([complex(2, np.nan), 1 + 2j, complex(np.nan, 1), 1 - 2j, 0.5, complex(np.inf, 1), 3j, 1 + 2j])
+CURVE = np.random.default_rng(1).standard_normal(18) * (1 + 2j)
+
+
+def test_order() -> None:
+    assert_by_cupy(ordered, NUMBERS, WHOLE, COMPLEX, 3)
+    assert_by_cupy(ordered, NUMBERS.astype("f4"), WHOLE.astype("u1"), COMPLEX.astype("c8"), -1)
+
+
+def test_places_and_sets() -> None:
+    assert_by_cupy(sought, NUMBERS, WHOLE, COMPLEX[[1, 3, 4, 7]])
+
+
+def test_fourier_transforms() -> None:
+    assert_by_cupy(transformed, CURVE.real[::2], CURVE, 7)
+
+
+@pytest.mark.parametrize("function", [equations, decomposed])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_matrices(function: Any, dtype: str) -> None:
+    code = assert_alike(function, *matrices(dtype))
+    assert code.device.counts[ASKED] == (function is equations)  # of a matrix without an inverse
+
+
+def test_sizes_in_loops() -> None:
+    def distinct(x: Any, steps: Any) -> Any:
+        counts = np.zeros(steps, np.int64)
+        for step in range(steps):
+            x = np.unique(x // 2)
+            counts[step] = len(x)
+        return x, counts
+
+    assert_by_cupy(distinct, np.arange(40), 12)
+
+
+def test_gradients() -> None:
+    def loss(a: Any, b: Any) -> Any:
+        spd = a @ a.T + np.eye(4)
+        w, _ = np.linalg.eigh(spd)
+        x = np.linalg.solve(spd, b)
+        curve = np.fft.irfft(np.fft.rfft(np.sort(b[:, 0])) * 0.5)
+        return (
+            (x**2).sum() + np.linalg.slogdet(spd)[1] + w[0] + (curve**2).sum() + np.linalg.svd(b, compute_uv=False)[0]
+        )
+
+    a, _, b, _ = matrices()
+    code = OnDevice(jitflow.grad(loss, argnums=(0, 1)), a, b)
+    for found, expected in zip(code(a, b), jitflow.function(jitflow.grad(loss, argnums=(0, 1)))(a, b), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    assert not code.device.counts[ASKED]
+
+
+# -- arrays without elements, and what cupy has no answer for
+
+
+def test_arrays_without_elements() -> None:
+    def program(x: Any, m: Any) -> Any:
+        return (
+            np.sort(x), np.unique(x), np.searchsorted(x, np.arange(3.0)), np.linalg.svd(m)[0], np.linalg.qr(m)[1],
+            np.linalg.solve(m[:0], m[:0]), np.fft.fft(np.zeros((0, 4))), np.isin(np.arange(2.0), x),
+        )  # fmt: skip
+
+    code = assert_alike(program, np.zeros(0), np.zeros((3, 0)))
+    assert code.device.counts[ASKED]
+
+
+@pytest.mark.parametrize(("function", "arguments", "error", "message"), [
+    (lambda a: np.linalg.solve(a, a[0]), (np.ones((2, 2)),), np.linalg.LinAlgError, "Singular matrix"),
+    (lambda a: np.linalg.inv(a), (np.zeros((2, 3, 3)),), np.linalg.LinAlgError, "Singular matrix"),
+    (lambda a: np.linalg.inv(a), (np.ones((2, 3)),), np.linalg.LinAlgError, "must be square"),
+    (lambda a: np.linalg.cholesky(a), (-np.eye(2),), np.linalg.LinAlgError, "not positive definite"),
+    (lambda a: np.linalg.svd(a)[1], (np.full((2, 2), np.nan),), np.linalg.LinAlgError, "SVD did not converge"),
+    (lambda a: np.linalg.eigh(a), (np.full((3, 3), np.nan),), np.linalg.LinAlgError, "Eigenvalues did not converge"),
+    (lambda x, n: np.fft.fft(x, n), (np.ones(4), 0), ValueError, "Invalid number of FFT data points"),
+    (lambda x: np.fft.irfft(x), (np.ones(1),), ValueError, "Invalid number of FFT data points"),
+    (lambda x, k: np.partition(x, k), (np.ones(4), 4), ValueError, r"kth\(=4\) out of bounds"),
+    (lambda x, i: np.searchsorted(x, x, sorter=i), (np.ones(4), np.full(4, 9)), ValueError, "Sorter index out of"),
+    (lambda x, b: np.digitize(x, b), (np.ones(4), NUMBERS[2:5]), ValueError, "monotonically increasing or decreasing"),
+    (lambda i: np.bincount(i), (np.array([1, -1]),), ValueError, "must not be negative|non-negative|negative"),
+])  # fmt: skip
+def test_errors_are_numpy_s(function: Any, arguments: Any, error: Any, message: str) -> None:
+    code = OnDevice(function, *arguments)
+    with pytest.raises(error, match=message) as caught:
+        code(*arguments)
+    assert caught.value.__context__ is None
+    assert traceback.extract_tb(caught.tb)[-1].filename == __file__
+    assert code.lost() == 0
+
+
+def test_a_failed_check_comes_before_a_failed_routine() -> None:
+    def program(a: Any, index: Any) -> Any:
+        picked = a[index]
+        return np.linalg.solve(picked, picked[0])
+
+    code = OnDevice(program, np.eye(3), np.array([2, 1, 0]))
+    np.testing.assert_allclose(code(np.eye(3), np.array([2, 1, 0])), [1, 0, 0])
+    with pytest.raises(IndexError):
+        code(np.eye(3), np.array([0, 0, 9]))
+    with pytest.raises(np.linalg.LinAlgError):
+        code(np.eye(3), np.array([0, 0, 1]))
+    assert code.lost() == 0
+
+
+def test_variables_stay_as_they_were() -> None:
+    w = jitflow.Variable(np.eye(2))
+
+    def step(b: Any, scale: Any) -> Any:
+        w[...] = w * scale
+        return np.linalg.solve(w, b)
+
+    code = OnDevice(step, np.ones(2), 2.0)
+    code(np.ones(2), 2.0)
+    with pytest.raises(np.linalg.LinAlgError):
+        code(np.ones(2), 0.0)
+    np.testing.assert_array_equal(w.numpy(), 2 * np.eye(2))
+
+
+def test_what_is_caught() -> None:
+    def program(a: Any, b: Any) -> Any:
+        try:
+            x = np.linalg.solve(a, b)
+        except np.linalg.LinAlgError:
+            x = b * 0
+        return (x,)
+
+    code = OnDevice(program, np.eye(3), np.arange(3.0))
+    np.testing.assert_allclose(code(2 * np.eye(3), np.arange(3.0))[0], [0, 0.5, 1])
+    np.testing.assert_allclose(code(np.ones((3, 3)), np.arange(3.0))[0], [0, 0, 0])
+
+
+def test_where_numpy_has_an_answer_after_all() -> None:
+    """cuSOLVER may call a matrix singular that is not for LAPACK."""
+    code = OnDevice(lambda a: np.linalg.inv(a), np.eye(2))
+    code.device.routines.functions["linalg"].inv = mock.Mock(side_effect=np.linalg.LinAlgError)
+    np.testing.assert_allclose(code(4 * np.eye(2)), np.eye(2) / 4)
+    assert code.device.counts[ASKED] == 1
+
+
+# -- in whose order
+
+
+def test_they_work_in_the_stream_of_the_call() -> None:
+    code = OnDevice(lambda x: np.sort(x * 2) + 1, np.arange(5.0))
+    x = code.device.array(np.array([3.0, 1.0, 2.0, 0.0, 4.0]))
+    for stream in (5, 6):
+        code.device.stream = stream
+        np.testing.assert_array_equal(code(x).get(), [1, 3, 5, 7, 9])
+        assert code.device.stream == stream
+    on = Gpu.working_on
+    with mock.patch.object(Gpu, "working_on", lambda gpu, stream: on(gpu, 99)), pytest.raises(PtxError):
+        code(x)
+
+
+# -- what stands for cupy
+
+
+def test_the_stand_in_has_cupy_s_signatures() -> None:
+    cupy = pytest.importorskip("cupy")
+    functions = StandIn().routines.functions
+    for name in ("sort", "argsort", "searchsorted", "unique", "isin", "bincount"):
+        assert list(inspect.signature(functions[name]).parameters) == list(
+            inspect.signature(getattr(cupy, name)).parameters
+        )
+    for name, function in vars(functions["linalg"]).items():
+        ours, theirs = (inspect.signature(each).parameters for each in (function, getattr(cupy.linalg, name)))
+        assert [(each.name, each.default) for each in ours.values()] == [
+            (each.name, each.default) for each in theirs.values()
+        ]
