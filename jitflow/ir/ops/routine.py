@@ -97,7 +97,7 @@ ROUTINE_OPS = [
         "``python`` for a number); operands are its buffer, dims and strides. ``gives``: for each result its dtype and "
         "its dims, -1 for one that is an operand, else the number of the size that it binds; operands are the buffer, "
         "if all dims are known, and the known dims. Results: the other buffers, the sizes in order. ``device``: all of "
-        "this but numbers is memory of that GPU. ``parts``: what holds complex numbers is memory of real ones", "host", None,
+        "this but numbers is memory of that GPU. ``parts``: memory of complex numbers is of real ones", "host", None,
         _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives", "device", "parts"),
     ),
 ]  # fmt: skip
