@@ -117,7 +117,7 @@ ROUTINES: Mapping[str, LibraryRoutine] = {
     "numpy.linalg.lstsq": LibraryRoutine("lstsq", _cutoff),
     "numpy.linalg.eig": LibraryRoutine(stays=_ORDER),
     "numpy.linalg.eigvals": LibraryRoutine(stays=_ORDER),
-    "numpy.median": LibraryRoutine("median", _real, quicker="jitflow.runtime.routines.median"),
+    "numpy.median": LibraryRoutine("median", quicker="jitflow.runtime.routines.median"),
     **{f"numpy.{name}": LibraryRoutine(warns=True) for name in _WARNING},
     "jitflow.runtime.routines.histogram": LibraryRoutine(warns=True),
     "jitflow.runtime.texts.print_text": LibraryRoutine(silent=True),

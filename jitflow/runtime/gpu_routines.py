@@ -79,16 +79,16 @@ def sort_complex(xp: Any, a: Array) -> Array:
 
 
 def median(xp: Any, a: Array, axis: Any = None, keepdims: bool = False) -> Array:
-    """`numpy.median` of real numbers: the middle ones, of which two are added in the precision of `numpy.mean`."""
+    """`numpy.median`: the middle elements, of which two are added in the precision of `numpy.mean`."""
     axes = range(a.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     folded = sorted(place % a.ndim for place in axes)
     kept = [place for place in range(a.ndim) if place not in folded]
     lines = a.transpose(*kept, *folded).reshape(*(a.shape[place] for place in kept), -1)
     ordered = sort(xp, lines)
-    size, dtype = ordered.shape[-1], a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
+    size, dtype = ordered.shape[-1], a.dtype if a.dtype.kind in "fc" else np.dtype(np.float64)
     low, high = (ordered[..., place].astype(np.result_type(dtype, "f4")) for place in ((size - 1) // 2, size // 2))
-    middle = (0 + low if size % 2 else (0 + low + high) / 2).astype(dtype)
-    found = xp.where(ordered[..., -1] != ordered[..., -1], dtype.type(np.nan), middle)
+    middle, last = (0 + low if size % 2 else (0 + low + high) / 2).astype(dtype), ordered[..., -1].astype(dtype)
+    found = xp.where(last != last, last, middle)  # nan is sorted to the end
     return found.reshape([1 if place in folded else size for place, size in enumerate(a.shape)]) if keepdims else found
 
 

@@ -20,7 +20,7 @@ from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.routines import split
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, maximum
 
 __all__ = ["FUNCTIONS"]
 
@@ -37,7 +37,7 @@ def _length_out(name: str, size: Dim, points: Dim | None) -> Dim:
         return (size if points is None else points) // 2 + 1
     if points is not None:
         return points
-    return 2 * (size - 1) if name in _HALF_IN else size
+    return maximum(2 * (size - 1), 0) if name in _HALF_IN else size  # an axis without elements is an error of NumPy's
 
 
 def _along_axis(function: Any) -> Any:

@@ -55,10 +55,10 @@ def ordered(x: Any, i: Any, z: Any, k: Any) -> Any:
     return (
         np.sort(x), np.sort(x, kind="stable")[::2], np.argsort(x, stable=True), np.partition(x, 2)[2],
         np.argsort(x.reshape(2, 4), axis=0, kind="stable"), np.sort(i[:, ::-2], axis=0), np.sort(i > 3, axis=None),
-        np.partition(i, k, axis=1)[:, k], np.partition(x, 1)[[0, 1]], i[0][np.argpartition(i[0], -1)[-1:]],
+        np.partition(i, k, axis=1)[:, k], np.partition(x, [0, -3])[[0, -3]], i[0][np.argpartition(i[0], -1)[-1:]],
         np.lexsort((x, i[0], i[1])), np.lexsort((i, i % 3), axis=0), np.sort_complex(i), np.sort(z),
         np.sort(x.astype("f2")), np.median(i), np.median(x), np.median(i, axis=0), np.median(x[2:5]), np.median(i > 3),
-        np.median(x[4::-1]), np.median(x[2:5].astype("f2")),
+        np.median(x[4::-1]), np.median(x[2:5].astype("f2")), np.median(z), np.median(z[3:5]),
         np.median(np.stack([i, i + 1, -i]), axis=(0, -1), keepdims=True),
     )  # fmt: skip
 
