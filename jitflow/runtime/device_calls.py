@@ -4,9 +4,8 @@ Behind the words of the operands stands the program's stream. Arguments are arra
 a copy; what comes back is copied into the program's memory, or into new memory of the device. Numbers are memory of the
 host.
 
-*What cupy has no answer for, NumPy is asked*, on copies of the operands: arrays without elements, matrices that are
-singular or hold nan. NumPy knows what to raise, or has an answer after all. Only then is anything copied, and it costs
-nothing to ask first: who looks whether a decomposition has failed has waited for it.
+*For what cupy has no answer, NumPy is asked*, on copies of the operands: arrays without elements, matrices that are
+singular or hold nan. NumPy knows what to raise, or has an answer after all.
 """
 
 from __future__ import annotations

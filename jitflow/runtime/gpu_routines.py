@@ -6,7 +6,8 @@ No array has a size of 0. Where cupy's function and NumPy's differ, it says here
 
 - cupy sorts by radix, so that a nan whose sign is set, as processors make it of 0 / 0, would come first. All its sorts
   are stable. It compares numbers of two dtypes as C++ does, not in NumPy's common dtype.
-- LAPACK fails for nan, cuSOLVER gives nan. Whatever is not finite is no answer.
+- Where LAPACK fails for nan, cuSOLVER gives nan, or fails in its own way. What is not finite is no answer, and those
+  of its functions that fail for it are not called.
 - NumPy decomposes in double precision whatever the dtype, broadcasts stacks of matrices, and looks at one triangle.
 """
 
@@ -297,7 +298,7 @@ def qr(xp: Any, a: Array, mode: str = "reduced") -> Any:
 
 def svd(xp: Any, a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """`numpy.linalg.svd`."""
-    found = xp.linalg.svd(a, full_matrices, compute_uv)
+    found = xp.linalg.svd(_known(xp, a), full_matrices, compute_uv)
     return _known(xp, *(found if compute_uv else (found,)))
 
 
@@ -308,20 +309,20 @@ def svdvals(xp: Any, x: Array) -> Array:
 
 def eigh(xp: Any, a: Array, UPLO: str = "L") -> Any:  # noqa: N803
     """`numpy.linalg.eigh`."""
-    return _known(xp, *xp.linalg.eigh(a, UPLO.upper()))
+    return _known(xp, *xp.linalg.eigh(_known(xp, a), UPLO.upper()))
 
 
 def eigvalsh(xp: Any, a: Array, UPLO: str = "L") -> Array:  # noqa: N803
     """`numpy.linalg.eigvalsh`."""
-    return _known(xp, xp.linalg.eigvalsh(a, UPLO.upper()))
+    return _known(xp, xp.linalg.eigvalsh(_known(xp, a), UPLO.upper()))
 
 
 def lstsq(xp: Any, a: Array, b: Array, rcond: float | None = None) -> Any:
     """`numpy.linalg.lstsq`."""
     if rcond is not None and not 0 < rcond < 1:
         raise ValueError("rcond out of bounds")
-    x, residuals, rank, sizes = xp.linalg.lstsq(_double(a), _double(b), rcond)
-    _known(xp, x, sizes)
+    x, residuals, rank, sizes = xp.linalg.lstsq(_known(xp, _double(a)), _double(b), rcond)
+    _known(xp, x)
     dtype = np.result_type(a.dtype, b.dtype, np.float32)
     x, residuals, sizes = _as_numpy(np.empty(0, dtype), x, residuals, sizes)
     return x, residuals, rank, sizes
@@ -333,7 +334,7 @@ def pinv(xp: Any, a: Array, rcond: Any = None, hermitian: bool = False, **rtol: 
         rcond = rtol.get("rtol", 1e-15)
     if rcond is None:
         rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
-    return _known(xp, *_as_numpy(a, xp.linalg.pinv(_double(a), rcond)))
+    return _known(xp, *_as_numpy(a, xp.linalg.pinv(_known(xp, _double(a)), rcond)))
 
 
 def matrix_rank(xp: Any, A: Array, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Array:  # noqa: N803

@@ -187,12 +187,14 @@ def _transform(name: str) -> Callable[..., Array]:
 
 
 def _or_nan(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that goes through nan, as those of cuSOLVER do where LAPACK fails."""
+    """A function that goes through nan where LAPACK fails, or fails in a way of its own."""
 
     @wraps(function)
     def called(a: Array, *arguments: Any, **keywords: Any) -> Any:
         if np.isfinite(a).all():
             return function(a, *arguments, **keywords)
+        if function not in (_solve, _inv, _cholesky, _qr):
+            raise RuntimeError("CUSOLVER_STATUS_EXECUTION_FAILED")
         sample = function(np.broadcast_to(np.eye(*a.shape[-2:], dtype=a.dtype), a.shape), *arguments, **keywords)
         unknown = tuple(np.full_like(item, np.nan) for item in (sample if isinstance(sample, tuple) else (sample,)))
         return unknown if isinstance(sample, tuple) else unknown[0]
