@@ -61,7 +61,7 @@ class DeviceCallSite(CallSite):
     def _hand_over(self, found: Sequence[Any], address: int) -> None:
         words = (ctypes.c_int64 * self._starts[-1]).from_address(address)
         shapes = [words[start + 1 : end] for start, end in pairwise(self._starts)]
-        arrays, _ = adopt_results(self.routine, found, self._dtypes, shapes, self._fresh, self._gpu.as_array)
+        arrays, _ = adopt_results(self.routine, found, self._dtypes, shapes, self._fresh, self._gpu.put)
         blocks: list[int] = []
         try:
             for start, array in zip(self._starts, arrays, strict=False):

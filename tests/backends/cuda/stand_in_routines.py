@@ -39,10 +39,6 @@ def _held(thing: Any) -> Any:
     return np.asarray(thing).view(Held)
 
 
-def _as_array(thing: Any) -> Any:
-    return thing if hasattr(thing, "__cuda_array_interface__") else np.asarray(thing).view(Held)
-
-
 def _plain(thing: Any) -> Any:
     """The content of an array of cupy's, which takes none of NumPy's beside its own."""
     if isinstance(thing, Held):
@@ -65,7 +61,7 @@ class Routines:
         same = "where isnan isfinite take take_along_axis concatenate ones broadcast_to"
         self.functions = {name: self._function(name, getattr(np, name)) for name in same.split()}
         self.functions |= {name: self._function(name, function) for name, function in _ORDER.items()}
-        self.functions["asarray"] = _as_array
+        self.functions["asarray"] = self._as_array
         self.functions["asnumpy"] = self._to_host
         self.functions["fft"] = SimpleNamespace(
             **{name: self._function(name, _transform(name)) for name in _TRANSFORMS},
@@ -85,6 +81,12 @@ class Routines:
                 return _held(function(*given, **keywords))
 
         return called
+
+    def _as_array(self, thing: Any) -> Any:
+        """What a routine makes, or memory that is somebody's."""
+        if hasattr(thing, "__cuda_array_interface__"):
+            return thing
+        return np.asarray(thing).view(Held) if self.raises else self.device.array(np.asarray(thing))
 
     def _to_host(self, array: Any) -> Array:
         self.device.counts["cupy asnumpy"] += 1

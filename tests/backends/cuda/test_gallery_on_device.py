@@ -1,13 +1,15 @@
-"""The gallery on a GPU: each program gives what Python gives."""
+"""The gallery on a GPU: each program gives what Python gives, and nothing of it stays on the host."""
 
 from __future__ import annotations
 
 import pytest
 
+import jitflow
 from jitflow.backends.cuda import compile_to_cubin
 from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc
 from tests.backends.cuda.native import OnDevice
-from tests.gallery import PROGRAMS, compiled, example
+from tests.backends.cuda.stand_in import StandIn
+from tests.gallery import PROGRAMS, compiled, example, plain
 from tests.test_programs import assert_runs_alike
 
 IN_TURN = 3
@@ -25,3 +27,10 @@ def test_it_gives_what_python_gives(name: str) -> None:
     assert code.lost() == 0
     architecture = ARCHITECTURES[PROGRAMS.index(name) % len(ARCHITECTURES)]
     assert compile_to_cubin(code.source, architecture)
+
+
+def test_nothing_stays_on_the_host() -> None:
+    with StandIn().installed():
+        for name in PROGRAMS:
+            plan = jitflow.function(plain(name), device="cuda:0").placement(*example(name))
+            assert {(one.op, one.why) for one in plan.ops if one.device != "cuda:0"} == set(), name
