@@ -13,7 +13,7 @@ No array has a size of 0. Where cupy's function and NumPy's differ, it says here
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -240,9 +240,9 @@ def _double(a: Array) -> Array:
     return a.astype("D" if a.dtype.kind == "c" else "d")
 
 
-def _as_numpy(a: Array, *results: Array) -> tuple[Array, ...]:
-    """What was computed in double precision, rounded to that of the argument."""
-    if a.dtype.char not in "fF":
+def _rounded(operands: Sequence[Array], *results: Array) -> tuple[Array, ...]:
+    """What was computed in double precision, in that of the operands."""
+    if any(operand.dtype.char not in "fF" for operand in operands):
         return results
     return tuple(result.astype("F" if result.dtype.kind == "c" else "f") for result in results)
 
@@ -293,7 +293,7 @@ def cholesky(xp: Any, a: Array, upper: bool = False) -> Array:
 def qr(xp: Any, a: Array, mode: str = "reduced") -> Any:
     """`numpy.linalg.qr`."""
     found = xp.linalg.qr(_double(a), mode)
-    return _known(xp, *_as_numpy(a, *((found,) if mode == "r" else found)))
+    return _known(xp, *_rounded((a,), *((found,) if mode == "r" else found)))
 
 
 def svd(xp: Any, a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -323,8 +323,7 @@ def lstsq(xp: Any, a: Array, b: Array, rcond: float | None = None) -> Any:
         raise ValueError("rcond out of bounds")
     x, residuals, rank, sizes = xp.linalg.lstsq(_known(xp, _double(a)), _double(b), rcond)
     _known(xp, x)
-    dtype = np.result_type(a.dtype, b.dtype, np.float32)
-    x, residuals, sizes = _as_numpy(np.empty(0, dtype), x, residuals, sizes)
+    x, residuals, sizes = _rounded((a, b), x, residuals, sizes)
     return x, residuals, rank, sizes
 
 
@@ -334,12 +333,12 @@ def pinv(xp: Any, a: Array, rcond: Any = None, hermitian: bool = False, **rtol: 
         rcond = rtol.get("rtol", 1e-15)
     if rcond is None:
         rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
-    return _known(xp, *_as_numpy(a, xp.linalg.pinv(_known(xp, _double(a)), rcond)))
+    return _known(xp, *_rounded((a,), xp.linalg.pinv(_known(xp, _double(a)), rcond)))
 
 
 def matrix_rank(xp: Any, A: Array, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Array:  # noqa: N803
     """`numpy.linalg.matrix_rank`."""
-    (sizes,) = _as_numpy(A, svdvals(xp, _double(A)))
+    (sizes,) = _rounded((A,), svdvals(xp, _double(A)))
     if tol is None:
         least = max(A.shape[-2:]) * np.finfo(sizes.dtype).eps if rtol is None else xp.asarray(rtol)[..., None]
         limit = sizes.max(axis=-1, keepdims=True) * least

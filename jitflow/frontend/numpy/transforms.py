@@ -119,6 +119,8 @@ def _at_once(function: Any, value: Value, places: Sequence[int], norm: Any, real
         dims[last] = _length_out("irfft" if inverse else "rfft", dims[last], None)
     one = "irfft" if real and inverse else "rfft" if real else "fft"
     sample = split(value, axis=last, norm=norm).sampled(_LONGER[one])
+    if one == "irfft" and len(places) > 1:  # of what the transforms along the other axes make
+        sample = split(value, axis=last, norm=norm).sampled(_LONGER["fft"]).real
     (result,) = split(value, axes=tuple(places), norm=norm).call(function, [tuple(dims)], kinds=[sample.dtype])
     return result
 

@@ -39,8 +39,10 @@ def assert_alike(function: Callable[..., Any], *arguments: Any) -> OnDevice:
 
 
 def assert_by_cupy(function: Callable[..., Any], *arguments: Any) -> OnDevice:
-    """The same, and NumPy was not asked."""
+    """The same, where nothing stays on the host, and NumPy was not asked."""
     code = assert_alike(function, *arguments)
+    with code.installed():
+        assert {one.device for one in code.function.placement(*arguments).ops} == {"cuda:0"}
     assert not code.device.counts[ASKED]
     return code
 
@@ -140,6 +142,57 @@ def test_fourier_transforms() -> None:
 def test_matrices(function: Any, dtype: str) -> None:
     code = assert_alike(function, *matrices(dtype))
     assert code.device.counts[ASKED] == (function is equations)  # of a matrix without an inverse
+
+
+STATEMENTS = {
+    "all": (
+        lambda x: np.sort(x, axis=0), lambda x: np.argsort(x, kind="stable"), lambda x: np.median(x, axis=1),
+        lambda x: np.partition(x, 1, axis=None)[1], lambda x: np.sort_complex(x), lambda x: np.unique(x),
+        lambda x: np.unique(x, return_inverse=True)[1], lambda x: np.unique_counts(x).counts, lambda x: np.fft.fft(x),
+        lambda x: np.fft.ifft(x, 3, axis=0), lambda x: np.fft.irfft(x), lambda x: np.fft.hfft(x, 4),
+        lambda x: np.fft.fftn(x), lambda x: np.fft.irfft2(x), lambda x: np.lexsort((x[0], x[1])),
+        lambda x: np.union1d(x[0], x[1]), lambda x: np.setxor1d(x[0], x[1]),
+    ),
+    "real": (
+        lambda x: np.searchsorted(np.sort(x[0]), x), lambda x: np.searchsorted(np.sort(x[0]), x.T, side="right"),
+        lambda x: np.digitize(x, np.sort(x[0])), lambda x: np.isin(x, x[1]), lambda x: np.intersect1d(x[0], x[1]),
+        lambda x: np.setdiff1d(x[0], x[1]), lambda x: np.fft.rfft(x, axis=0), lambda x: np.fft.rfft2(x),
+        lambda x: np.fft.ihfft(x),
+    ),
+    "matrices": (
+        lambda x: np.linalg.solve(x, x[0]), lambda x: np.linalg.inv(x), lambda x: np.linalg.det(x),
+        lambda x: np.linalg.slogdet(x)[1], lambda x: np.linalg.svd(x)[1], lambda x: np.linalg.eigvalsh(x),
+        lambda x: np.linalg.qr(x, "r"), lambda x: np.linalg.pinv(x), lambda x: np.linalg.matrix_rank(x),
+        lambda x: np.linalg.lstsq(x, x[0])[0], lambda x: np.linalg.cholesky(x @ x.T.conj() + 1000 * np.eye(5)),
+    ),
+}  # fmt: skip
+LAYOUTS: tuple[Callable[[Any], Any], ...] = (
+    np.ascontiguousarray, np.asfortranarray, lambda x: np.repeat(np.repeat(x, 2, 0), 3, 1)[::2, ::3],
+    lambda x: np.ascontiguousarray(x[::-1, ::-1])[::-1, ::-1], lambda x: np.broadcast_to(x[:1], x.shape),
+)  # fmt: skip
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("layout", range(len(LAYOUTS)))
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", "c8", "c16"])
+def test_each_dtype_and_layout(dtype: str, layout: int) -> None:
+    random = np.random.default_rng(layout)
+    whole = random.integers(0 if dtype[0] in "?u" else -9, 9, (5, 5)) + (
+        random.random((5, 5)) if dtype[0] in "fc" else 0
+    )
+    x = LAYOUTS[layout]((whole + 1j * whole.T if dtype[0] == "c" else whole).astype(dtype))
+    groups = ["all"] + ["real"] * (dtype[0] != "c") + ["matrices"] * (dtype not in ("?", "f2"))
+    for group in groups:
+        taken = [each for each in STATEMENTS[group] if taken_by_numpy(each, x)]
+        assert_alike(lambda x, taken=taken: tuple(each(x) for each in taken), x)
+
+
+def taken_by_numpy(statement: Callable[[Any], Any], x: Any) -> bool:
+    try:
+        statement(x)
+    except (TypeError, np.linalg.LinAlgError):
+        return False
+    return True
 
 
 def test_sizes_in_loops() -> None:
@@ -269,6 +322,27 @@ def test_they_work_in_the_stream_of_the_call() -> None:
     on = Gpu.working_on
     with mock.patch.object(Gpu, "working_on", lambda gpu, stream: on(gpu, 99)), pytest.raises(PtxError):
         code(x)
+
+
+def test_beside_other_devices() -> None:
+    """A partition's routines work in its own stream, on a thread that is none of Python's."""
+
+    def program(x: Any, m: Any) -> Any:
+        with jitflow.device("cuda:0"):
+            y = np.unique(x) * 2
+            z = np.linalg.solve(m, y[:3])
+        return np.cumsum(z) + np.histogram(y)[0].max(), y
+
+    arguments = WHOLE[0] / 2, np.eye(3) * 4
+    code = OnDevice(program, *arguments, device=None)
+    y = np.unique(arguments[0]) * 2
+    found, edges = code(*arguments)
+    np.testing.assert_allclose(found, np.cumsum(y[:3] / 4) + np.histogram(y)[0].max())
+    np.testing.assert_allclose(edges, y)
+    assert code.device.counts["cupy solve"] == 1
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        code(arguments[0], np.ones((3, 3)))
+    assert code.lost() == 0
 
 
 # -- what stands for cupy
