@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.ir.core import Function
+from jitflow.ir.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,8 @@ class Compilation:
     name: str = ""
     placement: str | Path | Placement = "heuristic"
     """How devices are chosen where nothing is said, if there are several."""
+    transfer: str = ""
+    """The dtype as which arrays of f32 are sent to other devices, if it is a shorter one."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -191,7 +194,7 @@ def _split(compilation: Compilation, function: Function) -> None:
         compilation.devices = (alone,)
         return
     with compilation.stage("partition"):
-        compilation.partitioned = partition(placed)
+        compilation.partitioned = partition(placed, DTYPES[compilation.transfer] if compilation.transfer else None)
     compilation.devices = tuple(part.device for part in compilation.partitioned.partitions)
 
 

@@ -117,7 +117,11 @@ class StandIn:
             UnownedMemory=lambda address, size, owner, device: (address, owner),
             MemoryPointer=lambda memory, offset: (memory[0] + offset, memory[1]),
         )
-        return SimpleNamespace(cuda=names, ndarray=partial(DeviceArray, self), **self.routines.functions)
+        pool = SimpleNamespace(free_all_blocks=lambda: self.counts.update(["free_all_blocks"]))
+        return SimpleNamespace(
+            cuda=names, ndarray=partial(DeviceArray, self), get_default_memory_pool=lambda: pool,
+            **self.routines.functions,
+        )  # fmt: skip
 
     @contextmanager
     def _using(self, stream: int, number: int) -> Iterator[None]:
