@@ -13,7 +13,8 @@ No array has a size of 0. Where cupy's function and NumPy's differ, it says here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -236,23 +237,31 @@ irfft2 = irfftn
 # -- matrices
 
 
-def _double(a: Array) -> Array:
-    return a.astype("D" if a.dtype.kind == "c" else "d")
+def _in_double(routine: Callable[..., Any]) -> Callable[..., Any]:
+    """A routine of matrices in double precision, whose results are rounded to the precision of single ones."""
+
+    @wraps(routine)
+    def computed(xp: Any, *matrices: Array, **options: Any) -> Any:
+        double = (matrix.astype("D" if matrix.dtype.kind == "c" else "d", copy=False) for matrix in matrices)
+        found = routine(xp, *double, **options)
+        if any(matrix.dtype.char not in "fF" for matrix in matrices):
+            return found
+        return tuple(map(_single, found)) if isinstance(found, tuple) else _single(found)
+
+    return computed
 
 
-def _rounded(operands: Sequence[Array], *results: Array) -> tuple[Array, ...]:
-    """What was computed in double precision, in that of the operands."""
-    if any(operand.dtype.char not in "fF" for operand in operands):
-        return results
-    return tuple(result.astype("F" if result.dtype.kind == "c" else "f") for result in results)
+def _single(a: Array) -> Array:
+    return a.astype({"d": "f", "D": "F"}.get(a.dtype.char, a.dtype.char))
 
 
 def _known(xp: Any, *results: Array) -> Any:
     if not all(xp.isfinite(result).all() for result in results):
-        raise ValueError("no finite result")
+        raise ValueError("not finite")
     return results if len(results) > 1 else results[0]
 
 
+@_in_double
 def solve(xp: Any, a: Array, b: Array) -> Array:
     """`numpy.linalg.solve`."""
     if b.ndim > 1:
@@ -261,28 +270,25 @@ def solve(xp: Any, a: Array, b: Array) -> Array:
     return _known(xp, xp.linalg.solve(a, b))
 
 
+@_in_double
 def inv(xp: Any, a: Array) -> Array:
     """`numpy.linalg.inv`."""
     return _known(xp, xp.linalg.inv(a))
 
 
+@_in_double
 def det(xp: Any, a: Array) -> Array:
     """`numpy.linalg.det`."""
-    return _no_nan(xp, xp.linalg.det(a))[0]
+    return xp.linalg.det(_known(xp, a))
 
 
+@_in_double
 def slogdet(xp: Any, a: Array) -> Any:
     """`numpy.linalg.slogdet`."""
-    return _no_nan(xp, *xp.linalg.slogdet(a))
+    return xp.linalg.slogdet(_known(xp, a))
 
 
-def _no_nan(xp: Any, *results: Array) -> Any:
-    """Determinants may be infinite, and their logarithms are where they are 0."""
-    if xp.isnan(results[-1]).any():
-        raise ValueError("nan")
-    return results
-
-
+@_in_double
 def cholesky(xp: Any, a: Array, upper: bool = False) -> Array:
     """`numpy.linalg.cholesky`: cupy takes the lower triangle, which the adjoint has of the upper one."""
     if not upper:
@@ -290,12 +296,14 @@ def cholesky(xp: Any, a: Array, upper: bool = False) -> Array:
     return _known(xp, xp.linalg.cholesky(a.swapaxes(-2, -1).conj())).swapaxes(-2, -1).conj()
 
 
+@_in_double
 def qr(xp: Any, a: Array, mode: str = "reduced") -> Any:
     """`numpy.linalg.qr`."""
-    found = xp.linalg.qr(_double(a), mode)
-    return _known(xp, *_rounded((a,), *((found,) if mode == "r" else found)))
+    found = xp.linalg.qr(a, mode)
+    return _known(xp, *((found,) if mode == "r" else found))
 
 
+@_in_double
 def svd(xp: Any, a: Array, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """`numpy.linalg.svd`."""
     found = xp.linalg.svd(_known(xp, a), full_matrices, compute_uv)
@@ -307,38 +315,43 @@ def svdvals(xp: Any, x: Array) -> Array:
     return svd(xp, x, compute_uv=False)
 
 
+@_in_double
 def eigh(xp: Any, a: Array, UPLO: str = "L") -> Any:  # noqa: N803
     """`numpy.linalg.eigh`."""
     return _known(xp, *xp.linalg.eigh(_known(xp, a), UPLO.upper()))
 
 
+@_in_double
 def eigvalsh(xp: Any, a: Array, UPLO: str = "L") -> Array:  # noqa: N803
     """`numpy.linalg.eigvalsh`."""
     return _known(xp, xp.linalg.eigvalsh(_known(xp, a), UPLO.upper()))
 
 
+@_in_double
 def lstsq(xp: Any, a: Array, b: Array, rcond: float | None = None) -> Any:
     """`numpy.linalg.lstsq`."""
     if rcond is not None and not 0 < rcond < 1:
         raise ValueError("rcond out of bounds")
-    x, residuals, rank, sizes = xp.linalg.lstsq(_known(xp, _double(a)), _double(b), rcond)
-    _known(xp, x)
-    x, residuals, sizes = _rounded((a, b), x, residuals, sizes)
-    return x, residuals, rank, sizes
+    found = xp.linalg.lstsq(_known(xp, a), b, rcond)
+    _known(xp, found[0])
+    return found
 
 
 def pinv(xp: Any, a: Array, rcond: Any = None, hermitian: bool = False, **rtol: Any) -> Array:
     """`numpy.linalg.pinv`."""
     if rcond is None:
         rcond = rtol.get("rtol", 1e-15)
-    if rcond is None:
-        rcond = max(a.shape[-2:]) * np.finfo(a.dtype).eps
-    return _known(xp, *_rounded((a,), xp.linalg.pinv(_known(xp, _double(a)), rcond)))
+    return _inverted(xp, a, rcond=max(a.shape[-2:]) * np.finfo(a.dtype).eps if rcond is None else rcond)
+
+
+@_in_double
+def _inverted(xp: Any, a: Array, rcond: Any) -> Array:
+    return _known(xp, xp.linalg.pinv(_known(xp, a), rcond))
 
 
 def matrix_rank(xp: Any, A: Array, tol: Any = None, hermitian: bool = False, rtol: Any = None) -> Array:  # noqa: N803
     """`numpy.linalg.matrix_rank`."""
-    (sizes,) = _rounded((A,), svdvals(xp, _double(A)))
+    sizes = svdvals(xp, A)
     if tol is None:
         least = max(A.shape[-2:]) * np.finfo(sizes.dtype).eps if rtol is None else xp.asarray(rtol)[..., None]
         limit = sizes.max(axis=-1, keepdims=True) * least

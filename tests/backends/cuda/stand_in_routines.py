@@ -103,8 +103,8 @@ class Routines:
 
         @wraps(function)
         def decomposed(*arguments: Any, **keywords: Any) -> Any:
-            if any(argument.dtype.char not in "fdFD" for argument in arguments if isinstance(argument, np.ndarray)):
-                raise PtxError("a decomposition in a precision that was not asked for")
+            if any(argument.dtype.char not in "dD" for argument in arguments if isinstance(argument, np.ndarray)):
+                raise PtxError("a decomposition in another precision than NumPy's")
             try:
                 return function(*arguments, **keywords)
             except np.linalg.LinAlgError as error:
@@ -241,7 +241,8 @@ def _det(a: Array) -> Array:
 
 
 def _slogdet(a: Array) -> Any:
-    return tuple(np.linalg.slogdet(a))
+    sign, logarithm = np.linalg.slogdet(a)
+    return np.where(np.isnan(logarithm), 1, sign), logarithm
 
 
 def _lstsq(a: Array, b: Array, rcond: float | None = None) -> Any:

@@ -233,6 +233,15 @@ def test_gradients(gpu: Any) -> None:
     assert not asked(code)
 
 
+def test_gradients_in_single_precision(gpu: Any) -> None:
+    def loss(a: Any) -> Any:
+        return (np.linalg.pinv(a) ** 2).sum() + np.linalg.qr(a, "r").sum()
+
+    a = matrices("f4")[2]
+    found = OnDevice(jitflow.grad(loss), a, gpu=gpu)(a)
+    np.testing.assert_allclose(found, jitflow.function(jitflow.grad(loss))(a), rtol=1e-4, atol=1e-5)
+
+
 # -- arrays without elements, and what cupy has no answer for
 
 
@@ -267,6 +276,12 @@ def test_errors_are_numpy_s(function: Any, arguments: Any, error: Any, message: 
     assert caught.value.__context__ is None
     assert traceback.extract_tb(caught.tb)[-1].filename == __file__
     assert code.lost() == 0
+
+
+def test_determinants_of_what_is_not_finite(gpu: Any) -> None:
+    """Which pivots LAPACK chooses among nan is its own affair."""
+    matrices = np.array([[[np.nan, 1], [2, 3]], [[1, np.nan], [2, 3]], [[0, 1], [np.nan, 3]], [[np.inf, 0], [1, 1]]])
+    assert_alike(lambda m: (*np.linalg.slogdet(m), np.linalg.det(m)), matrices, gpu=gpu)
 
 
 def test_a_failed_check_comes_before_a_failed_routine(gpu: Any) -> None:
