@@ -357,16 +357,19 @@ class CompiledFunction:
         check_stage(stage)
         return stage_text(self._trace(_aligned(self._bind(args, kwargs))), stage)
 
-    def graph(self, *args: Any, stage: str = "optimized", format: str = "text", **kwargs: Any) -> str:
+    def graph(
+        self, *args: Any, stage: str = "optimized", format: str = "text", placement: bool = False, **kwargs: Any
+    ) -> str:
         """The dataflow graph of the program for these arguments, with data and control edges.
 
         Stages: ``traced gradient optimized fused``. Formats: ``text``, ``dot`` and ``svg``, which needs networkx.
+        ``placement`` shows on which device each op is computed and what is sent, at the stage ``optimized``.
         Raises ValueError for any other, and ImportError without networkx.
         """
         from jitflow.compiler import GRAPH_STAGES, check_stage, stage_graph
 
         check_stage(stage, GRAPH_STAGES)
-        return stage_graph(self._trace(_aligned(self._bind(args, kwargs))), stage, format)
+        return stage_graph(self._trace(_aligned(self._bind(args, kwargs))), stage, format, placement=placement)
 
     def placement(self, *args: Any, **kwargs: Any) -> Placement:
         """Where each op of the program for these arguments is computed on this machine, why, and what that takes.

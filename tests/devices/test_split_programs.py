@@ -11,6 +11,7 @@ import pytest
 
 import jitflow
 from jitflow import compiler, config, hardware
+from jitflow.frontend.outside import scopes
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import GPUS, OnDevice
 from tests.compare import EXACT, REDUCTION, Tolerance, assert_same
@@ -53,7 +54,7 @@ def test_programs_on_two_devices_and_a_gpu(program: Any, gpu: Any, monkeypatch: 
     """What they have on ``cpu:2`` is on ``cuda:0``."""
     named, others = hardware.device_named, {"cpu:2": lambda: "cuda:0" if hardware.devices("cuda") else "cpu:1"}
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=2))
-    monkeypatch.setattr(hardware, "device_named", lambda name: named(others.get(name, lambda: name)()))
+    monkeypatch.setattr(scopes, "device_named", lambda name: named(others.get(name, lambda: name)()))
     code = OnDevice(program, *copy.deepcopy(program.arguments), device=None, gpu=gpu)
     for _ in range(2):
         assert_alike(code, program, program, REDUCTION)

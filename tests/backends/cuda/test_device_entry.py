@@ -78,6 +78,14 @@ def test_arrays_of_the_device_stay_there() -> None:
     assert code.lost() == 0
 
 
+def test_numbers_are_arrays_without_dims_there() -> None:
+    code = OnDevice(lambda x: (x.sum(), float(x[1]), x.shape), np.arange(5.0))
+    total, second, shape = code(code.device.array(np.arange(5.0)))
+    assert isinstance(total, DeviceArray)
+    assert (total.get()[()], total.shape, second, shape) == (10.0, (), 1.0, (5,))
+    assert code(np.arange(5.0))[0] == 10.0
+
+
 def test_a_view_of_an_array_of_the_device_is_one() -> None:
     code = OnDevice(shifted, np.arange(5.0))
     x = code.device.array(np.arange(1.0, 6.0))
