@@ -15,8 +15,8 @@ import numpy as np
 
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.ops.memory import Memory
-from jitflow.ir.records import Attributes, Effect, OpDef
-from jitflow.ir.routines import Routine, adopt_results, argument_of, run_routine
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.routines import Routine, adopt_results, argument_of, numbers_of, run_routine
 from jitflow.ir.types import Buffer, Index, Scalar, Type, dims_of
 
 __all__ = ["ROUTINE_OPS"]
@@ -49,6 +49,11 @@ def _fresh(dim: Dim, numbers: dict[Dim, int]) -> int:
 
 def _infer_invoke(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     device, parts = attributes.get("device", "cpu"), attributes.get("parts", False)
+    numbers = numbers_of(attributes["takes"], range(len(operands)))
+    for place, operand in enumerate(operands):
+        wanted = "cpu" if place in numbers else device
+        if isinstance(operand, Buffer) and operand.device != wanted:
+            raise TypeRuleError(f"invoke: expected memory on {wanted} as operand {place}, got {operand}")
     found = [dtype for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
     made = [Buffer(dtype.real if parts else dtype, device) for dtype in found]
     count = len({number for _, dims in attributes["gives"] for number in dims if number >= 0})
