@@ -15,15 +15,18 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from itertools import accumulate
+from typing import Any, TypeVar
 
 import numpy as np
 
 from jitflow.ir.dtypes import DType
+from jitflow.ir.routine_table import GPU_ROUTINES, row_of
 
 __all__ = ["CLOCK", "DEVICE_PREFIX", "NOTE", "NOTES", "NOTE_ROW", "POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE",
-           "Routine", "RoutineResultError", "adopt_results", "argument_of", "flags_ignored", "is_quick", "is_silent",
-           "options_of", "prepared", "results_of", "routine_function", "run_routine", "without_warnings"]  # fmt: skip
+           "Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
+           "is_silent", "numbers_of", "options_of", "prepared", "results_of", "routine_function", "routine_on_gpu",
+           "run_routine", "without_warnings"]  # fmt: skip
 
 TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 """What compiled code calls in its context: the function that runs routines, and the call at that site number."""
@@ -43,6 +46,7 @@ NOTE_ROW = 32
 DEVICE_PREFIX = "cuda:"
 """What the names of all begin with that belongs to a GPU, such as ``cuda:0 stream`` or ``cuda:0 cuLaunchKernel``."""
 
+T = TypeVar("T")
 _LIBRARIES = ("numpy", "scipy", "jitflow")
 
 
@@ -65,11 +69,12 @@ class RoutineResultError(TypeError):
 
 def routine_function(name: str) -> Callable[..., Any]:
     """What a name stands for. Raises KeyError for a name that is neither a path nor carries its function."""
-    return name.function if isinstance(name, Routine) else _found(_QUICKER.get(name, name))
+    return name.function if isinstance(name, Routine) else _found(row_of(name).quicker or name)
 
 
-_QUICKER = {"numpy.median": "jitflow.runtime.routines.median"}
-"""What gives the same as a function of NumPy, and sooner."""
+def routine_on_gpu(name: str) -> Callable[..., Any]:
+    """What does the same on a GPU; its first argument is cupy."""
+    return _found(f"{GPU_ROUTINES}.{row_of(name).gpu}")
 
 
 @cache
@@ -91,8 +96,18 @@ def run_routine(
 
 def prepared(name: str, keywords: Sequence[str], options: Sequence[tuple[str, Any]]) -> Callable[[Sequence[Any]], Any]:
     """A function of the arguments that calls a routine, in the way that is quickest for it."""
-    function, known = routine_function(name), options_of(options)
-    named = [(place, key) for place, key in enumerate(keywords) if key]
+    call = call_of(routine_function(name), keywords, options)
+    if is_silent(name):
+        return call
+    quiet = without_warnings if row_of(name).warns else _without_flags
+    return lambda arguments: quiet(call, arguments)
+
+
+def call_of(
+    function: Callable[..., Any], keywords: Sequence[str], options: Sequence[tuple[str, Any]]
+) -> Callable[[Sequence[Any]], Any]:
+    """A function of the arguments that passes them on, by keyword where they go so, with the options."""
+    known, named = options_of(options), [(place, key) for place, key in enumerate(keywords) if key]
 
     def plainly(arguments: Sequence[Any]) -> Any:
         return function(*arguments, **known)
@@ -102,11 +117,18 @@ def prepared(name: str, keywords: Sequence[str], options: Sequence[tuple[str, An
         rest = [argument for place, argument in enumerate(arguments) if place >= len(keywords) or not keywords[place]]
         return function(*rest, **given, **known)
 
-    call = by_keyword if named else plainly
-    if is_silent(name):
-        return call
-    quiet = without_warnings if name in _WARNING else _without_flags
-    return lambda arguments: quiet(call, arguments)
+    return by_keyword if named else plainly
+
+
+def numbers_of(takes: Sequence[tuple[DType, int | str]], operands: Sequence[T]) -> list[T]:
+    """Which operands of an ``invoke`` are memory of the host in a program for a GPU: through them go numbers.
+
+    A call that takes nothing else is one of Python's, with numbers as its results.
+    """
+    if all(isinstance(kind, str) for _, kind in takes):
+        return [*operands]
+    places = accumulate((1 + 2 * (kind if isinstance(kind, int) else 0) for _, kind in takes), initial=0)
+    return [operands[place] for place, (_, kind) in zip(places, takes, strict=False) if isinstance(kind, str)]
 
 
 def options_of(options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -116,14 +138,14 @@ def options_of(options: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def is_silent(name: str) -> bool:
     """Whether a routine raises no floating-point flags that NumPy would warn of."""
-    return isinstance(name, Routine) or name in _SILENT
+    return isinstance(name, Routine) or row_of(name).silent
 
 
 def is_quick(name: str) -> bool:
     """Whether a routine of a library may be called without anything around it but ignored flags."""
-    return (
-        not isinstance(name, Routine) and name not in _WARNING and (is_silent(name) or flags_ignored()[0] is not None)
-    )
+    if isinstance(name, Routine) or row_of(name).warns:
+        return False
+    return is_silent(name) or flags_ignored()[0] is not None
 
 
 @cache
@@ -144,18 +166,6 @@ def results_of(name: str, result: Any, count: int) -> Sequence[Any]:
         raise RoutineResultError(f"{name} returned {_described(result)}, expected {count} results")
     return result
 
-
-_SILENT = frozenset(
-    f"numpy.{name}"
-    for name in "sort argsort partition argpartition unique isin searchsorted digitize bincount packbits".split()
-) | {"jitflow.runtime.texts.print_text", "jitflow.runtime.texts.raise_error"}
-"""Routines that do no arithmetic that NumPy could warn of."""
-
-_WARNING = frozenset(
-    f"numpy.{name}"
-    for name in "nanmedian percentile quantile nanpercentile nanquantile polyfit histogram polydiv".split()
-) | {"jitflow.runtime.routines.histogram"}
-"""Routines that warn in Python's way; compiled code emits no warnings."""
 
 _FILTERS = threading.Lock()
 
@@ -183,8 +193,9 @@ def adopt_results(
     dtypes: Sequence[DType],
     shapes: Sequence[Sequence[int]],
     fresh: Sequence[Sequence[int]],
-) -> tuple[list[np.ndarray[Any, Any]], dict[int, int]]:
-    """The results as arrays, and the sizes that they bind.
+    as_array: Callable[[Any], Any] = np.asarray,
+) -> tuple[list[Any], dict[int, int]]:
+    """The results as arrays, and the sizes that they bind. ``as_array`` makes an array of what is none.
 
     Axis k of result i must have ``shapes[i][k]`` elements, or, where ``fresh[i][k]`` is not negative, as many as every
     other axis of that number. Raises `RoutineResultError` where dtype or shape are others than declared.
@@ -192,7 +203,7 @@ def adopt_results(
     found: dict[int, int] = {}
     arrays = []
     for result, dtype, shape, numbers in zip(results, dtypes, shapes, fresh, strict=True):
-        array = np.asarray(result)
+        array = as_array(result)
         fits = array.dtype == dtype.numpy and array.ndim == len(shape)
         if fits:
             for size, wanted, number in zip(array.shape, shape, numbers, strict=True):
@@ -206,7 +217,7 @@ def adopt_results(
 
 
 def _described(result: Any) -> str:
-    if isinstance(result, np.ndarray):
+    if hasattr(result, "dtype") and not isinstance(result, np.generic):
         return f"an array of dtype {result.dtype} and shape {result.shape}"
     if isinstance(result, np.generic | int | float | complex):
         return f"the number {result!r} of type {type(result).__name__}"

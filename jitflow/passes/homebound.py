@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, Op, walk
+from jitflow.ir.routine_table import why_not_on_gpu
 from jitflow.ir.routines import Routine
-from jitflow.ir.types import Scalar
+from jitflow.ir.types import Scalar, Tensor
 
 __all__ = ["calls_python", "reason_to_stay", "refuse_homebound"]
 
@@ -18,14 +19,6 @@ _OPS = {
     "print": "what is printed comes from the host",
     **dict.fromkeys(("tape", "push", "pop", "peek", "poke"), f"{_TAPES}, lies in the host's memory"),
 }
-_ROUTINES = {
-    "numpy.linalg": "decompositions are LAPACK's, which works on the host's memory",
-    "scipy.linalg": "decompositions are LAPACK's, which works on the host's memory",
-    "numpy.fft": "Fourier transforms are a library's, which works on the host's memory",
-    "scipy.fft": "Fourier transforms are a library's, which works on the host's memory",
-    "": "it is a library's routine, which works on the host's memory",
-}
-"""By what the path of a routine begins with."""
 
 
 def calls_python(op: Op) -> bool:
@@ -38,16 +31,23 @@ def calls_python(op: Op) -> bool:
 def reason_to_stay(op: Op) -> str:
     """Why an op has to be on the caller's own device; empty for an op that a GPU can do.
 
-    Routines of numbers alone are called by the host program of the GPU, which has them.
+    Routines of numbers alone are called by the host program of the GPU, which has them; those of libraries that work on
+    arrays are cupy's (`jitflow.ir.routine_table`).
     """
-    if op.name == "host_call":
-        if all(isinstance(value.type, Scalar) for value in (*op.operands, *op.results)):
-            return ""
-        routine = op.attributes["routine"]
-        if isinstance(routine, Routine):
-            return "it is a function of Python's, which runs on the host"
-        return next(reason for path, reason in _ROUTINES.items() if routine.startswith(path))
-    return _OPS.get(op.name, "")
+    return _reason_of_call(op) if op.name == "host_call" else _OPS.get(op.name, "")
+
+
+def _reason_of_call(op: Op) -> str:
+    numbers = [isinstance(value.type, Scalar) for value in (*op.operands, *op.results)]
+    if all(numbers):
+        return ""
+    routine = op.attributes["routine"]
+    if isinstance(routine, Routine):
+        return "it is a function of Python's, which runs on the host"
+    if all(numbers[: len(op.operands)]):
+        return "it makes an array of numbers, which are the host's"
+    dtypes = [operand.type.dtype for operand in op.operands if isinstance(operand.type, Scalar | Tensor)]
+    return why_not_on_gpu(routine, dict(op.attributes["options"]), dtypes)
 
 
 def refuse_homebound(function: Function, device: str = "a GPU") -> None:

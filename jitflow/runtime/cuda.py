@@ -9,8 +9,10 @@ its own.
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -135,11 +137,32 @@ class Gpu:
         _expect_success(self.do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
         _expect_success(self.do("cuStreamSynchronize", stream))
 
-    def array(self, address: int, dims: Sequence[int], dtype: Any, strides: Sequence[int], owner: object) -> Any:
-        """An array of cupy's over memory that belongs to ``owner``."""
-        span = 1 + sum(abs(stride) * (dim - 1) for dim, stride in zip(dims, strides, strict=True) if dim)
-        memory = self._cuda.UnownedMemory(address, span * dtype.itemsize, owner, self.number)
+    def array(
+        self, address: int, dims: Sequence[int], dtype: Any, strides: Sequence[int] | None = None, owner: object = None
+    ) -> Any:
+        """An array of cupy's over memory that belongs to ``owner``, in C order where no strides are given."""
+        if strides is None:
+            strides = [math.prod(dims[axis + 1 :]) * dtype.itemsize for axis in range(len(dims))]
+        span = dtype.itemsize + sum(abs(step) * (dim - 1) for dim, step in zip(dims, strides, strict=True) if dim)
+        memory = self._cuda.UnownedMemory(address, span, owner, self.number)
         return _cupy().ndarray(tuple(dims), dtype, self._cuda.MemoryPointer(memory, 0), tuple(strides))
+
+    # Routines of cupy's
+
+    @property
+    def library(self) -> Any:
+        """The module cupy."""
+        return _cupy()
+
+    @contextmanager
+    def working_on(self, stream: int) -> Iterator[None]:
+        """What cupy does meanwhile, it does here and in that stream's order, and raises LinAlgError where it fails."""
+        with self._device, self._cuda.ExternalStream(stream, self.number), _cupyx().errstate(linalg="raise"):
+            yield
+
+    def copy_of(self, thing: Any) -> Any:
+        """A copy on the host of an array of cupy's, and everything else as it is."""
+        return _cupy().asnumpy(thing) if hasattr(thing, "__cuda_array_interface__") else thing
 
     def put(self, array: Any) -> Any:
         """A copy of an array of the host's, as one of cupy's."""
@@ -242,6 +265,13 @@ def _cupy() -> Any:
     except ImportError:
         raise ImportError(_MISSING) from None
     return cupy
+
+
+def _cupyx() -> Any:
+    """What comes with cupy beside what NumPy has."""
+    import cupyx
+
+    return cupyx
 
 
 def address_of(name: str) -> int:

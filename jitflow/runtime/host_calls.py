@@ -298,11 +298,19 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str
             return loop_address(name)
         if name != NOTES and not name.startswith(SITE_PREFIX):
             return symbol_address(name)
-        owners.append(NoteTable(sites) if name == NOTES else CallSite(sites[int(name.removeprefix(SITE_PREFIX))]))
+        owners.append(NoteTable(sites) if name == NOTES else _call_site(sites[int(name.removeprefix(SITE_PREFIX))]))
         return owners[-1].address
 
     handles = {place: handle for place, name in enumerate(names) if (handle := cuda.handle_of(name))}
     return LinkedSymbols(tuple(map(address, names)), tuple(owners), handles)
+
+
+def _call_site(op: Op) -> CallSite:
+    if "device" not in op.attributes:
+        return CallSite(op)
+    from jitflow.runtime.device_calls import DeviceCallSite  # which only programs for GPUs need
+
+    return DeviceCallSite(op)
 
 
 # -- memory ----------------------------------------------------------------------------------------

@@ -13,12 +13,10 @@ import numpy as np
 from jitflow.errors import exception_class
 from jitflow.ir.routines import prepared, without_warnings
 
-__all__ = ["SUCCEEDS", "accumulate", "histogram", "histogram2d", "inverse", "lexsort", "median", "over_stretches",
+__all__ = ["accumulate", "histogram", "histogram2d", "inverse", "lexsort", "median", "over_stretches",
            "reduce", "reduceat", "succeeds"]  # fmt: skip
 
 Array = Any
-SUCCEEDS = "jitflow.runtime.routines.succeeds"
-""":func:`succeeds`, as a program calls it."""
 
 
 def succeeds(

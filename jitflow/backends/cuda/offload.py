@@ -16,7 +16,8 @@ for a check: the host inspects the record together with the first number that it
 changes what the caller sees, before it reports that a check of its own has failed, before it tells another device
 anything, and at the end.
 
-Routines of numbers are called from here. It relies on what `jitflow.passes.homebound` names being elsewhere.
+Routines that take arrays are cupy's, and work on the device in the stream's order; those of numbers alone are Python's,
+called from here. It relies on what `jitflow.passes.homebound` names being elsewhere.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from jitflow.backends.cuda.names import identifier
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
 from jitflow.ir.dtypes import I64, DType
+from jitflow.ir.routines import numbers_of
 from jitflow.ir.types import Buffer, Index, Scalar, Type
 
 __all__ = ["offload"]
@@ -55,7 +57,8 @@ class _Offloading:
         self.may_fail = {k.name for k in program.kernels if any(op.name == "check" for op in walk(k.region))}
         self.kernels = {kernel.name: self._kernel(kernel) for kernel in program.kernels}
         self.values: dict[Value, Value] = {}
-        self.at_home = {operand for op in walk(program.region) if op.name == "invoke" for operand in op.operands}
+        calls = (op for op in walk(program.region) if op.name == "invoke")
+        self.at_home = {number for op in calls for number in numbers_of(op.attributes["takes"], op.operands)}
         """Memory of the host, by which routines get numbers and give them."""
         self.sizes: dict[Value, int] = {}
         """The indices that are known, of the program as it was."""
@@ -175,7 +178,7 @@ class _Offloading:
         if op.name == "size":
             dim = op.attributes["dim"]
             self.sizes |= {op.result: dim} if isinstance(dim, int) else {}
-        if op.name == "alloc" and op.result not in self.at_home:
+        if (op.name == "alloc" and op.result not in self.at_home) or (op.name == "invoke" and _takes_arrays(op)):
             attributes["device"] = self.device
         results = tuple(self._fresh(result) for result in op.results)
         if op.name == "alloc":
@@ -398,6 +401,10 @@ def _number_dtype(type: Type) -> DType:
     if not isinstance(type, Scalar):
         raise CompilerBug(f"expected a kernel for GPUs to give numbers, got {type}")
     return type.dtype
+
+
+def _takes_arrays(invoke: Op) -> bool:
+    return any(isinstance(kind, int) for _, kind in invoke.attributes["takes"])
 
 
 def _bytes(op: Op) -> int:

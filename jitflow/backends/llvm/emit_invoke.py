@@ -1,4 +1,7 @@
-"""The call of a routine: words on the stack, the trampoline from the context, memory and sizes out of the words."""
+"""The call of a routine: words on the stack, the trampoline from the context, memory and sizes out of the words.
+
+One on a GPU finds behind the words of its operands the stream in whose order it works.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +30,16 @@ def _invoke(out: Emitter, op: Op) -> Sequence[str]:
     expected, places, sizes = _results(out, op, given)
     results: list[str] = []
 
+    device = op.attributes.get("device", "")
+    stream = [_word_of(out, _context(out, f"{device} stream"))] if device else []
+
     def through_python() -> str:
-        arguments = _filled(out, taken)
+        arguments = _filled(out, [*taken, *stream])
         results.append(_filled(out, expected))
         trampoline, place = (_context(out, name) for name in (TRAMPOLINE, f"{SITE_PREFIX}{out.module.site(op)}"))
         return out.let(f"call i32 {trampoline}(ptr {place}, ptr {arguments}, ptr {results[0]})")
 
-    loop = inner_loop(op.attributes)
+    loop = None if device else inner_loop(op.attributes)
     if loop is None:
         status = through_python()
     else:
@@ -84,7 +90,11 @@ def _described(out: Emitter, op: Op, taken: Sequence[str], expected: Sequence[st
 
 def _word(out: Emitter, value: Value) -> str:
     operand = out.operand(value)
-    return out.let(f"ptrtoint ptr {operand} to i64") if out.typed(value).startswith("ptr") else operand
+    return _word_of(out, operand) if out.typed(value).startswith("ptr") else operand
+
+
+def _word_of(out: Emitter, address: str) -> str:
+    return out.let(f"ptrtoint ptr {address} to i64")
 
 
 def _filled(out: Emitter, words: Sequence[str]) -> str:
@@ -101,16 +111,22 @@ def _context(out: Emitter, symbol: str) -> str:
 
 
 def _enter(out: Emitter, op: Op, value: Value, buffers: Sequence[str]) -> None:
-    """The first buffer is the program's from here on. The pool knows its blocks' sizes, so the ledger need not."""
-    assert out.ledger is not None
-    noted = out.ledger.enter(out, op, value, buffers[0], "0")
+    """The first buffer is the program's from here on. Who gave it knows its size, so the ledger need not."""
+    device = op.attributes.get("device", "")
+    ledger = out.device_ledger if device else out.ledger
+    assert ledger is not None
+    noted = ledger.enter(out, op, value, buffers[0], "0")
     if noted == "true":
         return
 
     def give_back_and_fail() -> None:
-        free = out.let(f"load ptr, ptr {out.at('%context', '8')}, align 8")
         for buffer in buffers:
-            out.do(f"call void {free}(ptr {buffer}, i64 0)")
+            if device:
+                free, stream = (_context(out, f"{device} {name}") for name in ("cuMemFreeAsync", "stream"))
+                out.do(f"call i32 {free}(ptr {buffer}, ptr {stream})")
+            else:
+                free = out.let(f"load ptr, ptr {out.at('%context', '8')}, align 8")
+                out.do(f"call void {free}(ptr {buffer}, i64 0)")
         report(out, OUT_OF_MEMORY, op, ())
         out.do(f"store i64 {ENTRY_BYTES}, ptr {out.at('%error', '16')}, align 8")
         out.leave(str(OUT_OF_MEMORY))

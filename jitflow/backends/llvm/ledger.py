@@ -13,7 +13,7 @@ from jitflow.backends.llvm.emitter import Emitter, ModuleText
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.types import Buffer
 
-__all__ = ["Ledger"]
+__all__ = ["MAKERS", "Ledger"]
 
 ENTRY_BYTES = 16
 LOOP_ENTRIES = 8

@@ -17,7 +17,7 @@ from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
 from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
-from jitflow.backends.llvm.ledger import Ledger
+from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
@@ -226,7 +226,7 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     out.ledger = Ledger(program)
     out.ledger.open(out)
     for device in {
-        op.attributes["device"] for op in walk(program.region) if op.name == "alloc" and "device" in op.attributes
+        op.attributes["device"] for op in walk(program.region) if op.name in MAKERS and "device" in op.attributes
     }:
         out.device_ledger = Ledger(program, device)
         out.device_ledger.open(out)

@@ -16,8 +16,8 @@ from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.python_numbers import as_weak, division_words
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.routine_table import SUCCEEDS
 from jitflow.ir.types import Index, Scalar, dims_of
-from jitflow.runtime.routines import SUCCEEDS
 
 __all__ = ["again", "can_be_foreseen", "number_of_error", "raises_nothing", "told_by"]
 

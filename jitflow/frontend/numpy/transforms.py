@@ -20,7 +20,7 @@ from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.routines import split
 from jitflow.frontend.recording import values
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, maximum
 
 __all__ = ["FUNCTIONS"]
 
@@ -37,7 +37,7 @@ def _length_out(name: str, size: Dim, points: Dim | None) -> Dim:
         return (size if points is None else points) // 2 + 1
     if points is not None:
         return points
-    return 2 * (size - 1) if name in _HALF_IN else size
+    return maximum(2 * (size - 1), 0) if name in _HALF_IN else size  # an axis without elements is an error of NumPy's
 
 
 def _along_axis(function: Any) -> Any:
@@ -119,6 +119,8 @@ def _at_once(function: Any, value: Value, places: Sequence[int], norm: Any, real
         dims[last] = _length_out("irfft" if inverse else "rfft", dims[last], None)
     one = "irfft" if real and inverse else "rfft" if real else "fft"
     sample = split(value, axis=last, norm=norm).sampled(_LONGER[one])
+    if one == "irfft" and len(places) > 1:  # of what the transforms along the other axes make
+        sample = split(value, axis=last, norm=norm).sampled(_LONGER["fft"]).real
     (result,) = split(value, axes=tuple(places), norm=norm).call(function, [tuple(dims)], kinds=[sample.dtype])
     return result
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.ops.memory import Memory
-from jitflow.ir.records import Attributes, Effect, OpDef
-from jitflow.ir.routines import Routine, adopt_results, argument_of, run_routine
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.routines import Routine, adopt_results, argument_of, numbers_of, run_routine
 from jitflow.ir.types import Buffer, Index, Scalar, Type, dims_of
 
 __all__ = ["ROUTINE_OPS"]
@@ -48,7 +48,14 @@ def _fresh(dim: Dim, numbers: dict[Dim, int]) -> int:
 
 
 def _infer_invoke(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    made = [Buffer(dtype) for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
+    device, parts = attributes.get("device", "cpu"), attributes.get("parts", False)
+    numbers = numbers_of(attributes["takes"], range(len(operands)))
+    for place, operand in enumerate(operands):
+        wanted = "cpu" if place in numbers else device
+        if isinstance(operand, Buffer) and operand.device != wanted:
+            raise TypeRuleError(f"invoke: expected memory on {wanted} as operand {place}, got {operand}")
+    found = [dtype for dtype, dims in attributes["gives"] if any(number >= 0 for number in dims)]
+    made = [Buffer(dtype.real if parts else dtype, device) for dtype in found]
     count = len({number for _, dims in attributes["gives"] for number in dims if number >= 0})
     return (*made, *[Index()] * count)
 
@@ -94,7 +101,8 @@ ROUTINE_OPS = [
         "invoke", "calls a routine on memory. ``takes``: for each argument its dtype and its rank (or ``numpy``, "
         "``python`` for a number); operands are its buffer, dims and strides. ``gives``: for each result its dtype and "
         "its dims, -1 for one that is an operand, else the number of the size that it binds; operands are the buffer, "
-        "if all dims are known, and the known dims. Results: the other buffers, and the sizes in order", "host", None,
-        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives"),
+        "if all dims are known, and the known dims. Results: the other buffers, the sizes in order. ``device``: all of "
+        "this but numbers is memory of that GPU. ``parts``: memory of complex numbers is of real ones", "host", None,
+        _infer_invoke, _invoke, (Effect("external"),), attributes=(*_ATTRIBUTES, "takes", "gives", "device", "parts"),
     ),
 ]  # fmt: skip

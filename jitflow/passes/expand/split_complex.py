@@ -244,6 +244,10 @@ class _Splitter(Rewriter):
         attributes = MappingProxyType({**op.attributes, "dtype": op.attributes["dtype"].real})
         self.copy(replace(op, attributes=attributes))
 
+    def invoke(self, op: Op) -> None:
+        """The routine gives complex numbers as before; what they lie in holds parts."""
+        self.copy(replace(op, attributes=MappingProxyType({**op.attributes, "parts": True})))
+
     def argument(self, op: Op) -> None:
         kind = op.result.type
         if isinstance(kind, Buffer):
@@ -291,6 +295,7 @@ _HANDLERS: dict[str, Callable[[_Splitter, Op], None]] = {
     "write_strided": _Splitter.write_strided,
     "alloc": _Splitter.with_real_dtype,
     "tape": _Splitter.with_real_dtype,
+    "invoke": _Splitter.invoke,
     "push": _Splitter.push,
     "pop": _Splitter.pop,
     "peek": _Splitter.peek,

@@ -20,10 +20,12 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.runtime import cuda
 from tests.backends.cuda.ptx import Kernel, PtxError, parse_ptx, run_on
 from tests.backends.cuda.ptx_machine import DTYPES, MIDDLE, Array, Block
+from tests.backends.cuda.stand_in_routines import Held, Routines
 
 __all__ = ["DeviceArray", "StandIn"]
 
@@ -85,6 +87,7 @@ class StandIn:
         self._keys = FIRST_KEY
         self._functions = {name: self._function(name, types) for name, types in SIGNATURES.items()}
         self._loaded: list[Any] = []
+        self.routines = Routines(self)
 
     # As cupy and the libraries
 
@@ -92,7 +95,8 @@ class StandIn:
     def installed(self) -> Iterator[StandIn]:
         """Stand for cupy and the driver."""
         try:
-            with mock.patch.multiple(cuda, _cupy=self._cupy, address_of=self._address):
+            replaced = {"_cupy": self._cupy, "_cupyx": lambda: self.routines.cupyx, "address_of": self._address}
+            with mock.patch.multiple(cuda, **replaced):
                 self._forget()
                 assert cuda.gpu_count() == 1
                 yield self
@@ -109,13 +113,21 @@ class StandIn:
             runtime=SimpleNamespace(getDeviceCount=lambda: 1),
             function=SimpleNamespace(Module=lambda: _Module(self)),
             get_current_stream=lambda: SimpleNamespace(ptr=self.stream),
+            ExternalStream=self._using,
             UnownedMemory=lambda address, size, owner, device: (address, owner),
             MemoryPointer=lambda memory, offset: (memory[0] + offset, memory[1]),
         )
         pool = SimpleNamespace(free_all_blocks=lambda: self.counts.update(["free_all_blocks"]))
         return SimpleNamespace(
-            cuda=names, ndarray=partial(DeviceArray, self), asarray=self.array, get_default_memory_pool=lambda: pool
-        )
+            cuda=names, ndarray=partial(DeviceArray, self), get_default_memory_pool=lambda: pool,
+            **self.routines.functions,
+        )  # fmt: skip
+
+    @contextmanager
+    def _using(self, stream: int, number: int) -> Iterator[None]:
+        before, self.stream = self.stream, stream
+        yield
+        self.stream = before
 
     def array(self, content: Array) -> DeviceArray:
         """An array that lives on the device."""
@@ -338,8 +350,11 @@ class StandIn:
         return np.ndarray((rows, columns), dtype, block.content, part.start, strides), written
 
 
-class DeviceArray:
-    """As cupy's arrays: ``memory`` is the address of the first element, and what owns it."""
+class DeviceArray(NDArrayOperatorsMixin):
+    """As cupy's arrays: ``memory`` is the address of the first element, and what owns it.
+
+    Operators and methods work on what the current stream makes of it.
+    """
 
     def __init__(
         self, device: StandIn, shape: Sequence[int], dtype: Any, memory: tuple[int, Any], strides: Any
@@ -355,7 +370,53 @@ class DeviceArray:
             "version": 3,
         }  # fmt: skip
 
-    def __getitem__(self, key: slice) -> DeviceArray:
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        held = [item.content() if isinstance(item, DeviceArray) else item for item in inputs]
+        return getattr(ufunc, method)(*held, **kwargs)
+
+    def __array__(self, *arguments: Any, **keywords: Any) -> Array:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name in ("ndim", "size", "nbytes"):
+            return getattr(np.broadcast_to(np.empty((), self.dtype), self.shape), name)
+        return getattr(self.content(), name)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        assert key is Ellipsis
+        content = value.content() if isinstance(value, DeviceArray) else value
+        assert isinstance(content, Held)
+        assert (content.dtype, content.shape) == (self.dtype, self.shape)
+
+        def write() -> None:
+            there, written = self._memory()
+            there[...], written[...] = content, True
+
+        self.device._later(self.device.stream, write)
+
+    def content(self) -> Held:
+        """What the elements are when the current stream has come so far."""
+        self.device._cuStreamSynchronize(self.device.stream)
+        content, written = self._memory()
+        if not written.all():
+            raise PtxError("a function of cupy reads what nobody has written")
+        return content.copy().view(Held)
+
+    def _memory(self) -> tuple[Array, Array]:
+        """The elements, and which of their bytes have been written."""
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype), np.ones(0, np.bool_)
+        block, part = self.device.bytes_at(self.address, 0)
+        assert block.written is not None
+        shape, strides = (*self.shape, self.dtype.itemsize), (*self.strides, 1)
+        written = np.ndarray(shape, np.bool_, block.written, part.start, strides)
+        return np.ndarray(self.shape, self.dtype, block.content, part.start, self.strides), written
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, slice):
+            return self.content()[key]
         start, stop, step = key.indices(self.shape[0])
         shape = (len(range(start, stop, step)), *self.shape[1:])
         strides = (self.strides[0] * step, *self.strides[1:])
@@ -365,10 +426,7 @@ class DeviceArray:
     def get(self) -> Array:
         """A copy on the host, of what was done so far."""
         self.device.finish()
-        if 0 in self.shape:
-            return np.empty(self.shape, self.dtype)
-        block, part = self.device.bytes_at(self.address, 0)
-        return np.ndarray(self.shape, self.dtype, block.content, part.start, self.strides).copy()
+        return self._memory()[0].copy()
 
 
 class _Current:

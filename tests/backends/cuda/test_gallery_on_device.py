@@ -1,4 +1,4 @@
-"""The gallery on a GPU: each program gives what Python gives, and what it leaves to the host is known."""
+"""The gallery on a GPU: each program gives what Python gives, and nothing of it stays on the host."""
 
 from __future__ import annotations
 
@@ -13,12 +13,6 @@ from tests.backends.cuda.native import GPUS, OnDevice, RealGpu
 from tests.backends.cuda.stand_in import StandIn
 from tests.gallery import PROGRAMS, compiled, example, plain
 from tests.test_programs import assert_runs_alike
-
-STAYS = {
-    "contour_integral": {("host_call", "decompositions are LAPACK's, which works on the host's memory")},
-    "kalman": {("host_call", "decompositions are LAPACK's, which works on the host's memory")},
-}
-"""What a program leaves to the host though all of it is wanted on a GPU, and why."""
 
 IN_TURN = 3
 """Of so many programs one runs each time; all together where there is time."""
@@ -40,11 +34,8 @@ def test_it_gives_what_python_gives(name: str, gpu: Any) -> None:
     assert compile_to_cubin(code.source, architecture)
 
 
-def test_what_stays_on_the_host() -> None:
-    found = {}
+def test_nothing_stays_on_the_host() -> None:
     with StandIn().installed():
         for name in PROGRAMS:
             plan = jitflow.function(plain(name), device="cuda:0").placement(*example(name))
-            stays = {(one.op, one.why) for one in plan.ops if one.device != "cuda:0"}
-            found |= {name: stays} if stays else {}
-    assert found == STAYS
+            assert {(one.op, one.why) for one in plan.ops if one.device != "cuda:0"} == set(), name

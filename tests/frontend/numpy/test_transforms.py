@@ -45,7 +45,8 @@ def _both(function: Any) -> Any:
 def test_transforms_of_several_axes(function: Any):
     name = function.__name__
     source = CUBE if name.startswith("rfft") else CUBE + 1j
-    for array in (source, source[0], source.astype("f4" if name.startswith("rfft") else "c8"), source[..., ::-2]):
+    for array in (source, source[0], source.astype("f4" if name.startswith("rfft") else "c8"), source[..., ::-2],
+                  CUBE.astype("f2")):  # fmt: skip
         check(_applied(function), array)
     for axes in ((0, 1), (1,), (-1, 0), (0, 5)):
         check(_applied(function, axes=axes), source)
