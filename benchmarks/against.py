@@ -51,14 +51,16 @@ class Comparison:
         return all(ratio < LOST for ratio in self.ratios())
 
 
-def compare(commit: str, names: Sequence[str] = (), rounds: int = 3) -> Iterator[Comparison]:
-    """Measure all cases, or those whose names are given, one after the other."""
+def compare(
+    commit: str, names: Sequence[str] = (), kinds: Sequence[str] = KINDS, rounds: int = 3
+) -> Iterator[Comparison]:
+    """Measure all cases of some kinds, or those whose names are given, one after the other."""
     with _checkout(commit) as other:
         sides = dict(zip(SIDES, (Session(folder) for folder in (other, ROOT, other)), strict=True))
         cases = sides["this"].ask("cases", "")
         known = sides["other"].ask("cases", "")
         for kind, name in cases:
-            if [kind, name] not in known or (names and name not in names):
+            if [kind, name] not in known or kind not in kinds or (names and name not in names):
                 continue
             seconds: dict[str, list[float]] = {side: [] for side in SIDES}
             for number in range(rounds):
@@ -114,11 +116,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.against", description=__doc__.partition("\n")[0])
     parser.add_argument("commit")
     parser.add_argument("names", nargs="*", help="programs, workloads and training steps; all if none is given")
+    parser.add_argument("--kind", action="append", choices=KINDS, help="what to measure; all if nothing is said")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path, help="where to write all times")
     chosen = parser.parse_args(arguments)
     found: list[Comparison] = []
-    for one in compare(chosen.commit, chosen.names, chosen.rounds):
+    for one in compare(chosen.commit, chosen.names, chosen.kind or KINDS, chosen.rounds):
         found.append(one)
         mark = "  lost" if one.is_lost else ""
         print(f"{one.kind:10} {one.name:28} {_all(one.ratios())}   {_all(one.ratios('other again'))}{mark}", flush=True)
