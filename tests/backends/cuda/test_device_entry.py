@@ -295,3 +295,15 @@ def test_loops_of_launches_ask_whether_to_go_on() -> None:
     (loop,) = (op for op in walk(programs[0].region) if op.name == "for")
     assert loop.attributes["polls"]
     np.testing.assert_allclose(code(np.arange(4.0), 20), halved(np.arange(4.0), 20))
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_random_numbers_have_the_same_bits(gpu: Any) -> None:
+    def drawn() -> Any:
+        generator = jitflow.random.Generator(7)
+        return lambda n: (generator.uniform(size=n), generator.integers(0, 100, size=n), generator.permutation(n))
+
+    here, there = jitflow.function(drawn()), OnDevice(drawn(), 33, gpu=gpu)
+    for _ in range(2):
+        for found, expected in zip(there(33), here(33), strict=True):
+            np.testing.assert_array_equal(found, expected)
