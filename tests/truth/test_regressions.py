@@ -30,6 +30,10 @@ PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
          {"a0": "array('u8', (65, 1025))", "a1": "array('u1', (8,), 'strided')"}],
         EXACT,
     ),
+    "what a size was decided to be it stays when it gets another name": (
+        ["np.clip(a0[:1], a1, a0)"],
+        [{"a0": "array('f8', (4,), 'C', 12)", "a1": "array('u1', (4,), 'C', 15)"}], EXACT,
+    ),
     "a reshape inside a kernel finds its operand in C order": (
         ["np.inner(a0, a0)"], [{"a0": "array('u8', (4, 3, 5))"}], EXACT,
     ),
