@@ -1,6 +1,6 @@
 """Parts of a concatenation that their kernel writes where they belong, so that nothing is copied.
 
-A part qualifies if a fusion computes it and nobody else reads it; between the two only axes of size 1 may come or go,
+A part qualifies if a kernel computes it and nobody else reads it; between the two only axes of size 1 may come or go,
 as ``np.stack`` makes them.
 """
 
@@ -14,6 +14,7 @@ from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
+from jitflow.passes.plan.numbers import is_number_work
 
 __all__ = ["find_destinations", "parts_of"]
 
@@ -57,7 +58,7 @@ def _search(
             while counts[chain[-1]] == 1 and _adds_or_drops_ones(producer.get(chain[-1])):
                 chain.append(producer[chain[-1]].operands[0])
             source = producer.get(chain[-1])
-            if source is None or source.name != "fusion" or counts[chain[-1]] != 1:
+            if source is None or source.name != "fusion" or counts[chain[-1]] != 1 or is_number_work(source):
                 continue
             if isinstance(chain[-1].type, Tensor):
                 destinations[chain[-1]] = (op, _layout_of(chain[-1], operand, layout))

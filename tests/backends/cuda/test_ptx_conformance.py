@@ -1,4 +1,4 @@
-"""Every opcode of the PTX interpreter does what NVIDIA's manual says, which exact numbers of Python's say once more here.
+"""Every opcode of the PTX interpreter does what NVIDIA's manual says, as exact numbers of Python say it once more here.
 
 What computes runs on awkward operands of its types; its `meaning` is a function of integers and fractions, which shares
 nothing with the interpreter's NumPy. What touches memory and other threads stands in `test_ptx.py`, whose
