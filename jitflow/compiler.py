@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from jitflow.ir.core import Function
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from jitflow.backends.cuda import CudaModule
     from jitflow.backends.llvm.executable import Executable
     from jitflow.frontend.entry.function import TracedFunction
     from jitflow.passes.lower import Lowered, LoweredParts, Target
@@ -67,13 +69,18 @@ class Compilation:
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
+    placed: Function | None = None
+    """The program with a device for each op, if there are several."""
     partitioned: Partitioned | None = None
-    """What the program is cut into, if it is to run on several devices."""
+    """What it is cut into, if it is to run on several."""
+    devices: tuple[str, ...] = ()
+    """Where it runs, or each of its partitions, that of the caller's thread first; and so with what follows."""
     fused: tuple[Function, ...] = ()
-    """The program, or each of its partitions, that of the caller's thread first; and so with the host programs."""
     buffers: tuple[BufferPlan, ...] = ()
     lowered: Lowered | LoweredParts | None = None
     hosts: tuple[Function, ...] = ()
+    kernels: Mapping[str, CudaModule] = field(default_factory=dict)
+    """Those of each GPU that takes part."""
     executable: Executable | None = None
     plan: Plan | None = None
 
@@ -152,23 +159,40 @@ def optimize(compilation: Compilation) -> Function:
 
 def partitions(compilation: Compilation) -> tuple[Function, ...]:
     """Decide on devices, if there are several, and cut the program into one for each that takes part."""
-    from jitflow.hardware import devices
+    from jitflow.hardware import HOME, devices, has_seen_gpus
 
     optimized = optimize(compilation)
-    if len(devices()) == 1:
+    if not compilation.devices:
+        if len(devices("cpu")) == 1 and not has_seen_gpus():
+            compilation.devices = (HOME,)
+        else:
+            _split(compilation, optimized)
+    if len(compilation.devices) == 1:
         return (optimized,)
-    if compilation.partitioned is None:
-        from jitflow.machine import this_machine
-        from jitflow.passes.partition import partition
-        from jitflow.passes.place import place, read_placement
+    assert compilation.partitioned is not None
+    return tuple(part.function for part in compilation.partitioned.partitions)
 
-        with compilation.stage("place"):
-            plan, search = read_placement(compilation.placement)
-            placed = place(optimized, this_machine(), plan, search=search)
-        with compilation.stage("partition"):
-            compilation.partitioned = partition(placed)
-    parts = compilation.partitioned.partitions
-    return tuple(part.function for part in parts) if len(parts) > 1 else (optimized,)
+
+def _split(compilation: Compilation, function: Function) -> None:
+    from jitflow.hardware import HOME
+    from jitflow.machine import this_machine
+    from jitflow.passes.partition import partition
+    from jitflow.passes.place import gpus_of, place, read_placement, sole_gpu
+
+    with compilation.stage("place"):
+        plan, search = read_placement(compilation.placement)
+        machine = this_machine(gpus_of(function, plan))
+        if len(machine.devices) == 1:
+            compilation.devices = (HOME,)
+            return
+        compilation.placed = placed = place(function, machine, plan, search=search)
+        alone = sole_gpu(placed)
+    if alone:
+        compilation.devices = (alone,)
+        return
+    with compilation.stage("partition"):
+        compilation.partitioned = partition(placed)
+    compilation.devices = tuple(part.device for part in compilation.partitioned.partitions)
 
 
 def fuse(compilation: Compilation) -> tuple[Function, ...]:
@@ -188,9 +212,12 @@ def plan(compilation: Compilation) -> tuple[BufferPlan, ...]:
     from jitflow.passes.plan.text import plan_text
 
     if not compilation.buffers:
-        fused, tile = fuse(compilation), _target(compilation).tile
+        fused = fuse(compilation)
+        targets = _targets(compilation)
         with compilation.stage("plan"):
-            compilation.buffers = tuple(plan_buffers(one, tile=tile) for one in fused)
+            compilation.buffers = tuple(
+                plan_buffers(one, tile=target.tile) for one, target in zip(fused, targets, strict=True)
+            )
         if CONFIG.dump >= 3:
             for one, buffers in zip(fused, compilation.buffers, strict=True):
                 print(f"; planned\n{plan_text(one, buffers)}", file=sys.stderr)
@@ -207,6 +234,12 @@ def lower(compilation: Compilation) -> tuple[Function, ...]:
             hosts = _lowered(compilation)
         with compilation.stage("expand"):
             compilation.hosts = tuple(map(expand, hosts))
+        if _uses_gpus(compilation):
+            from jitflow.gpu import offloaded, print_kernels
+
+            with compilation.stage("offload"):
+                compilation.hosts = offloaded(zip(compilation.devices, compilation.hosts, strict=True))
+                compilation.kernels = print_kernels(zip(compilation.devices, compilation.hosts, strict=True))
         for host in compilation.hosts:
             _verify(host, "expand")
             _dump(2, "kernels", host)
@@ -214,17 +247,24 @@ def lower(compilation: Compilation) -> tuple[Function, ...]:
 
 
 def _lowered(compilation: Compilation) -> tuple[Function, ...]:
-    from jitflow.passes.lower import lower, lower_parts
+    from jitflow.passes.lower import lower, lower_parts, on_device
 
-    fused, plans, target = compilation.fused, compilation.buffers, _target(compilation)
+    fused, plans, targets = compilation.fused, compilation.buffers, _targets(compilation)
     if len(fused) == 1:
-        compilation.lowered = lowered = lower(fused[0], target, plans[0], observe=_observer())
+        lowered = lower(fused[0], targets[0], plans[0], observe=_observer())
+        compilation.lowered = replace(lowered, places=on_device(lowered.places, compilation.devices[0]))
         return (lowered.host,)
     assert compilation.partitioned is not None
     parts = [replace(part, function=one) for part, one in zip(compilation.partitioned.partitions, fused, strict=True)]
-    together = lower_parts(compilation.partitioned.function, parts, target, plans, observe=_observer())
+    together = lower_parts(compilation.partitioned.function, parts, targets, plans, observe=_observer())
     compilation.lowered = together
     return together.hosts
+
+
+def _uses_gpus(compilation: Compilation) -> bool:
+    from jitflow.hardware import is_gpu
+
+    return any(map(is_gpu, compilation.devices))
 
 
 def generate(compilation: Compilation, entry: EntryCode | None = None) -> Executable:
@@ -233,9 +273,12 @@ def generate(compilation: Compilation, entry: EntryCode | None = None) -> Execut
 
     if compilation.executable is None:
         hosts = lower(compilation)
+        sites = [*compilation.kernels.values()][-1].sites if compilation.kernels else ()
         text = _guard_text(compilation) + (f"\n{entry.text}" if entry is not None else "")
         with compilation.stage("llvm"):
-            compilation.executable = compile_program(hosts, fast_math=compilation.fastmath, extra_text=text)
+            compilation.executable = compile_program(
+                hosts, fast_math=compilation.fastmath, extra_text=text, sites=sites
+            )
         del compilation.times["llvm"]  # the executable knows it in parts
         for name, seconds in compilation.executable.times.items():
             compilation.times[f"llvm {name}"] = seconds
@@ -311,13 +354,15 @@ def _only(functions: tuple[Function, ...]) -> Function:
     return functions[0]
 
 
-def _target(compilation: Compilation) -> Target:
-    """What lowering must know of this processor."""
+def _targets(compilation: Compilation) -> tuple[Target, ...]:
+    """What lowering must know of the processor of each partition."""
     from jitflow.backends.llvm.engine import ENGINE
-    from jitflow.passes.lower import CPU
+    from jitflow.hardware import is_gpu
+    from jitflow.passes.lower import CPU, GPU
 
     tile = CPU.tile if ENGINE.makes_products else None
-    return replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
+    here = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
+    return tuple(GPU if is_gpu(device) else here for device in compilation.devices)
 
 
 def _without_decisions(fused: Function) -> Function:
@@ -332,7 +377,10 @@ def _plan(compilation: Compilation) -> Plan:
 
     if compilation.plan is None:
         assert compilation.lowered is not None
-        compilation.plan = make_plan(compilation.traced, compilation.lowered, ordered=compilation.ordered)
+        homes = () if compilation.placed is None else compilation.placed.attributes["devices"]
+        compilation.plan = make_plan(
+            compilation.traced, compilation.lowered, compilation.devices, homes, ordered=compilation.ordered
+        )
     return compilation.plan
 
 
@@ -347,7 +395,7 @@ def _entry(compilation: Compilation) -> EntryCode | None:
     from jitflow.runtime.dispatcher import uses_native_entry
     from jitflow.runtime.entry_native import emit_entry
 
-    if not uses_native_entry():
+    if not uses_native_entry() or _plan(compilation).gpus:
         return None
     with compilation.stage("entry"):
         return emit_entry(_plan(compilation))
@@ -361,14 +409,25 @@ def _specialise(compilation: Compilation) -> Specialisation:
     lower(compilation)
     entry = _entry(compilation)
     executable = generate(compilation, entry)
-    linked = link_symbols(executable.symbols, executable.sites)
-    return Specialisation(
+    modules: Mapping[str, object] = {}
+    if compilation.kernels:
+        from jitflow.gpu import load_kernels
+
+        with compilation.stage("nvrtc"):
+            modules = load_kernels(compilation.kernels)
+    linked = link_symbols(executable.symbols, executable.sites, modules)
+    kind: Callable[..., Specialisation] = Specialisation
+    if modules:
+        from jitflow.runtime.entry_device import DeviceSpecialisation
+
+        kind = partial(DeviceSpecialisation, handles=linked.handles)
+    return kind(
         _plan(compilation),
         run=executable.address(),
         guard=executable.address("guard") if _guard_text(compilation) else 0,
         raise_error=failure_handler(executable.sites),
         symbols=linked.addresses,
-        keep_alive=(executable, linked),
+        keep_alive=(executable, linked, modules),
         entry=entry,
         entry_address=executable.address(entry.name) if entry is not None else 0,
         noted=compilation.notes,
@@ -376,13 +435,13 @@ def _specialise(compilation: Compilation) -> Specialisation:
 
 
 def _cuda_text(compilation: Compilation) -> str:
-    """The kernels, lowered once more for warps, as CUDA C++. That needs neither NVRTC nor a GPU."""
-    from jitflow.backends.cuda import cuda_text
-    from jitflow.passes.expand.expand import expand
-    from jitflow.passes.lower import GPU
-    from jitflow.passes.lower import lower as lower_function
+    """The kernels for GPUs as CUDA C++: of those that take part, else lowered once more for one."""
+    from jitflow.gpu import kernels_text
 
-    return cuda_text(expand(lower_function(_only(fuse(compilation)), GPU).host))
+    lower(compilation)
+    if compilation.kernels:
+        return "\n".join(module.text for module in compilation.kernels.values())
+    return kernels_text(_only(fuse(compilation)))
 
 
 # -- looking on ------------------------------------------------------------------------------------

@@ -1,11 +1,14 @@
 """Where programs run: the devices of this machine, and the scope in which a program asks for one of them.
 
 The program's own device is `HOME`: the caller's thread, and the memory in which NumPy's arrays lie. What else there is
-are further CPU devices, each with a worker of its own, as many as ``JITFLOW_CPU_DEVICES`` says.
+are further CPU devices, each with a worker of its own, as many as ``JITFLOW_CPU_DEVICES`` says, and the GPUs that cupy
+finds. Those are looked for when somebody asks for one, and take part in programs that have to do with them: a program
+that does not would wait for the driver at its first call, and give other last bits on another machine.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -14,7 +17,7 @@ from typing import Any
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 
-__all__ = ["HOME", "Device", "device", "device_named", "devices", "on_device"]
+__all__ = ["HOME", "Device", "device", "device_named", "devices", "has_seen_gpus", "is_gpu", "on_device"]
 
 HOME = "cpu:0"
 """The device of whoever calls."""
@@ -43,8 +46,23 @@ def devices(kind: str | None = None) -> tuple[Device, ...]:
     """
     if kind not in (None, "cpu", "cuda"):
         raise UserValueError("expected a kind of device", expected="'cpu' or 'cuda'", found=repr(kind))
-    found = (Device("cpu", index) for index in range(CONFIG.cpu_devices))
-    return tuple(one for one in found if kind in (None, one.kind))
+    found = [Device("cpu", index) for index in range(CONFIG.cpu_devices if kind != "cuda" else 0)]
+    if kind != "cpu":
+        from jitflow.runtime.cuda import gpu_count
+
+        found += [Device("cuda", index) for index in range(gpu_count())]
+    return tuple(found)
+
+
+def has_seen_gpus() -> bool:
+    """Whether somebody has asked for GPUs, and there are some: before that no program has to do with one."""
+    runtime = sys.modules.get("jitflow.runtime.cuda")
+    return runtime is not None and runtime.gpu_count.cache_info().currsize > 0 and runtime.gpu_count() > 0
+
+
+def is_gpu(name: str) -> bool:
+    """Whether a device of that name is a GPU, with memory of its own."""
+    return name.startswith("cuda:")
 
 
 def device_named(name: str | Device) -> str:
@@ -55,7 +73,9 @@ def device_named(name: str | Device) -> str:
     if not isinstance(name, str | Device):
         raise UserTypeError("expected the name of a device", expected="a string such as 'cpu:0'", found=repr(name))
     full = str(name) if ":" in str(name) else f"{name}:0"
-    known = [one.name for one in devices()]
+    known = [one.name for one in devices("cpu")]
+    if full not in known:
+        known += [one.name for one in devices("cuda")]
     if full not in known:
         raise UserValueError(
             f"there is no device {str(name)!r}", expected=f"one of {', '.join(known)}", mend=_mend(full)
@@ -67,6 +87,10 @@ def _mend(name: str) -> str:
     kind, _, number = name.partition(":")
     if kind == "cpu" and number.isdigit():
         return f"set JITFLOW_CPU_DEVICES={int(number) + 1} before jitflow is imported"
+    if kind == "cuda":
+        from jitflow.runtime.cuda import why_no_gpu
+
+        return why_no_gpu()
     return "jitflow.devices() tells which there are"
 
 

@@ -165,9 +165,9 @@ def as_machine(described: str | Path | Machine | Iterable[str]) -> Machine:
     return machine_of([str(name) for name in described])
 
 
-def this_machine() -> Machine:
-    """The devices that there are."""
-    return machine_of([device.name for device in devices()])
+def this_machine(gpus: Iterable[str] = ()) -> Machine:
+    """The devices of the CPU that there are, and those GPUs that have to do with a program."""
+    return machine_of([*(device.name for device in devices("cpu")), *gpus])
 
 
 def machine_of(names: Sequence[str]) -> Machine:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from jitflow.errors import CompilerBug
 from jitflow.frontend.entry.function import TracedFunction
 from jitflow.frontend.entry.results import Chosen, Computed, Group, ResultTree, leaves_of, repeated
+from jitflow.hardware import is_gpu
 from jitflow.ir.types import Scalar, Variable
 from jitflow.passes.lower import Lowered, LoweredParts, PlaceSource, ResultPlace
 from jitflow.runtime.plan import (
@@ -32,10 +33,14 @@ from jitflow.runtime.plan import (
 __all__ = ["make_plan"]
 
 
-def make_plan(traced: TracedFunction, lowered: Lowered | LoweredParts, *, ordered: bool = True) -> Plan:
+def make_plan(
+    traced: TracedFunction, lowered: Lowered | LoweredParts, devices: Sequence[str] = (), homes: Sequence[str] = (),
+    *, ordered: bool = True,
+) -> Plan:  # fmt: skip
     """The plan of one specialisation; calls take their variables if they are ``ordered``.
 
-    Partitions wait for each other, so they always run without the GIL.
+    ``devices`` are those of the program, ``homes`` those on which it wants its arguments. Partitions wait for each
+    other, so they always run without the GIL.
     """
     places = lowered.places
     count = len(traced.function.results)
@@ -163,6 +168,9 @@ def make_plan(traced: TracedFunction, lowered: Lowered | LoweredParts, *, ordere
         tuple(bases),
         tuple(_uses(traced)) if ordered else (),
         **({"releases_gil_bytes": -1} if isinstance(lowered, LoweredParts) else {}),
+        gpus=tuple(filter(is_gpu, devices)),
+        wanted={leaf.slot: home for leaf, home in zip(traced.leaves, homes, strict=False) if is_gpu(home)},
+        made={place.slot: place.device for place in places if place.device and place.kind == "new"},
     )
 
 

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 
 from jitflow.errors import UserTypeError
 from jitflow.machine import Machine, as_machine, this_machine
-from jitflow.passes.place import Decision, Placement, check_placement, decide, read_placement
+from jitflow.passes.place import Decision, Placement, check_placement, decide, gpus_of, read_placement
 from jitflow.passes.place.simulator import peaks
 
 __all__ = ["Event", "Simulation", "placement_of", "simulate"]
@@ -146,9 +146,10 @@ def _decided(
         )
     placement = fn._options.placement if placement is None else placement
     check_placement(placement)
-    machine = this_machine() if devices is None else as_machine(devices)
     plan, search = read_placement(placement)
-    return decide(optimize(fn._trace(fn._bind(tuple(args), dict(keywords)))), machine, plan, search=search)
+    function = optimize(fn._trace(fn._bind(tuple(args), dict(keywords))))
+    machine = this_machine(gpus_of(function, plan)) if devices is None else as_machine(devices)
+    return decide(function, machine, plan, search=search)
 
 
 def _computing(decision: Decision, names: Sequence[str]) -> Iterator[Event]:

@@ -151,6 +151,8 @@ class Optimiser:
                     f"variable {variable.dtype} of shape {variable.shape}",
                     mend="pass the variables in the order in which they were when the checkpoint was written",
                 )
+            if slot.device != variable.device:  # it is updated where the variable lives
+                self.slots[name][free[0]] = Variable(slot.numpy(), slot.name, trainable=False, device=variable.device)
         self._owners[free[0]] = weakref.ref(variable)
         return free[0]
 

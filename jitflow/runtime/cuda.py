@@ -1,8 +1,9 @@
 """GPUs at call time: devices, streams and modules come from cupy, the driver's functions and cuBLAS by their addresses.
 
-This is the one place that imports cupy, when a program for a GPU is made, and that knows where the driver and cuBLAS
-are. A program's context is that of any host program, with what begins with the device's name filled in here. Stream and
-cuBLAS's handle are those of the calling thread at the time of the call, so each call has a context of its own.
+This is the one place that imports cupy, when somebody asks for a GPU, and that knows where the driver and cuBLAS are. A
+program's context is that of any host program; what begins with a device's name is filled in from here. Stream, cuBLAS's
+handle and the driver's context are those of the calling thread at the time of the call, so each call has a context of
+its own.
 """
 
 from __future__ import annotations
@@ -13,21 +14,35 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from jitflow.ir.core import Op
 from jitflow.ir.routines import DEVICE_PREFIX
-from jitflow.runtime.host_calls import link_symbols
-from jitflow.runtime.plan import ERROR_SLOTS
-from jitflow.runtime.pool import pool
 
-__all__ = ["DeviceProgram", "Gpu", "driver_error", "gpu"]
+__all__ = [
+    "PER_THREAD_STREAM",
+    "Event",
+    "Gpu",
+    "address_on",
+    "driver_error",
+    "gpu",
+    "gpu_count",
+    "gpu_of_address",
+    "handle_of",
+    "why_no_gpu",
+]
 
 _MISSING = (
     "cupy is not installed, which programs on a GPU run by: pip install 'jitflow[cuda13]', or 'jitflow[cuda12]' "
     "where the driver is one for CUDA 12"
 )
-_PER_CALL = ("stream", "blas")
-"""Handles that are the calling thread's."""
+_HANDLES = ("stream", "blas", "context")
+"""What is the calling thread's at the time of a call."""
+PER_THREAD_STREAM = 2
+"""The driver's handle of a stream that is another one in each thread."""
 _KERNEL = "kernel "
+_ORDINAL = 9
+"""The driver's name for the number of the device of a pointer."""
+_FREEING = (("cuCtxPushCurrent_v2", 1), ("cuMemFreeAsync", 2), ("cuCtxPopCurrent_v2", 1))
+_WITHOUT_TIMES = 2
+"""What an event is made with that only orders."""
 _NO_MEMORY = 2
 """The driver's code for memory that there is not."""
 
@@ -58,11 +73,17 @@ class Gpu:
         with self._device:
             return int(self._cuda.get_current_stream().ptr)
 
-    def blas(self, stream: int) -> int:
-        """The calling thread's handle of cuBLAS, which works on that stream from now on."""
+    def handle(self, what: str) -> int:
+        """What the calling thread has of this GPU: its ``stream``, ``blas``, or the driver's ``context``."""
+        if what == "stream":
+            return self.stream()
+        if what == "context":
+            place = ctypes.c_void_p()
+            _expect_success(self.do("cuCtxGetCurrent", ctypes.addressof(place)))
+            return place.value or 0
         with self._device:
             handle = int(self._device.cublas_handle)
-        status = _function("cublasSetStream_v2", 2)(handle, stream)
+        status = _function("cublasSetStream_v2", 2)(handle, self.stream())
         if status:
             raise RuntimeError(f"cuBLAS refused the stream with status {status}")
         return handle
@@ -72,7 +93,7 @@ class Gpu:
     def allocate(self, size: int) -> int:
         """New memory, of at least one byte. Raises MemoryError where there is none left."""
         place = ctypes.c_void_p()
-        status = self._do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self.stream())
+        status = self.do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self.stream())
         if status == _NO_MEMORY:
             raise MemoryError(f"Unable to allocate {size} bytes on {self.name}")
         _expect_success(status)
@@ -80,7 +101,7 @@ class Gpu:
 
     def free(self, address: int) -> None:
         """Give memory back."""
-        _expect_success(self._do("cuMemFreeAsync", address, self.stream()))
+        _expect_success(self.do("cuMemFreeAsync", address, self.stream()))
 
     def freeing(self, address: int) -> Callable[[], object]:
         """What gives memory back later, in the order of the stream that is the current one now.
@@ -89,18 +110,25 @@ class Gpu:
         """
         with self._device:
             stream = self._cuda.get_current_stream()
-        free = _function("cuMemFreeAsync", 2)
-        return lambda: free(address, stream.ptr)
+        context, popped = self.handle("context"), ctypes.c_void_p()
+        push, free, pop = (_function(name, count) for name, count in _FREEING)
+
+        def give_back() -> None:  # by whatever thread
+            push(context)
+            free(address, stream.ptr)
+            pop(ctypes.addressof(popped))
+
+        return give_back
 
     def copy_there(self, there: int, here: int, size: int) -> None:
         """Copy from the host's memory, which has been read when this returns."""
-        _expect_success(self._do("cuMemcpyHtoDAsync_v2", there, here, size, self.stream()))
+        _expect_success(self.do("cuMemcpyHtoDAsync_v2", there, here, size, self.stream()))
 
     def copy_here(self, here: int, there: int, size: int) -> None:
         """Copy to the host's memory, and wait for it."""
         stream = self.stream()
-        _expect_success(self._do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
-        _expect_success(self._do("cuStreamSynchronize", stream))
+        _expect_success(self.do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
+        _expect_success(self.do("cuStreamSynchronize", stream))
 
     def array(self, address: int, dims: Sequence[int], dtype: Any, strides: Sequence[int], owner: object) -> Any:
         """An array of cupy's over memory that belongs to ``owner``."""
@@ -108,7 +136,13 @@ class Gpu:
         memory = self._cuda.UnownedMemory(address, span * dtype.itemsize, owner, self.number)
         return _cupy().ndarray(tuple(dims), dtype, self._cuda.MemoryPointer(memory, 0), tuple(strides))
 
-    def _do(self, name: str, *arguments: Any) -> int:
+    def put(self, array: Any) -> Any:
+        """A copy of an array of the host's, as one of cupy's."""
+        with self._device:
+            return _cupy().asarray(array)
+
+    def do(self, name: str, *arguments: Any) -> int:
+        """Call a function of the driver whose arguments are words; its status."""
         with self._device:
             return int(_function(name, len(arguments))(*arguments))
 
@@ -119,56 +153,77 @@ class Gpu:
         self._device.__exit__(*error)
 
 
+class Event:
+    """A place in the work of a stream, for which other streams may wait; nothing before it is first recorded."""
+
+    def __init__(self, device: Gpu) -> None:
+        self._device = device
+        place = ctypes.c_void_p()
+        _expect_success(device.do("cuEventCreate", ctypes.addressof(place), _WITHOUT_TIMES))
+        self._event = place.value or 0
+        self._destroy = _function("cuEventDestroy_v2", 1)
+
+    def record(self) -> None:
+        """The event is here, in the calling thread's stream."""
+        _expect_success(self._device.do("cuEventRecord", self._event, self._device.stream()))
+
+    def wait(self) -> None:
+        """Let the calling thread's stream wait for it."""
+        _expect_success(self._device.do("cuStreamWaitEvent", self._device.stream(), self._event, 0))
+
+    def __del__(self) -> None:
+        if hasattr(self, "_destroy"):
+            self._destroy(self._event)
+
+
 @cache
 def gpu(name: str) -> Gpu:
     """The GPU of that name, one object for each."""
     return Gpu(name)
 
 
-class DeviceProgram:
-    """A native host program for a GPU with its kernels: called with words, which are what its slots hold.
+@cache
+def gpu_count() -> int:
+    """How many GPUs there are that programs can run on; 0 without cupy."""
+    try:
+        return int(_cupy().cuda.runtime.getDeviceCount())
+    except ImportError:
+        return 0
+    except Exception as error:
+        if type(error).__name__ != "CUDARuntimeError":
+            raise
+        return 0
 
-    ``image`` is the machine code of its kernels, ``run`` the address of the host program, ``symbols`` and ``sites`` are
-    what its executable names. ``raise_error(status, error_address)`` must raise. ``keep_alive`` is whatever owns the
-    machine code.
-    """
 
-    def __init__(
-        self, device: Gpu, image: bytes, *, run: int, symbols: Sequence[str], sites: Sequence[Op],
-        raise_error: Callable[[int, int], object], keep_alive: object = None,
-    ) -> None:  # fmt: skip
-        self.device = device
-        self._raise_error = raise_error
-        self._module = device.load(image)
-        own = f"{device.name} "
-        linked = link_symbols([name for name in symbols if not name.startswith(own)], sites)
-        others = iter(linked.addresses)
-        words = [self._address(name.removeprefix(own)) if name.startswith(own) else next(others) for name in symbols]
-        self._words = (pool().allocate_address, pool().free_address, *words)
-        self._slots = {name: symbols.index(own + name) + 2 for name in _PER_CALL if own + name in symbols}
-        self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 4)(run)
-        self._keep_alive = (keep_alive, linked)
+def why_no_gpu() -> str:
+    """What to do where a GPU is wanted that there is not."""
+    try:
+        _cupy()
+    except ImportError as error:
+        return str(error)
+    return f"cupy finds {gpu_count()} GPUs: jitflow.devices('cuda')"
 
-    def _address(self, name: str) -> int:
-        if name in _PER_CALL:
-            return 0
-        if name.startswith(_KERNEL):
-            return int(self._module.get_function(name.removeprefix(_KERNEL)).ptr)
-        return address_of(name)
 
-    def __call__(self, arguments: Any, results: Any) -> None:
-        """Run on arrays of words. It returns as soon as nothing that the host needs is missing."""
-        context = (ctypes.c_void_p * len(self._words))(*self._words)
-        stream = self.device.stream()
-        if "stream" in self._slots:
-            context[self._slots["stream"]] = stream
-        if "blas" in self._slots:
-            context[self._slots["blas"]] = self.device.blas(stream)
-        error = (ctypes.c_int64 * ERROR_SLOTS)()
-        with self.device:
-            status = self._run(context, arguments, results, error)
-        if status:
-            self._raise_error(status, ctypes.addressof(error))
+def gpu_of_address(address: int) -> int:
+    """The number of the GPU that memory at an address belongs to."""
+    number = ctypes.c_int()
+    _expect_success(_function("cuPointerGetAttribute", 3)(ctypes.addressof(number), _ORDINAL, address))
+    return number.value
+
+
+def address_on(module: Any, what: str) -> int:
+    """What a context holds for a GPU: a kernel of a module, a function of the driver or of cuBLAS, 0 for a handle."""
+    if what in _HANDLES:
+        return 0
+    if what.startswith(_KERNEL):
+        return int(module.get_function(what.removeprefix(_KERNEL)).ptr)
+    return address_of(what)
+
+
+def handle_of(symbol: str) -> tuple[str, str] | None:
+    """The device and the handle that a call has to fill in for a symbol, if it is one."""
+    device, _, what = symbol.partition(" ")
+    return (device, what) if device.startswith(DEVICE_PREFIX) and what in _HANDLES else None
 
 
 # -- libraries

@@ -102,10 +102,8 @@ class PythonChain(Chain):
         return self if instance is None else MethodType(self, instance)
 
     def _call_linked(self, flat: tuple[Any, ...]) -> Any:
-        from jitflow.runtime.entry_python import call
-
         for specialisation in reversed(self._linked):
-            result = call(specialisation, flat)
+            result = specialisation.call(flat)
             if result is not NOT_MATCHED:
                 return result
         return NOT_MATCHED

@@ -177,18 +177,29 @@ class NativeChain(Chain):
 
     def _call_linked(self, flat: tuple[Any, ...]) -> Any:
         address = _dispatcher().walk(self, id(flat) + TUPLE_ITEMS, len(flat))
-        if address == MISMATCH_VALUE:
-            return NOT_MATCHED
-        return _take_reference(address)
+        return self._call_on_gpus(flat) if address == MISMATCH_VALUE else _take_reference(address)
+
+    def _call_on_gpus(self, flat: tuple[Any, ...]) -> Any:
+        """Call what has no native entry."""
+        for specialisation in reversed(self._linked):
+            if specialisation.plan.gpus:
+                result = specialisation.call(flat)
+                if result is not NOT_MATCHED:
+                    return result
+        return NOT_MATCHED
 
     def _link(self, specialisation: Specialisation) -> None:
         release_retired()
+        if specialisation.plan.gpus:
+            Chain._link(self, specialisation)
+            return
         specialisation.need_native_entry()
         Chain._link(self, specialisation)
         _dispatcher().link(self, specialisation.address)
 
     def _unlink(self, specialisation: Specialisation) -> None:
-        _dispatcher().unlink(self, specialisation.address)
+        if not specialisation.plan.gpus:
+            _dispatcher().unlink(self, specialisation.address)
         Chain._unlink(self, specialisation)
         retire(specialisation)
 

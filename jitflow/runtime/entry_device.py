@@ -1,16 +1,17 @@
-"""The entry of a program that runs on a GPU: the plan of the Python entry, carried out with memory of the device.
+"""The entry of a program that runs on GPUs, perhaps with the CPU: the plan, carried out with memory of theirs.
 
-Arrays that live on the device, cupy's or whatever has ``__cuda_array_interface__``, stay there. NumPy's are put there
-for the time of the call, as they lie; those that the program writes to are written to again when it has ended, in a
-call that raises too, while Variables stay as they were then. New arrays are cupy's if an argument lives on the device,
-else NumPy's: each program gets back what it would without the compiler. A view is of the same kind as what it shows.
+Arrays that live on a GPU, cupy's or whatever has ``__cuda_array_interface__``, stay there. NumPy's that the program
+wants on one are put there for the time of the call, as they lie; those that it writes to are written to again when it
+has ended, in a call that raises too, while Variables stay as they were then. Arrays that a GPU makes are cupy's if an
+argument lives on one, and NumPy scalars then arrays without dims, else NumPy's: each program gets back what it would
+without the compiler. A view is of the same kind as what it shows.
 """
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,9 +20,9 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.ir.dtypes import dtype_of
 from jitflow.runtime import plan as p
-from jitflow.runtime.cuda import DeviceProgram, Gpu
+from jitflow.runtime.cuda import PER_THREAD_STREAM, Gpu, gpu
+from jitflow.runtime.device_arrays import gpu_of, header_of
 from jitflow.runtime.dtypes import numpy_dtype
 from jitflow.runtime.entry_python import (
     Binding,
@@ -30,119 +31,125 @@ from jitflow.runtime.entry_python import (
     array_fits,
     guard_function,
     run_alone,
+    run_function,
     variables_of,
-    wrap,
 )
+from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.pool import pool
-from jitflow.runtime.specialisation import NOT_MATCHED
+from jitflow.runtime.residents import Resident
+from jitflow.runtime.specialisation import NOT_MATCHED, Specialisation
 
-__all__ = ["DeviceSpecialisation", "header_of", "traceable"]
+__all__ = ["DeviceSpecialisation"]
 
-_ALIGNED_WRITEABLE = 0x0100 | 0x0400
+_FIRST_SYMBOL = 2
+"""The slot of a context in which its symbols begin."""
 
 
-@dataclass(frozen=True, eq=False)
-class DeviceSpecialisation:
-    """A plan with the program on a GPU that fulfils it, and the address of its guard (0: none)."""
+class DeviceSpecialisation(Specialisation):
+    """A specialisation whose program runs on GPUs. ``handles`` are what calls fill into its context."""
 
-    plan: p.Plan
-    program: DeviceProgram
-    guard: int = 0
+    def __init__(self, plan: p.Plan, *, handles: Mapping[int, tuple[str, str]], **given: Any) -> None:
+        super().__init__(plan, **given)
+        self._handles = handles
 
     def call(self, arguments: tuple[Any, ...]) -> Any:
         """Call with flat arguments; `NOT_MATCHED` when they do not fit."""
         binding = _DeviceBinding(self.plan)
-        if not binding.bind(arguments) or (self.guard and not guard_function(self.guard)(binding.slots)):
+        if not binding.bind(arguments):
+            return NOT_MATCHED
+        if self.guard_address and not guard_function(self.guard_address)(binding.slots):
             return NOT_MATCHED
         variables = variables_of(self.plan, binding)
+        self.count_hit()
         run = partial(self._run, binding)
         return run() if variables is None else run_alone(variables, run)
 
     def _run(self, binding: _DeviceBinding) -> Any:
-        device = self.program.device
-        memory = _Memory(device)
+        memory = {name: _Memory(gpu(name)) for name in self.plan.gpus}
         results = (ctypes.c_int64 * max(self.plan.result_slots, 1))()
         slots = type(binding.slots).from_buffer_copy(binding.slots)
         variables = {use.slot: use.writes for use in self.plan.uses}
-        written = [(leaf.slot, array) for leaf, array in binding.arrays if variables.get(leaf.slot, leaf.writeable)]
+        lent = [(leaf, array, memory[self.plan.wanted[leaf.slot]]) for leaf, array in binding.lent]
+        written = [(leaf.slot, array, there) for leaf, array, there in lent
+                   if variables.get(leaf.slot, leaf.writeable)]  # fmt: skip
         try:
-            _require_apart([(array, leaf.writeable) for leaf, array in binding.arrays])
-            for leaf, array in binding.arrays:
-                slots[leaf.slot] = memory.lend(array)
+            for leaf, array, there in lent:
+                slots[leaf.slot] = there.lend(array)
             try:
-                self.program(slots, results)
+                self._run_in_order(binding.residents.values(), slots, results)
             except BaseException:
-                memory.take_back(array for slot, array in written if slot not in variables)
+                for slot, array, there in written:
+                    if slot not in variables:
+                        there.take_back(array)
                 raise
-            memory.take_back(array for _, array in written)
-            stays = binding.lives_there
-            return _DeviceBuilder(self.plan, binding, results, memory, stays=stays).build()
+            for _, array, there in written:
+                there.take_back(array)
+            return _DeviceBuilder(self.plan, binding, results, memory).build()
         finally:
-            memory.release()
+            for there in memory.values():
+                there.release()
 
+    def _run_in_order(self, residents: Collection[Resident], slots: Slots, results: Slots) -> None:
+        """Run behind other calls that use the same variables, on whatever streams these were."""
+        try:
+            for resident in residents:
+                resident.begin()
+            self.run_native(slots, results)
+        finally:
+            for resident in residents:
+                resident.end()
 
-def header_of(thing: Any) -> np.ndarray[Any, Any] | None:
-    """What an array of the device looks like, as a NumPy array whose elements nobody may touch; None for others."""
-    interface = getattr(thing, "__cuda_array_interface__", None)
-    if interface is None:
-        return None
-    dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
-    known = dtype_of(dtype)
-    if known is None:
-        return None
-    strides = interface.get("strides") or tuple(
-        math.prod(shape[axis + 1 :]) * dtype.itemsize for axis in range(len(shape))
-    )
-    address, read_only = interface["data"]
-    words = (ctypes.c_int64 * (1 + 2 * len(shape)))(address or dtype.itemsize, *shape, *strides)
-    return wrap(p.NewArray(0, known.name, len(shape)), words, 0x0100 if read_only else _ALIGNED_WRITEABLE)
-
-
-def traceable(thing: Any) -> Any:
-    """What a program can be traced with in the place of an array of the device: one of NumPy's that looks like it."""
-    header = header_of(thing)
-    if header is None:
-        return thing
-    low, high = byte_bounds(header)
-    start = header.ctypes.data - low
-    return np.ndarray(header.shape, header.dtype, np.empty(max(high - low, 1), np.uint8), start, header.strides)
-
-
-def _require_apart(arrays: list[tuple[np.ndarray[Any, Any], bool]]) -> None:
-    """Each array gets memory of its own there, so what one of them shows another must not write."""
-    for number, (array, written) in enumerate(arrays):
-        for other, also in arrays[:number]:
-            if (written or also) and np.shares_memory(array, other):
+    def run_native(self, slots: Slots, results: Slots) -> None:
+        """Run on the words of arguments, for those of results. It returns as soon as the host needs nothing more."""
+        context = type(self.context).from_buffer_copy(self.context)
+        for place, (device, what) in self._handles.items():
+            context[_FIRST_SYMBOL + place] = handle = gpu(device).handle(what)
+            if handle == PER_THREAD_STREAM and what == "stream" and self.plan.releases_gil_bytes == -1:
                 raise UserNotImplementedError(
-                    "NumPy arrays that overlap and are written to, on a GPU",
-                    mend="pass copies, or arrays that live on the GPU",
+                    "a program that is split over devices, on a stream that each thread has of its own",
+                    mend="call it on a stream that you make: with cupy.cuda.Stream(): ...",
                 )
+        error = (ctypes.c_int64 * ERROR_SLOTS)()
+        with gpu(self.plan.gpus[0]):
+            status = run_function(self.run_address, True)(ctypes.addressof(context), slots, results, error)
+        if status:
+            self.raise_error(status, ctypes.addressof(error))
 
 
 class _DeviceBinding(Binding):
-    """The registers and slots of one call, some of them arrays of the device."""
+    """The registers and slots of one call, some of them arrays of GPUs."""
 
     def __init__(self, plan: p.Plan) -> None:
         super().__init__(plan)
-        self.arrays: list[tuple[p.ArrayLeaf, np.ndarray[Any, Any]]] = []
-        """The arrays that lie in the host's memory."""
-        self.lives_there = False
-        """Whether there are others."""
+        self.lent: list[tuple[p.ArrayLeaf, np.ndarray[Any, Any]]] = []
+        """The arrays of the host that the program wants on a GPU."""
+        self.lives = ""
+        """The GPU on which an array lives that is given, if one does."""
+        self.residents: dict[int, Resident] = {}
+        """The variables that live on GPUs, by their slots."""
 
     def _fitting(self, leaf: p.ArrayLeaf, array: Any) -> Any:
-        header = header_of(array)
-        if header is None and array_fits(leaf, array):
-            self.arrays.append((leaf, array))
+        if leaf.lives:
+            header = header_of(array)
+            fits = header is not None and array_fits(leaf, header) and gpu_of(array) == leaf.lives
+            if isinstance(array, Resident):
+                self.residents[leaf.slot] = array
+            else:
+                self.lives = self.lives or leaf.lives
+            return header if fits else None
+        if array_fits(leaf, array):
+            if leaf.slot in self.plan.wanted:
+                self.lent.append((leaf, array))
             return array
-        if header is not None and array_fits(leaf, header):
-            self.lives_there = True
-            return header
         return None
+
+    def lock_of(self, slot: int) -> int:
+        return self.residents[slot].header if slot in self.residents else super().lock_of(slot)
 
 
 @dataclass(eq=False)
 class _Span:
-    """A piece of the device's memory that stands for one of the host's."""
+    """A piece of a GPU's memory that stands for one of the host's."""
 
     there: int
     here: int
@@ -151,7 +158,7 @@ class _Span:
 
 @dataclass(eq=False)
 class _Memory:
-    """What lies on the device for the time of a call."""
+    """What lies on a GPU for the time of a call."""
 
     device: Gpu
     spans: list[_Span] = field(default_factory=list)
@@ -166,16 +173,15 @@ class _Memory:
         self.device.copy_there(span.there, low, span.size)
         return span.there + array.ctypes.data - low
 
-    def take_back(self, arrays: Iterator[np.ndarray[Any, Any]]) -> None:
-        """Write what the program has written into the host's arrays, and nothing between their elements."""
-        for array in arrays:
-            low, high = byte_bounds(array)
-            span = next(span for span in self.spans if span.here == low and span.size == high - low)
-            content = np.empty(span.size, np.uint8)
-            self.device.copy_here(content.ctypes.data, span.there, span.size)
-            if array.size:
-                start = array.ctypes.data - low
-                array[...] = np.ndarray(array.shape, array.dtype, content, start, array.strides)
+    def take_back(self, array: np.ndarray[Any, Any]) -> None:
+        """Write what the program has written into an array of the host, and nothing between its elements."""
+        low, high = byte_bounds(array)
+        span = next(span for span in self.spans if span.here == low and span.size == high - low)
+        content = np.empty(span.size, np.uint8)
+        self.device.copy_here(content.ctypes.data, span.there, span.size)
+        if array.size:
+            start = array.ctypes.data - low
+            array[...] = np.ndarray(array.shape, array.dtype, content, start, array.strides)
 
     def bring(self, address: int, size: int) -> int:
         """Make memory of the program's a block of the host's pool; the address of that."""
@@ -188,12 +194,12 @@ class _Memory:
         self.device.copy_here(block, address, size)
         return block
 
-    def here(self, address: int) -> int:
-        """The address on the host of what lies at one of the device."""
+    def here(self, address: int) -> int | None:
+        """The address on the host of what lies at one of the device; None if it stands for nothing of the host's."""
         for span in self.spans:
             if span.there <= address < span.there + max(span.size, 1):
                 return span.here + address - span.there
-        return next((span.here + span.size for span in self.spans if address == span.there + span.size), address)
+        return next((span.here + span.size for span in self.spans if address == span.there + span.size), None)
 
     def release(self) -> None:
         """Give everything back."""
@@ -203,46 +209,62 @@ class _Memory:
 
 
 class _DeviceBuilder(ResultBuilder):
-    """Makes the result objects of one call. ``stays``: new arrays are cupy's."""
+    """Makes the result objects of one call."""
 
-    def __init__(self, plan: p.Plan, binding: Binding, slots: Slots, memory: _Memory, *, stays: bool) -> None:
+    def __init__(self, plan: p.Plan, binding: _DeviceBinding, slots: Slots, memory: Mapping[str, _Memory]) -> None:
         super().__init__(plan, binding, slots)
         self._memory = memory
-        self._stays = stays
+        self._lives = binding.lives
         self._there = type(slots).from_buffer_copy(slots)
-        """The addresses on the device."""
+        """The addresses on the devices."""
+        self._leaves = p.new_arrays(plan)
 
     def build(self) -> Any:
         """The result tree as Python objects."""
-        if not self._stays:
-            for leaf in p.new_arrays(self._plan).values():
-                dims = self._slots[leaf.slot + 1 : leaf.slot + 1 + leaf.rank]
-                size = math.prod(dims) * numpy_dtype(leaf.dtype).itemsize
-                self._slots[leaf.slot] = self._memory.bring(self._there[leaf.slot], size)
+        if not self._lives:
+            for leaf in self._leaves.values():
+                if leaf.slot in self._plan.made:
+                    dims = self._slots[leaf.slot + 1 : leaf.slot + 1 + leaf.rank]
+                    size = math.prod(dims) * numpy_dtype(leaf.dtype).itemsize
+                    self._slots[leaf.slot] = self._made_on(leaf).bring(self._there[leaf.slot], size)
         return super().build()
 
-    def _take_over(self, leaf: p.NewArray) -> Any:
-        if not self._stays:
-            return super()._take_over(leaf)
-        owner = _Owner(self._memory.device, self._there[leaf.slot])
-        return self._array_there(leaf, owner)
+    def _made_on(self, leaf: p.NewArray) -> _Memory:
+        return self._memory[self._plan.made[leaf.slot]]
 
-    def _array_there(self, node: p.ArrayResult, owner: Any) -> Any:
+    def _stays(self, leaf: p.NewArray) -> bool:
+        return bool(self._lives) and leaf.slot in self._plan.made
+
+    def _take_over(self, leaf: p.NewArray) -> Any:
+        if not self._stays(leaf):
+            return super()._take_over(leaf)
+        device = self._made_on(leaf).device
+        return self._array_there(leaf, device, _Owner(device, self._there[leaf.slot]))
+
+    def _array_there(self, node: p.ArrayResult, device: Gpu, owner: Any) -> Any:
         dims = self._there[node.slot + 1 : node.slot + 1 + node.rank]
         strides = self._there[node.slot + 1 + node.rank : node.slot + 1 + 2 * node.rank]
-        return self._memory.device.array(self._there[node.slot], dims, numpy_dtype(node.dtype), strides, owner)
+        return device.array(self._there[node.slot], dims, numpy_dtype(node.dtype), strides, owner)
 
     def _view_of_argument(self, node: p.ViewOfArgument, base: Any) -> Any:
         if header_of(base) is not None:
-            return self._array_there(node, base)
-        self._slots[node.slot] = self._memory.here(self._there[node.slot])
+            return self._array_there(node, gpu(gpu_of(base)), base)
+        places = (memory.here(self._there[node.slot]) for memory in self._memory.values())
+        self._slots[node.slot] = next((place for place in places if place is not None), self._there[node.slot])
         return super()._view_of_argument(node, base)
 
     def _view_of_result(self, node: p.ViewOfResult, leaf: int) -> Any:
-        if self._stays:
-            return self._array_there(node, self._arrays[leaf])
-        self._slots[node.slot] = self._memory.here(self._there[node.slot])
+        whole = self._leaves[leaf]
+        if self._stays(whole):
+            return self._array_there(node, self._made_on(whole).device, self._arrays[leaf])
+        if whole.slot in self._plan.made:
+            place = self._made_on(whole).here(self._there[node.slot])
+            self._slots[node.slot] = self._there[node.slot] if place is None else place
         return super()._view_of_result(node, leaf)
+
+    def _number(self, node: p.NumpyScalar) -> Any:
+        number = super()._number(node)
+        return gpu(self._lives).put(np.asarray(number)) if self._lives else number
 
 
 class _Owner:

@@ -52,7 +52,7 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
     specialisation.count_hit()
     results = (ctypes.c_int64 * max(specialisation.plan.result_slots, 1))()
     error = (ctypes.c_int64 * ERROR_SLOTS)()
-    function = _run_function(specialisation.run_address, binding.releases_gil())
+    function = run_function(specialisation.run_address, binding.releases_gil())
     run = partial(function, ctypes.addressof(specialisation.context), binding.slots, results, error)
     status = run() if variables is None else run_alone(variables, run)
     if status:
@@ -63,7 +63,7 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
 
 def variables_of(plan: Plan, binding: Binding) -> Slots | None:
     """What a call takes its variables with, if it uses any."""
-    uses = [(binding.slots[use.slot] - HEADER, use.writes) for use in plan.uses]
+    uses = [(binding.lock_of(use.slot), use.writes) for use in plan.uses]
     return locks.frame_of(uses) if uses else None
 
 
@@ -77,7 +77,8 @@ def run_alone(variables: Slots, run: Callable[[], int]) -> int:
 
 
 @lru_cache(maxsize=256)
-def _run_function(address: int, releases_gil: bool) -> Callable[..., int]:
+def run_function(address: int, releases_gil: bool) -> Callable[..., int]:
+    """A program, as a function of four addresses."""
     prototype = ctypes.CFUNCTYPE if releases_gil else ctypes.PYFUNCTYPE
     pointer = ctypes.c_void_p
     return prototype(ctypes.c_int32, pointer, pointer, pointer, pointer)(address)
@@ -122,6 +123,10 @@ class Binding:
         except _Mismatch:
             return False
         return len(arguments) == len(self.plan.parameter_names)
+
+    def lock_of(self, slot: int) -> int:
+        """Where the lock words lie of the variable whose array is in a slot."""
+        return self.slots[slot] - HEADER
 
     def releases_gil(self) -> bool:
         """Whether `run` may take long enough to let other threads run."""
@@ -346,11 +351,14 @@ class ResultBuilder:
                 number = self._slots[slot]
                 chosen = next((node for key, node in alternatives if key == number), alternatives[-1][1])
                 return self._make_option(chosen, index)
-            case p.NumpyScalar(slot, dtype):
-                return self._array_scalar(slot, dtype)[()]
+            case p.NumpyScalar():
+                return self._number(node)
             case p.PythonScalar(slot, dtype):
                 return PYTHON_SCALARS[dtype](self._array_scalar(slot, dtype)[()])
         raise TypeError(f"unknown result {node!r}")
+
+    def _number(self, node: p.NumpyScalar) -> Any:
+        return self._array_scalar(node.slot, node.dtype)[()]
 
     def _view_of_argument(self, node: p.ViewOfArgument, base: Any) -> np.ndarray[Any, Any]:
         flags = _ALIGNED_WRITEABLE if base.flags.writeable else _ALIGNED

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, pairwise
@@ -30,6 +30,7 @@ from jitflow.ir.core import Op
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
 from jitflow.ir.routines import (
     CLOCK,
+    DEVICE_PREFIX,
     NOTE,
     NOTES,
     POLL,
@@ -48,6 +49,7 @@ from jitflow.ir.routines import (
     routine_function,
 )
 from jitflow.ir.together import DEVICE_FUNCTIONS, FRAME
+from jitflow.runtime import cuda
 from jitflow.runtime.devices import device_function
 from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.host_call_text import ARRAY_FIELDS, RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
@@ -257,16 +259,20 @@ def _trampoline() -> int:
 
 @dataclass(frozen=True)
 class LinkedSymbols:
-    """The addresses in the order in which a context holds them, and what must live as long as the context."""
+    """The addresses in the order in which a context holds them, and what must live as long as the context.
+
+    ``handles`` are those of GPUs that each call fills in: the device and what it is, by the place among the addresses.
+    """
 
     addresses: tuple[int, ...]
     owners: tuple[object, ...]
+    handles: Mapping[int, tuple[str, str]]
 
 
-def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
+def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str, Any] | None = None) -> LinkedSymbols:
     """What the context slots called ``names`` hold; ``sites`` are the program's ops by their site number.
 
-    Raises KeyError for the name of a library function that there is not.
+    ``modules`` are the kernels of each GPU. Raises KeyError for the name of a library function that there is not.
     """
     owners: list[CallSite | NoteTable] = []
 
@@ -279,6 +285,9 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
             return 0
         if name in DEVICE_FUNCTIONS:
             return device_function(name)
+        if name.startswith(DEVICE_PREFIX):
+            device, what = name.split(" ", 1)
+            return cuda.address_on(modules[device], what) if modules else 0
         if name == SHARE:
             return share_address()
         if name in (CLOCK, NOTE):
@@ -292,7 +301,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op]) -> LinkedSymbols:
         owners.append(NoteTable(sites) if name == NOTES else CallSite(sites[int(name.removeprefix(SITE_PREFIX))]))
         return owners[-1].address
 
-    return LinkedSymbols(tuple(map(address, names)), tuple(owners))
+    handles = {place: handle for place, name in enumerate(names) if (handle := cuda.handle_of(name))}
+    return LinkedSymbols(tuple(map(address, names)), tuple(owners), handles)
 
 
 # -- memory ----------------------------------------------------------------------------------------

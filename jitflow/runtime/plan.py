@@ -19,8 +19,8 @@ c128 two. New arrays point to blocks of the pool (`pool.py`), never null, also w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import CellType, CodeType
 from typing import Any, Literal
 
@@ -184,7 +184,7 @@ class ArrayLeaf:
     """An exact `numpy.ndarray`, aligned and of native byte order, of just this class.
 
     `writeable` asks for a writeable array (False accepts both); `ones[i]` says that dim i is 1,
-    and otherwise it must be different from 1.
+    and otherwise it must be different from 1. `lives` names the GPU on which it is, if it is an array of one.
     """
 
     register: int
@@ -194,6 +194,7 @@ class ArrayLeaf:
     writeable: bool
     ones: tuple[bool, ...]
     slot: int
+    lives: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -385,6 +386,9 @@ class Plan:
     `run` and given back behind it. When the argument arrays hold more
     than `releases_gil_bytes` bytes together, `run` runs without the GIL (None: it never does; -1: it always does, as a
     program that is split over devices must).
+
+    A program that uses GPUs has their names in `gpus`. It wants the arrays of the argument slots in `wanted` on the GPU
+    named there, which makes those of the result slots in `made`. Only the Python entry knows such plans.
     """
 
     parameter_names: tuple[str, ...]
@@ -396,6 +400,9 @@ class Plan:
     bases: tuple[NewArray, ...] = ()
     uses: tuple[Use, ...] = ()
     releases_gil_bytes: int | None = 64 * 1024
+    gpus: tuple[str, ...] = ()
+    wanted: Mapping[int, str] = field(default_factory=dict)
+    made: Mapping[int, str] = field(default_factory=dict)
 
 
 def named_objects(plan: Plan) -> dict[int, IsObject]:

@@ -82,6 +82,12 @@ class Specialisation:
         if entry is not None:
             self._install(entry, entry_address)
 
+    def call(self, arguments: tuple[Any, ...]) -> Any:
+        """Call with flat arguments, as the Python entry does; `NOT_MATCHED` when they do not fit."""
+        from jitflow.runtime.entry_python import call
+
+        return call(self, arguments)
+
     @property
     def address(self) -> int:
         """The address of the record."""

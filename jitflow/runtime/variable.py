@@ -21,7 +21,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserNotImplementedError, UserRuntimeError, UserTypeError
-from jitflow.hardware import HOME, Device, device_named
+from jitflow.hardware import HOME, Device, device_named, is_gpu
 from jitflow.ir.dtypes import dtype_of
 
 __all__ = ["HEADER", "Variable", "using"]
@@ -48,7 +48,9 @@ class Variable(NDArrayOperatorsMixin):
     """
 
     __module__ = "jitflow"  # where it is found, by those who unpickle one
-    __slots__ = ("__weakref__", "_at_home", "_device", "_elements", "_elsewhere", "_header", "_name", "_trainable")
+    __slots__ = (
+        "__weakref__", "_at_home", "_device", "_elements", "_elsewhere", "_header", "_name", "_resident", "_trainable",
+    )  # fmt: skip
 
     def __init__(
         self, value: Any, name: str | None = None, trainable: bool = True, device: str | Device = HOME
@@ -69,10 +71,13 @@ class Variable(NDArrayOperatorsMixin):
         self._device = device_named(device)
         self._elements: Array = _memory(dtype.numpy, given.shape)
         self._elements[...] = given
+        self._header: int = self._elements.ctypes.data - HEADER
         self._at_home: Array | None = self._elements if self._device == HOME else None
         """What code reads that expects the variable on the host: that of a device finds nothing there."""
-        self._elsewhere: dict[str, Array] | None = None if self._device == HOME else {self._device: self._elements}
-        self._header: int = self._elements.ctypes.data - HEADER
+        self._resident = _resident(self) if is_gpu(self._device) and not CONFIG.disable else None
+        """Its memory on a GPU, which ``_elements`` then mirror while somebody uses them."""
+        there = self._elements if self._resident is None else self._resident
+        self._elsewhere: dict[str, Any] | None = None if self._device == HOME else {self._device: there}
         self._name = name
         self._trainable = bool(trainable)
 
@@ -251,7 +256,7 @@ for _function in (bool, float, int, complex, operator.index, operator.contains):
 class using:  # noqa: N801  it reads as a statement
     """``with using(read, written):`` no call that conflicts runs; all are taken at once, as compiled functions do."""
 
-    __slots__ = ("_frame",)
+    __slots__ = ("_frame", "_read", "_written")
 
     def __init__(self, read: Iterable[Variable], written: Iterable[Variable] = ()) -> None:
         if _is_tracing():
@@ -259,19 +264,38 @@ class using:  # noqa: N801  it reads as a statement
                 "a variable was reached in a way that is not traced",
                 mend="read it from a global, a closure variable, an attribute or an argument",
             )
-        uses = {variable._header: False for variable in read}
-        uses.update((variable._header, True) for variable in written)
+        self._read, self._written = [*read], [*written]
+        uses = {variable._header: False for variable in self._read}
+        uses.update((variable._header, True) for variable in self._written)
         self._frame = _locks().frame_of([*uses.items()])
 
     def __enter__(self) -> None:
         try:
             _locks().lock(self._frame)
+            for resident in _residents([*self._read, *self._written]):
+                resident.fetch()
         except BaseException:
             _locks().unlock(self._frame)
             raise
 
     def __exit__(self, *_: object) -> None:
-        _locks().unlock(self._frame)
+        try:
+            for resident in _residents(self._written):
+                resident.store()
+        finally:
+            _locks().unlock(self._frame)
+
+
+def _residents(variables: Iterable[Variable]) -> Iterator[Any]:
+    """What several variables have on GPUs, each once."""
+    seen = {id(one._resident): one._resident for one in variables if one._resident is not None}
+    return iter(seen.values())
+
+
+def _resident(variable: Variable) -> Any:
+    from jitflow.runtime.residents import Resident
+
+    return Resident(variable._device, variable._elements, variable._header)
 
 
 @cache

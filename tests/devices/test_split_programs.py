@@ -11,6 +11,8 @@ import pytest
 
 import jitflow
 from jitflow import compiler, config, hardware
+from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.native import OnDevice
 from tests.compare import EXACT, REDUCTION, Tolerance, assert_same
 from tests.devices.programs import PROGRAMS
 
@@ -34,7 +36,7 @@ def assert_alike(function: Callable[..., Any], other: Callable[..., Any], progra
 def test_programs_on_three_devices(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = jitflow.function(program)
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))
-    monkeypatch.setattr(compiler, "partitions", lambda compilation: (compiler.optimize(compilation),))
+    monkeypatch.setattr(compiler, "_split", lambda compilation, _: setattr(compilation, "devices", ("cpu:0",)))
     assert_alike(whole, program, program, REDUCTION)
     monkeypatch.undo()
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))
@@ -42,3 +44,16 @@ def test_programs_on_three_devices(program: Any, monkeypatch: pytest.MonkeyPatch
     for _ in range(3):
         assert_alike(split, whole, program, EXACT)
     assert "send" in split.ir(*program.arguments, stage="partitioned")
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+def test_programs_on_two_devices_and_a_gpu(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they have on ``cpu:2`` is on ``cuda:0``."""
+    named, others = hardware.device_named, {"cpu:2": lambda: "cuda:0" if hardware.devices("cuda") else "cpu:1"}
+    monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=2))
+    monkeypatch.setattr(hardware, "device_named", lambda name: named(others.get(name, lambda: name)()))
+    code = OnDevice(program, *copy.deepcopy(program.arguments), device=None)
+    for _ in range(2):
+        assert_alike(code, program, program, REDUCTION)
+    assert code.lost() == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jitflow.backends.cuda.emit_memory import AT
@@ -38,12 +39,14 @@ def cuda_text(program: Function) -> str:
     return print_program(offload(program, "cuda:0")).text
 
 
-def print_program(program: Function) -> CudaModule:
+def print_program(program: Function, sites: Sequence[Op] = ()) -> CudaModule:
     """Print the kernels of a host program that was lowered for a GPU, in primitives.
 
-    Raises `CompilerBug` for an op or a type that kernels do not have.
+    ``sites`` are those of modules before this one, which it continues. Raises `CompilerBug` for an op or a type that
+    kernels do not have.
     """
     module = ModuleText()
+    module.sites += sites
     recorded = takes_record(program)
     printed = [_print_kernel(module, kernel, recorded=recorded) for kernel in program.kernels]
     parts = [TYPEDEFS, AT, *module.helpers.values(), *(text for _, text in printed)]

@@ -9,9 +9,12 @@ host. The device works through what it is given in order, and the host runs ahea
                                             wait
                                             %0: f32 = read %host, %z {lanes=0}
 
+*Messages.* What goes to another device is brought to the host's memory first, and what comes from one put from there.
+
 *Checks.* A kernel whose check fails fills the program's error record, and kernels behind it do nothing. So nobody waits
 for a check: the host inspects the record together with the first number that it needs from the device, before it
-changes what the caller sees, before it reports that a check of its own has failed, and at the end.
+changes what the caller sees, before it reports that a check of its own has failed, before it tells another device
+anything, and at the end.
 
 Routines of numbers are called from here. It relies on what `jitflow.passes.homebound` names being elsewhere.
 """
@@ -35,6 +38,7 @@ from jitflow.ir.types import Buffer, Index, Scalar, Type
 __all__ = ["offload"]
 
 _READS, _WRITES = ("read", "read_pair"), ("write", "write_pair")
+_MESSAGES = ("send", "recv", "meet", "progress")
 _UNKNOWN = ("tape", "push", "pop", "peek", "poke", "extend", "retract", "clear")
 
 
@@ -58,6 +62,8 @@ class _Offloading:
         self.own: set[Value] = set()
         """Memory that the program has allocated, which nobody else sees yet."""
         self.start = self.builder = Builder()
+        if "device" in program.attributes:  # one of several, which a thread of its own runs
+            self.start.add("attach", device=device)
         self.numbers: dict[int, Value] = {}
         self.rooms: dict[tuple[DType, int], Value] = {}
         """Memory of the host through which elements go, several at a time."""
@@ -148,6 +154,8 @@ class _Offloading:
             self._launch(op)
         elif op.name == "check":
             self._check(op)
+        elif op.name in _MESSAGES:
+            self._message(op)
         elif op.name in ("if", "for", "while"):
             self._control(op)
         elif op.name in _UNKNOWN:
@@ -308,6 +316,35 @@ class _Offloading:
             start += _bytes(op)
         self.builder.add("transfer", self._at(target, self.values[writes[0].operands[1]]), source, total)
         self.builder.add("free", source, total)
+
+    def _message(self, op: Op) -> None:
+        moved = op.name == "send" and op.operands and isinstance(op.operands[0].type, Buffer)
+        if self.pending and op.name != "recv" and not moved:
+            self._inspect()
+        if moved:
+            self._send(op)
+        elif op.results and isinstance(op.results[0].type, Buffer):
+            self._receive(op)
+        else:
+            self._copy(op)
+
+    def _send(self, op: Op) -> None:
+        there, size, *dims = (self.values[operand] for operand in op.operands)
+        here = self.builder.make("alloc", size, dtype=_dtype(there))
+        self.builder.add("transfer", here, there, size)
+        self._wait()
+        self.builder.add("send", here, size, *dims, **op.attributes)
+        self.builder.add("free", there, size)
+
+    def _receive(self, op: Op) -> None:
+        buffer, size, *dims = op.results
+        types, names = [result.type for result in op.results], [result.name for result in op.results]
+        here, *sizes = self.builder.add("recv", types=types, names=names, **op.attributes)
+        self.values.update(zip((size, *dims), sizes, strict=True))
+        there = self.values[buffer] = self.builder.make("alloc", sizes[0], dtype=_dtype(buffer), device=self.device)
+        self.own.add(there)
+        self.builder.add("transfer", there, here, sizes[0])
+        self.builder.add("free", here, sizes[0])
 
     # Launches
 

@@ -120,6 +120,12 @@ def _transfer(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _attach(out: Emitter, op: Op) -> Sequence[str]:
+    device = op.attributes["device"]
+    _call(out, op, device, "cuCtxSetCurrent", f"ptr {_in_context(out, device, 'context')}")
+    return ()
+
+
 def _wait(out: Emitter, op: Op) -> Sequence[str]:
     device = op.attributes["device"]
     _call(out, op, device, "cuStreamSynchronize", _stream(out, device))
@@ -205,5 +211,6 @@ DEVICE_EMISSION: dict[str, Emission] = {
     "library": _where("library", _library),
     "transfer": _transfer,
     "wait": _wait,
+    "attach": _attach,
     "inspect": _inspect,
 }

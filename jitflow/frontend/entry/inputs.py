@@ -18,13 +18,14 @@ from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_cl
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Decision, Trace
 from jitflow.frontend.tracers import VariableTracer, wrap
-from jitflow.hardware import HOME
+from jitflow.hardware import HOME, is_gpu
 from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import I64
 from jitflow.ir.layout import gaps
 from jitflow.ir.types import Index, Scalar, Tensor
+from jitflow.runtime.device_arrays import header_of
 from jitflow.runtime.dtypes import slot_count
 from jitflow.runtime.plan import (
     Argument,
@@ -113,10 +114,12 @@ class Inputs:
             self._guarded.add(key)
             self.checks.append(guard)
 
-    def array(self, register: int, kind: ArrayClass) -> Any:
-        """The tracer of an array that a register holds."""
+    def array(self, register: int, kind: ArrayClass, device: str = "") -> Any:
+        """The tracer of an array that a register holds; ``device`` is the GPU on which it lives, if it is one's."""
         position = len(self.leaves)
-        value = self._array(register, kind, tuple(self._dim(size, kind.fixed) for size in kind.shape))
+        if device:
+            self.placed[position] = device
+        value = self._array(register, kind, tuple(self._dim(size, kind.fixed) for size in kind.shape), device)
         self._extents[position] = kind.extent
         if self.overlap:
             self.trace.storage.place(value)  # what others write shows in it
@@ -137,7 +140,8 @@ class Inputs:
         contents = self._contents(register, variable, path)
         self.variables.append(len(self.leaves))
         dims = tuple(self._size_of_variables(size) for size in variable.shape)
-        value = self._array(contents, array_class(variable._elements, path), dims)
+        lives = variable.device if is_gpu(variable.device) else ""
+        value = self._array(contents, array_class(variable._elements, path), dims, lives)
         self.trace.storage.outlive(value)
         self.trace.storage.show(value)
         return VariableTracer(value, self.trace, variable, read)
@@ -151,12 +155,12 @@ class Inputs:
         self.guard(IsType(holder, dict))
         return self.register(Item(holder, variable.device), path)
 
-    def _array(self, register: int, kind: ArrayClass, dims: tuple[Dim, ...]) -> Value:
+    def _array(self, register: int, kind: ArrayClass, dims: tuple[Dim, ...], lives: str = "") -> Value:
         path = self.path(register)
         check_rank(kind.rank, path)
         ones = tuple(dim == 1 for dim in dims)
         position = len(self.leaves)
-        self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots))
+        self._leaf(ArrayLeaf(register, kind.dtype.name, kind.rank, kind.layout, False, ones, self.slots, lives))
         self.slots += 1 + 2 * kind.rank
         value = self._parameter(Tensor(kind.dtype, dims), path)
         self.trace.storage.classes[value] = position, kind.layout
@@ -255,7 +259,8 @@ class Inputs:
 
 
 def _is_read_only(array: Any) -> bool:
-    return not array.flags.writeable
+    header = array if type(array) is np.ndarray else header_of(array)
+    return header is not None and not header.flags.writeable
 
 
 def _read_key(read: Read) -> tuple[Any, ...]:

@@ -58,6 +58,7 @@ from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, locat
 from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
 from jitflow.frontend.tracers.base import escaped
 from jitflow.hardware import device, on_device
+from jitflow.runtime.device_arrays import gpu_of, header_of
 from jitflow.runtime.plan import (
     Attribute,
     Cell,
@@ -197,6 +198,9 @@ class Recorder:
             inner = self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
             wanted = getattr(thing, "__jitflow_device__", "")
             return partial(on_device, wanted, inner) if wanted else inner
+        header = header_of(thing)
+        if header is not None:
+            return inputs.array(register, array_class(header, path), gpu_of(thing))
         if isinstance(thing, device):
             inputs.guard(IsObject(register, thing))
             return thing

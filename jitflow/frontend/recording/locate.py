@@ -139,7 +139,7 @@ class Locator:
         ``device``: where the user wants what stands there.
         """
         frame = self._user_frame(sys._getframe(1), stop)
-        return NOWHERE if frame is None else self._place(frame, device)
+        return replace(NOWHERE, device=device) if frame is None else self._place(frame, device)
 
     def frame(self, stop: FrameType | None = None) -> FrameType | None:
         """The innermost user frame above ``stop``."""

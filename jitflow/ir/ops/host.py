@@ -66,6 +66,8 @@ HOST_OPS = [
           "host", 3, _infer_transfer, memory.transfer, (Effect("writes", 0), Effect("reads", 1))),
     OpDef("wait", "waits until the device has done all that it was given", "host", 0, _nothing,
           lambda operands, attributes, types: (), _EXTERNAL),
+    OpDef("attach", "makes the device the one for which the thread calls the driver", "host", 0, _nothing,
+          lambda operands, attributes, types: (), _EXTERNAL, frozenset(), ("device",)),
     OpDef("inspect", "an error record in the host's memory: fails as the check does that has filled it", "host", 1,
           _nothing, lambda operands, attributes, types: (), (Effect("check"), Effect("reads", 0))),
     OpDef("extend", "tape, bytes: room at the end of a tape", "host", 2, _infer_room, memory.extend, _ON_TAPE),

@@ -1,8 +1,9 @@
 """Lowering: a fused tensor function becomes kernels (loop ops) and the host program that runs them."""
 
 from jitflow.passes.lower.host import Lowered, lower
-from jitflow.passes.lower.parts import LoweredParts, lower_parts
+from jitflow.passes.lower.parts import LoweredParts, lower_parts, on_device
 from jitflow.passes.lower.results import PlaceSource, ResultPlace
 from jitflow.passes.lower.target import CPU, GPU, Target
 
-__all__ = ["CPU", "GPU", "Lowered", "LoweredParts", "PlaceSource", "ResultPlace", "Target", "lower", "lower_parts"]
+__all__ = ["CPU", "GPU", "Lowered", "LoweredParts", "PlaceSource", "ResultPlace", "Target", "lower", "lower_parts",
+           "on_device"]  # fmt: skip

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Protocol
 
+from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region
 from jitflow.ir.dtypes import C128
 from jitflow.ir.types import Scalar, dims_of
@@ -21,7 +22,7 @@ from jitflow.passes.lower.target import CPU, Target
 from jitflow.passes.plan.record import Plan
 from jitflow.passes.runner import Observer
 
-__all__ = ["LoweredParts", "Part", "lower_parts"]
+__all__ = ["LoweredParts", "Part", "lower_parts", "on_device"]
 
 
 class Part(Protocol):
@@ -47,10 +48,10 @@ class LoweredParts:
 
 
 def lower_parts(
-    whole: Function, parts: Sequence[Part], target: Target = CPU, plans: Sequence[Plan] = (),
+    whole: Function, parts: Sequence[Part], targets: Sequence[Target] = (), plans: Sequence[Plan] = (),
     *, observe: Observer | None = None,
 ) -> LoweredParts:  # fmt: skip
-    """Lower the fused partitions of ``whole``; where not all of them meet last of all, they do."""
+    """Lower the fused partitions of ``whole``, each for its target; where not all of them meet last of all, they do."""
     last = [part.function.region.ops[-2:-1] for part in parts]
     meets = not all(op.name == "meet" for ops in last for op in ops) or not all(last)
     slots = tuple(argument_slots(whole))
@@ -61,16 +62,22 @@ def lower_parts(
     for number, part in enumerate(parts):
         own = {"slots": tuple(slots[position] for position in part.parameters), "meets": meets}
         function = replace(part.function, attributes=MappingProxyType({**part.function.attributes, **own}))
+        target = targets[number] if targets else CPU
         lowered = lower(function, target, plans[number] if plans else None, observe=observe)
         hosts.append(_as_part(lowered.host, number, part.device, used))
         first_base = len(whole.results) + len(bases)
         known = [*part.results, *range(first_base, first_base + len(lowered.places) - len(part.results))]
-        moved = [_moved(place, used, part.parameters, known) for place in lowered.places]
+        moved = [_moved(place, used, part.parameters, known) for place in on_device(lowered.places, part.device)]
         places.update(zip(part.results, moved, strict=False))
         bases += moved[len(part.results) :]
         used += lowered.result_slots
     in_order = [places[position] for position in range(len(whole.results))]
     return LoweredParts(tuple(hosts), (*in_order, *bases), used)
+
+
+def on_device(places: Sequence[ResultPlace], device: str) -> tuple[ResultPlace, ...]:
+    """The places of a program's results, which knows that they lie on a GPU if its device is one."""
+    return tuple(replace(place, device=device) if is_gpu(device) else place for place in places)
 
 
 def argument_slots(function: Function) -> Iterator[int]:

@@ -37,8 +37,8 @@ class ResultPlace:
 
     ``kind``: ``new`` array, ``argument`` (a view of parameter ``source``), ``result`` (a view of place ``source``),
     ``one of`` several ``sources`` (slot ``chosen`` holds the number of which), or ``scalar``. ``slot`` is its first
-    result slot. ``whole``: it shows all of its one source. Places behind the function's own results are new arrays that
-    only own the memory of others.
+    result slot. ``whole``: it shows all of its one source. ``device`` is the GPU on which it lies, if it lies on one.
+    Places behind the function's own results are new arrays that only own the memory of others.
     """
 
     kind: Literal["new", "argument", "result", "one of", "scalar"]
@@ -49,6 +49,7 @@ class ResultPlace:
     chosen: int = -1
     sources: tuple[PlaceSource, ...] = ()
     whole: bool = False
+    device: str = ""
 
 
 def give_results(host: OwningProgram) -> tuple[tuple[ResultPlace, ...], int]:

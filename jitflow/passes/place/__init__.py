@@ -2,6 +2,7 @@
 
 sizes        what sizes are taken to be
 work         what ops cost, from their types
+gpus         what a program has to do with GPUs
 colocation   what has to be together, and where
 graph        tasks, which are placed together, and what flows between them
 simulator    what a plan takes, in time and memory
@@ -11,6 +12,8 @@ decision     the pass
 """
 
 from jitflow.passes.place.decision import Decision, decide, place, placed
+from jitflow.passes.place.gpus import gpus_of, sole_gpu
 from jitflow.passes.place.placement import PlacedOp, Placement, check_placement, read_placement
 
-__all__ = ["Decision", "PlacedOp", "Placement", "check_placement", "decide", "place", "placed", "read_placement"]
+__all__ = ["Decision", "PlacedOp", "Placement", "check_placement", "decide", "gpus_of", "place", "placed",
+           "read_placement", "sole_gpu"]  # fmt: skip

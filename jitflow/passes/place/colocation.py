@@ -4,7 +4,9 @@ Ops on storage stay where it is: a union-find over everything that may show a va
 and swaps. Where storage is, say, in this order: the function's ``devices`` for what lives longer than a call (the
 caller's arrays are at home), the scope in which it was made, the first that writes to it, the first that reads it. What
 other scopes compute of it crosses, as it does to be stored there. Calls of Python, and all that is ordered with the
-world outside, are at home. Everything else is where its scope says, if it says anything.
+world outside, are at home, and so is what a scope wants on a GPU that has no code for one. Everything else is where its
+scope says, if it says anything, or where all arguments are (`gpus`). Of the caller's arrays, a GPU may want one that is
+written to, since it can be lent.
 
     %0 = variable %x        ; on cpu:1
     store %0, %y            ; on cpu:2        stays on cpu:1, where the array was made
@@ -15,13 +17,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from jitflow.errors import UserValueError
-from jitflow.hardware import HOME
+from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.effects import is_storage
 from jitflow.ir.location import NOWHERE, Loc
-from jitflow.passes.homebound import calls_python
+from jitflow.passes.homebound import calls_python, reason_to_stay
+from jitflow.passes.place.gpus import common_gpu, may_lend
 
 __all__ = ["Colocation"]
+
+_AT_HOME = (HOME, NOWHERE, "an argument")
 
 
 class Colocation:
@@ -34,6 +39,7 @@ class Colocation:
     def __init__(self, function: Function, wishes: dict[Op, str] | None = None) -> None:
         self.function = function
         self.wishes = wishes or {}
+        self.common = common_gpu(function)
         self._parent: dict[Value, Value] = {}
         self._device: dict[Value, tuple[str, Loc, str]] = {}
         """For each group where it is, who says so, and why."""
@@ -64,8 +70,14 @@ class Colocation:
             device = self.device(value)
             if device:
                 return device, "storage"
+        return self._asked(op)
+
+    def _asked(self, op: Op) -> tuple[str, str]:
+        """Where an op is asked to be by what is not storage, and who asks."""
         wish = self.wishes.get(op, "")
-        return (wish, "plan") if wish else (op.loc.device, "scope") if op.loc.device else ("", "")
+        asked = (wish, "plan") if wish else (op.loc.device, "scope") if op.loc.device else (self.common, "arguments")
+        reason = reason_to_stay(op) if is_gpu(asked[0]) else ""
+        return (HOME, reason) if reason else asked if asked[0] else ("", "")
 
     def join(self, values: Sequence[Value], device: str) -> None:
         """Make one group of several, on a device if one is given; none of them is on another one."""
@@ -88,8 +100,9 @@ class Colocation:
     def _connect(self, function: Function) -> None:
         given = function.attributes.get("devices") or ("",) * len(function.parameters)
         lasting = [value for value in function.parameters if is_storage(value)]
+        lends = may_lend(function)
         for value, device in zip(function.parameters, given, strict=True):
-            if is_storage(value):
+            if is_storage(value) and (device or not lends):
                 self._device[self.find(value)] = (device or HOME, NOWHERE, value.name or "an argument")
         if function.attributes.get("overlap"):
             for value in lasting[1:]:
@@ -98,18 +111,20 @@ class Colocation:
             self._unite(one, other, where)
 
     def _pin(self, function: Function) -> None:
+        callers = {self.find(value) for value in function.parameters if is_storage(value)}
         for asked in (_made_by, _written_by, _storage_of):
             for op in _all(function.region):
-                wish = self.wishes.get(op, "")
-                device, why = (wish, "the plan") if wish else (op.loc.device, "the scope")
+                device, why = self._asked(op)
                 if not device or op.regions:
                     continue
                 for value in asked(op):
-                    known = self._device.get(self.find(value))
-                    if known is None:
-                        self._device[self.find(value)] = (device, op.loc, why)
-                    elif wish and known[0] != device:
-                        raise _contradiction(known, (device, op.loc, why), op.loc)
+                    group, found = self.find(value), (device, op.loc, f"the {why}")
+                    at_home = group in callers and not is_gpu(device)
+                    known = self._device.setdefault(group, _AT_HOME if at_home else found)
+                    if why == "plan" and known[0] != device:
+                        raise _contradiction(known, found, op.loc)
+        for group in callers:
+            self._device.setdefault(group, _AT_HOME)
 
 
 def _contradiction(one: tuple[str, Loc, str], other: tuple[str, Loc, str], where: Loc) -> UserValueError:

@@ -17,10 +17,13 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from jitflow.errors import UserValueError
-from jitflow.hardware import HOME
+from jitflow.hardware import HOME, is_gpu
 from jitflow.ir.core import Function, Op, Region, Value, walk, walk_inside
+from jitflow.ir.effects import is_storage
 from jitflow.machine import Machine
+from jitflow.passes.homebound import calls_python, reason_to_stay
 from jitflow.passes.place.colocation import Colocation
+from jitflow.passes.place.gpus import common_gpu, homes_of_arguments
 from jitflow.passes.place.graph import Graph, build_graph, worth_splitting
 from jitflow.passes.place.placement import PlacedOp, Placement, wishes_of
 from jitflow.passes.place.schedule import anneal, schedule
@@ -44,6 +47,9 @@ def place(
         return _placed_at(function, machine.names[0])
     if plan is None and is_small(function, machine):
         return _placed_at(function, machine.names[0])
+    common = common_gpu(function)
+    if plan is None and common in machine.names and _may_all_be_on(common, function):
+        return _placed_at(function, common)
     return placed(decide(function, machine, plan, search=search, seed=seed))
 
 
@@ -113,6 +119,12 @@ def is_small(function: Function, machine: Machine) -> bool:
     return True
 
 
+def _may_all_be_on(gpu: str, function: Function) -> bool:
+    """Whether nothing has to be elsewhere than on the GPU that has all arguments."""
+    ops = walk(function.region)
+    return all(op.loc.device in ("", gpu) and not calls_python(op) and not reason_to_stay(op) for op in ops)
+
+
 def _is_constrained(function: Function, home: str) -> bool:
     if any(device not in ("", home) for device in function.attributes.get("devices", ())):
         return True
@@ -132,7 +144,6 @@ def placed(decision: Decision) -> Function:
     """The function as it was decided."""
     names, function = decision.graph.machine.names, decision.graph.function
     devices: dict[Op, str] = {}
-    where: dict[Value, str] = dict(zip(function.parameters, _parameter_devices(function), strict=True))
     groups: dict[Value, str] = {}
     for task in decision.graph.tasks:
         device = names[decision.plan[task.number]]
@@ -141,7 +152,13 @@ def placed(decision: Decision) -> Function:
             devices.update(dict.fromkeys(walk_inside(op), device))
         if task.group is not None:
             groups[decision.colocation.find(task.group)] = device
-    return _written(function, _Writer(devices, groups, where, decision.colocation))
+    find, used = decision.colocation.find, set(devices.values())
+    storage = {value: groups.get(find(value), HOME) for value in function.parameters if is_storage(value)}
+    given = zip(function.parameters, function.attributes.get("devices", ()), strict=False)
+    where = {value: device for value, device in given if device} | storage
+    around = min(used) if len(used) == 1 and is_gpu(min(used)) else HOME
+    region = _Writer(devices, groups, where, decision.colocation).region(function.region, around)
+    return _with_homes(replace(function, region=region), storage)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -173,14 +190,9 @@ class _Writer:
         return around
 
 
-def _written(function: Function, writer: _Writer) -> Function:
-    attributes = MappingProxyType({**function.attributes, "devices": _parameter_devices(function)})
-    return replace(function, region=writer.region(function.region, HOME), attributes=attributes)
-
-
-def _parameter_devices(function: Function) -> tuple[str, ...]:
-    given = function.attributes.get("devices") or ("",) * len(function.parameters)
-    return tuple(device or HOME for device in given)
+def _with_homes(function: Function, storage: Mapping[Value, str]) -> Function:
+    homes = homes_of_arguments(function, storage)
+    return replace(function, attributes=MappingProxyType({**function.attributes, "devices": homes}))
 
 
 def _placed_at(function: Function, device: str) -> Function:
@@ -193,5 +205,4 @@ def _placed_at(function: Function, device: str) -> Function:
         attributes = MappingProxyType({**op.attributes, "device": device})
         return Op(op.definition, op.operands, op.results, attributes, tuple(map(region, op.regions)), op.loc)
 
-    attributes = MappingProxyType({**function.attributes, "devices": _parameter_devices(function)})
-    return replace(function, region=region(function.region), attributes=attributes)
+    return _with_homes(replace(function, region=region(function.region)), {})

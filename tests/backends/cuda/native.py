@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -18,16 +19,16 @@ from jitflow.backends.cuda import compile_to_ptx, print_program
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.llvm import compile_program
 from jitflow.failures import failure_handler
-from jitflow.gpu import specialise_for_gpu
 from jitflow.ir.core import Function
 from jitflow.ir.types import Variable
 from jitflow.ir.verifier import verify
 from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import GPU, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
-from jitflow.runtime.cuda import DeviceProgram, gpu
-from jitflow.runtime.entry_device import traceable
-from jitflow.runtime.specialisation import NOT_MATCHED
+from jitflow.runtime.cuda import gpu
+from jitflow.runtime.entry_device import DeviceSpecialisation
+from jitflow.runtime.host_calls import link_symbols
+from jitflow.runtime.plan import Plan, TupleOf
 from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.stand_in import StandIn
 from tests.execute import layouts_of
@@ -36,20 +37,30 @@ __all__ = ["Native", "OnDevice"]
 
 
 class OnDevice:
-    """A Python function compiled for these arguments and ``cuda:0``, which is called as users call it.
+    """A Python function compiled for these arguments and ``device``, which is called as users call it.
 
-    ``host`` may plant a fault in the host program.
+    ``host`` may plant a fault in the host programs.
     """
 
     def __init__(
-        self, function: Any, *arguments: Any, host: Callable[[Function], Function] = lambda program: program
-    ) -> None:
-        self.function = function if hasattr(function, "_trace") else jitflow.function(function)
+        self, function: Any, *arguments: Any, host: Callable[[Function], Function] = lambda program: program,
+        device: str | None = "cuda:0",
+    ) -> None:  # fmt: skip
         self.device = StandIn()
-        compilation = self.function._trace(self.function._bind(tuple(map(traceable, arguments)), {}))
+        self.host = host
+        self.source = ""
+        with self.installed():
+            options = {"device": device} if device else {}
+            self.function = function if hasattr(function, "_trace") and not device else jitflow.function(
+                getattr(function, "__wrapped__", function), **options)  # fmt: skip
+            self.function.compile(*arguments)
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """What stands for the GPU is at hand."""
 
         def offloaded(program: Function, device: str) -> Function:
-            done = host(offload(program, device))
+            done = self.host(offload(program, device))
             verify(done, "offload")
             return done
 
@@ -58,16 +69,14 @@ class OnDevice:
             return compile_to_ptx(text, architecture.replace("sm", "compute")).encode()
 
         with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=to_ptx, offload=offloaded):
-            self.specialisation = specialise_for_gpu(compilation, gpu("cuda:0"))
+            yield
 
     def __call__(self, *arguments: Any) -> Any:
-        with self.device.installed():
+        with self.installed():
             try:
-                result = self.specialisation.call(self.function._bind(arguments, {}))
+                return self.function(*arguments)
             finally:
                 self.device.finish()
-        assert result is not NOT_MATCHED
-        return result
 
     def lost(self) -> int:
         """How many blocks of the device's memory nobody will give back."""
@@ -95,10 +104,12 @@ class Native:
         self.executable = compile_program(self.host, sites=module.sites)
         self.device = StandIn()
         with self.device.installed():
-            self.program = DeviceProgram(
-                gpu("cuda:0"), self.image, run=self.executable.address(), symbols=self.executable.symbols,
-                sites=self.executable.sites, raise_error=failure_handler(self.executable.sites),
-                keep_alive=self.executable,
+            modules = {"cuda:0": gpu("cuda:0").load(self.image)}
+            linked = link_symbols(self.executable.symbols, self.executable.sites, modules)
+            plan = Plan((), (), (), 0, 0, TupleOf(()), gpus=("cuda:0",))
+            self.program = DeviceSpecialisation(
+                plan, handles=linked.handles, run=self.executable.address(), symbols=linked.addresses,
+                raise_error=failure_handler(self.executable.sites), keep_alive=(self.executable, linked, modules),
             )  # fmt: skip
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
@@ -117,7 +128,7 @@ class Native:
         owned: set[int] = set()
         with self.device.installed():
             try:
-                self.program(given, results)
+                self.program.run_native(given, results)
                 self.device.finish()
                 found = tuple(self._result(place, results) for place in self._places())
                 owned = {results[place.slot] for place in self.lowered.places if place.kind == "new"}

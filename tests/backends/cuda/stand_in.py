@@ -10,6 +10,7 @@ begins as bytes that nobody has written.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +29,7 @@ __all__ = ["DeviceArray", "StandIn"]
 
 FIRST_KEY = 1 << 22
 """Addresses have their bit 62 set, which no address of a process has."""
-BLAS = 0xB1A5
+BLAS, CONTEXT = 0xB1A5, 0xC7
 ILLEGAL_ADDRESS, OUT_OF_MEMORY, INVALID_VALUE = 700, 2, 1
 
 _P, _I, _U, _Z = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_int64
@@ -39,6 +40,14 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemcpyHtoDAsync_v2": (_P, _P, ctypes.c_size_t, _P),
     "cuMemcpyDtoHAsync_v2": (_P, _P, ctypes.c_size_t, _P),
     "cuStreamSynchronize": (_P,),
+    "cuEventCreate": (_P, _U),
+    "cuEventRecord": (_P, _P),
+    "cuEventDestroy_v2": (_P,),
+    "cuStreamWaitEvent": (_P, _P, _U),
+    "cuCtxGetCurrent": (_P,),
+    "cuCtxSetCurrent": (_P,),
+    "cuCtxPushCurrent_v2": (_P,),
+    "cuCtxPopCurrent_v2": (_P,),
     "cuLaunchKernel": (_P, *[_U] * 7, _P, _P, _P),
     "cuGetErrorString": (_I, _P),
     "cublasSetStream_v2": (_P, _P),
@@ -64,6 +73,10 @@ class StandIn:
         self.fault: Exception | None = None
         """What went wrong first; real devices would go on with nonsense."""
         self.stream = 0x57
+        self.current = _Current()
+        self.events: dict[int, tuple[int, set[str]]] = {}
+        """For each event the stream in which it was recorded last, and whether that has come to it."""
+        self._lock = threading.RLock()
         self.blas_stream = 0
         self.given: list[int] = []
         """Memory of arrays that tests have put there."""
@@ -78,21 +91,28 @@ class StandIn:
     @contextmanager
     def installed(self) -> Iterator[StandIn]:
         """Stand for cupy and the driver."""
-        with mock.patch.multiple(cuda, _cupy=self._cupy, address_of=self._address):
-            cuda.gpu.cache_clear()
-            yield self
+        try:
+            with mock.patch.multiple(cuda, _cupy=self._cupy, address_of=self._address):
+                self._forget()
+                assert cuda.gpu_count() == 1
+                yield self
+        finally:
+            self._forget()
+
+    def _forget(self) -> None:
         cuda.gpu.cache_clear()
+        cuda.gpu_count.cache_clear()
 
     def _cupy(self) -> Any:
-        device = mock.MagicMock(compute_capability="75", cublas_handle=BLAS)
         names = SimpleNamespace(
-            Device=lambda number: device,
+            Device=lambda number: self.current,
+            runtime=SimpleNamespace(getDeviceCount=lambda: 1),
             function=SimpleNamespace(Module=lambda: _Module(self)),
             get_current_stream=lambda: SimpleNamespace(ptr=self.stream),
             UnownedMemory=lambda address, size, owner, device: (address, owner),
             MemoryPointer=lambda memory, offset: (memory[0] + offset, memory[1]),
         )
-        return SimpleNamespace(cuda=names, ndarray=partial(DeviceArray, self))
+        return SimpleNamespace(cuda=names, ndarray=partial(DeviceArray, self), asarray=self.array)
 
     def array(self, content: Array) -> DeviceArray:
         """An array that lives on the device."""
@@ -113,15 +133,21 @@ class StandIn:
         multiply = self._multiply(name) if name.endswith("gemm_v2_64") else None
 
         def called(*arguments: Any) -> int:
-            number = self.counts[name]
-            self.counts[name] += 1
-            if (name, number) in self.failures:
-                return self.failures[name, number]
-            try:
-                act = multiply or getattr(self, "_" + name)
-                return int(act(*arguments) or 0)
-            except Exception as error:
-                return self._note(error)
+            with self._lock:
+                number = self.counts[name]
+                self.counts[name] += 1
+                if (name, number) in self.failures:
+                    return self.failures[name, number]
+                try:
+                    if (
+                        not name.startswith(("cuCtx", "cuGetError", "cuEventDestroy", "cublas"))
+                        and not self.current.depth
+                    ):
+                        raise PtxError(f"{name} is called by a thread that the driver knows nothing of")
+                    act = multiply or getattr(self, "_" + name)
+                    return int(act(*arguments) or 0)
+                except Exception as error:
+                    return self._note(error)
 
         return ctypes.CFUNCTYPE(ctypes.c_int, *types)(called)
 
@@ -227,6 +253,43 @@ class StandIn:
         self._later(stream, lambda: run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz)))
         return 0
 
+    def _cuEventCreate(self, place: int, flags: int) -> None:
+        event = ctypes.c_uint64.from_address(place).value = 0xE000 + self.counts["cuEventCreate"]
+        self.events[event] = (0, {"reached"})
+
+    def _cuEventDestroy_v2(self, event: int) -> None:
+        del self.events[event]
+
+    def _cuEventRecord(self, event: int, stream: int | None) -> None:
+        state: set[str] = set()
+        self.events[event] = (stream or 0, state)
+        self._later(stream, lambda: state.add("reached"))
+
+    def _cuStreamWaitEvent(self, stream: int | None, event: int, flags: int) -> None:
+        other, state = self.events[event]
+
+        def wait() -> None:
+            while not state and other != (stream or 0):
+                self.streams[other].pop(0)()
+
+        self._later(stream, wait)
+
+    def _cuCtxGetCurrent(self, place: int) -> int:
+        ctypes.c_uint64.from_address(place).value = CONTEXT if self.current.depth else 0
+        return 0
+
+    def _cuCtxSetCurrent(self, context: int | None) -> int:
+        if context != CONTEXT:
+            return INVALID_VALUE
+        self.current.depth += 1
+        return 0
+
+    def _cuCtxPushCurrent_v2(self, context: int | None) -> int:
+        return self._cuCtxSetCurrent(context)
+
+    def _cuCtxPopCurrent_v2(self, place: int) -> None:
+        self.current.depth -= 1
+
     def _cuGetErrorString(self, code: int, place: int) -> int:
         if code not in _TEXTS:
             return INVALID_VALUE
@@ -303,6 +366,32 @@ class DeviceArray:
             return np.empty(self.shape, self.dtype)
         block, part = self.device.bytes_at(self.address, 0)
         return np.ndarray(self.shape, self.dtype, block.content, part.start, self.strides).copy()
+
+
+class _Current:
+    """As cupy's device: in a ``with``, or once it was set, the driver's context is the thread's.
+
+    Python forgets what it knows of a native thread whenever that has called it.
+    """
+
+    compute_capability, cublas_handle = "75", BLAS
+
+    def __init__(self) -> None:
+        self._depths: Counter[int] = Counter()
+
+    @property
+    def depth(self) -> int:
+        return self._depths[threading.get_native_id()]
+
+    @depth.setter
+    def depth(self, depth: int) -> None:
+        self._depths[threading.get_native_id()] = depth
+
+    def __enter__(self) -> None:
+        self.depth += 1
+
+    def __exit__(self, *error: object) -> None:
+        self.depth -= 1
 
 
 class _Module:
