@@ -205,6 +205,7 @@ _HOST_BODIES = {
     "transfer": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n"
     ' %2: buffer f32 on cuda:0 = alloc %0 {dtype=f32, device="cuda:0"}\n transfer %2, %1, %0\n yield',
     "wait": "wait\n yield",
+    "attach": 'attach {device="cuda:0"}\n yield',
     "inspect": "%0: index = size {dim=128}\n %1: buffer i64 = alloc %0 {dtype=i64}\n inspect %1\n yield",
     "clock": "%0: index = clock\n yield",
     "note": "%0: index = clock\n %1: index = size {dim=64}\n"
