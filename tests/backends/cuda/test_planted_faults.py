@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jitflow.backends.cuda import emit_memory, nvrtc
+from jitflow.backends.cuda import emit_memory, grid, nvrtc
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
 from tests.backends.cuda.ptx_machine import Array, Block, PtxError
@@ -92,6 +92,10 @@ def doubled(x: Any) -> Any:
     return x + 1
 
 
+def shifted(x: Any) -> Any:
+    return x.transpose(2, 0, 1) + 1, x.sum(axis=1), x[:, ::-1, ::2] * 2
+
+
 def far_apart(device: StandIn) -> tuple[DeviceArray, FarApart]:
     """Four rows of five numbers, more than 4 GiB from each other."""
     stride = (1 << 32) + 24
@@ -114,6 +118,7 @@ ARGUMENTS: dict[Callable[..., Any], Callable[[], tuple[Any, ...]]] = {
     largest: lambda: (np.where(np.arange(40) % 7, _random(40, dtype="f4"), np.float32(np.nan)),),
     halved: lambda: (_random(300, dtype="f2"),),
     centred: lambda: (_random(40, 70),),
+    shifted: lambda: (_random(3, 5, 1100),),
 }
 """Of the programs whose arguments are NumPy's."""
 
@@ -215,6 +220,23 @@ option("quotients_are_approximate", "--prec-div=false")
 option("small_numbers_become_zero", "--ftz=true")
 
 
+def small_grids(patch: Patch) -> None:
+    """Workers have more than one step each along every axis."""
+    patch.setattr(grid, "LIMITS", {"x": 2, "y": 3, "z": 1})
+
+
+@fault(shifted)
+def a_worker_takes_one_step_only(patch: Patch) -> None:
+    small_grids(patch)
+    text(patch, r"\+= workers \* 32\)", "+= 1LL << 40)")
+
+
+@fault(shifted)
+def workers_share_their_steps(patch: Patch) -> None:
+    small_grids(patch)
+    text(patch, r"\+= \(i64\)gridDim\.y\)", "+= (i64)gridDim.y + 1)")
+
+
 @fault(softmax)
 def loads_have_no_mask(patch: Patch) -> None:
     original = emit_memory._load
@@ -303,6 +325,12 @@ def a_product_has_rows_that_are_one_short(patch: Patch) -> None:
 
 @pytest.mark.parametrize("program", [*ARGUMENTS, doubled], ids=lambda program: program.__name__)
 def test_programs_are_right(program: Callable[..., Any]) -> None:
+    runs(program)
+
+
+@pytest.mark.parametrize("program", [shifted, centred, looked_up], ids=lambda program: program.__name__)
+def test_any_grid_gives_the_result(program: Callable[..., Any], monkeypatch: Patch) -> None:
+    small_grids(monkeypatch)
     runs(program)
 
 
