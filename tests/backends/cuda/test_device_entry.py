@@ -57,6 +57,15 @@ def test_views_of_arguments_are_views() -> None:
     assert code.lost() == 0
 
 
+def test_parts_of_a_concatenation_are_received_one_after_the_other() -> None:
+    def joined(x: Any, y: Any) -> Any:
+        return x[None], np.concatenate((x, y.astype("f4")))
+
+    x, y = np.arange(10, dtype="f4")[::2], np.ones(3, "?")
+    for got, wanted in zip(OnDevice(joined, x, y)(x, y), joined(x, y), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
 def test_gaps_between_elements_are_left_alone() -> None:
     whole = np.arange(10.0)
     both = OnDevice(lambda x, y: (x.__iadd__(1), y.__imul__(2))[:0], whole[::2], whole[1::2])
