@@ -4,13 +4,14 @@ Two CPU devices are asked for below, so it runs on any machine:
 
     python examples/two_devices.py
     jitflow explain examples/two_devices.py:both --arg f64[n] --arg int
+    jitflow profile examples/two_devices.py --out trace.json
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("JITFLOW_CPU_DEVICES", "2")  # read when jitflow is imported
+os.environ.setdefault("JITFLOW_CPU_DEVICES", "2")  # read when jitflow first needs to know
 
 import time
 from collections.abc import Callable

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jitflow.checkpoints import CheckpointManager, restore, save
     from jitflow.frontend.control.explicit import cond, map, scan, while_loop
     from jitflow.frontend.outside.arguments import Spec
+    from jitflow.frontend.outside.scopes import device
     from jitflow.frontend.python.callbacks import callback
     from jitflow.frontend.transforms.own_rules import fori_loop
     from jitflow.gradients import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
-    from jitflow.hardware import device, devices
+    from jitflow.hardware import devices
     from jitflow.machine import Machine
     from jitflow.naming import name
     from jitflow.passes.place.placement import Placement
@@ -104,7 +105,7 @@ _LAZY = {
     "breakpoint": "builtins",
     "callback": "jitflow.frontend.python.callbacks",
     "cond": "jitflow.frontend.control.explicit",
-    "device": "jitflow.hardware",
+    "device": "jitflow.frontend.outside.scopes",
     "devices": "jitflow.hardware",
     "fori_loop": "jitflow.frontend.transforms.own_rules",
     "function": "jitflow.api",

@@ -60,6 +60,7 @@ class CacheInfo(NamedTuple):
 def function(
     fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
     device: str | Device | None = None, check: str | None = None, placement: str | Path | Placement = "heuristic",
+    transfer: str | None = None,
 ) -> Any:  # fmt: skip
     """Compile a function of NumPy arrays and numbers, at each first call with arguments of a new kind.
 
@@ -71,6 +72,8 @@ def function(
     plan that ``f.placement(...)`` gave is followed, as is the file that it was saved in. Use it as
     ``@jitflow.function`` or with options, as ``@jitflow.function(static=("mode",))``; below or above ``staticmethod``
     and ``classmethod``, and on lambdas.
+
+    ``transfer="bf16"`` sends arrays of float32 to other devices as bfloat16, half as long, with 8 bits of precision.
 
     ``check="nan"`` finds the line that makes the first nan (of operands of which none is nan) or infinity (of finite
     ones), and raises FloatingPointError there, which no ``try`` inside of the function catches. What is only handed on
@@ -84,12 +87,14 @@ def function(
         raise UserValueError("expected sync to be 'ordered' or 'unordered'", found=repr(sync))
     if check not in (None, "nan"):
         raise UserValueError("expected check to be 'nan' or None", found=repr(check))
+    if transfer not in (None, "bf16"):
+        raise UserValueError("expected transfer to be 'bf16' or None", found=repr(transfer))
     where = "" if device is None else device_named(device)
     if placement != "heuristic":
         from jitflow.passes.place import check_placement
 
         check_placement(placement)
-    options = _Options(names, fastmath, sync == "ordered", where, check or "", placement)
+    options = _Options(names, fastmath, sync == "ordered", where, check or "", placement, transfer or "")
     return functools.partial(_compiled, options=options) if fn is None else _compiled(fn, options)
 
 
@@ -102,6 +107,7 @@ class _Options(NamedTuple):
     device: str = ""
     check: str = ""
     placement: str | Path | Placement = "heuristic"
+    transfer: str = ""
     part: Part | None = None
     """What is wanted, if the function is a part of another one."""
 
@@ -260,7 +266,7 @@ class CompiledFunction:
         options, part = self._options, self._options.part
         compilation = Compilation(
             options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__,
-            placement=options.placement,
+            placement=options.placement, transfer=options.transfer,
         )  # fmt: skip
         try:
             with compilation.stage("trace"):
@@ -351,16 +357,19 @@ class CompiledFunction:
         check_stage(stage)
         return stage_text(self._trace(_aligned(self._bind(args, kwargs))), stage)
 
-    def graph(self, *args: Any, stage: str = "optimized", format: str = "text", **kwargs: Any) -> str:
+    def graph(
+        self, *args: Any, stage: str = "optimized", format: str = "text", placement: bool = False, **kwargs: Any
+    ) -> str:
         """The dataflow graph of the program for these arguments, with data and control edges.
 
         Stages: ``traced gradient optimized fused``. Formats: ``text``, ``dot`` and ``svg``, which needs networkx.
+        ``placement`` shows on which device each op is computed and what is sent, at the stage ``optimized``.
         Raises ValueError for any other, and ImportError without networkx.
         """
         from jitflow.compiler import GRAPH_STAGES, check_stage, stage_graph
 
         check_stage(stage, GRAPH_STAGES)
-        return stage_graph(self._trace(_aligned(self._bind(args, kwargs))), stage, format)
+        return stage_graph(self._trace(_aligned(self._bind(args, kwargs))), stage, format, placement=placement)
 
     def placement(self, *args: Any, **kwargs: Any) -> Placement:
         """Where each op of the program for these arguments is computed on this machine, why, and what that takes.
@@ -414,7 +423,7 @@ class CompiledFunction:
 
 
 def _aligned(flat: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with unaligned arrays copied; native code reads aligned memory only."""
+    """The arguments as arrays that native code reads: unaligned ones copied, other libraries' as NumPy's by DLPack."""
     return tuple(_aligned_item(item) for item in flat)
 
 
@@ -428,7 +437,13 @@ def _aligned_item(item: Any) -> Any:
     if kind is dict:
         values = {key: _aligned_item(inner) for key, inner in item.items()}
         return item if all(map(_same, values.values(), item.values())) else values
+    if hasattr(kind, "__dlpack_device__") and item.__dlpack_device__()[0] == _ON_HOST:
+        return np.from_dlpack(item)
     return item
+
+
+_ON_HOST = 1
+"""DLPack's name for the host's memory."""
 
 
 def _same(one: Any, other: Any) -> bool:

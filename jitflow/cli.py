@@ -78,23 +78,29 @@ def graph(
     stage: Annotated[str, typer.Option(help=f"One of {', '.join(GRAPH_STAGES)}.")] = "optimized",
     format: Annotated[str, typer.Option(help="text, dot or svg; by default what the output file's name says.")] = "",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
+    placement: Annotated[
+        bool, typer.Option("--placement", help="Colour it by device; the stage is optimized.")
+    ] = False,
 ) -> None:
     """Draw the dataflow graph of a function, with data and control edges.
 
     \b
     jitflow graph model.py:step --arg f32[n,784] --arg float
+    jitflow graph model.py:step --arg f32[n,784] --arg float --placement -o placed.svg
     jitflow graph model.py:step --arg f32[n,784] --arg float --stage gradient -o step.svg
     """  # noqa: D301 - \b keeps the lines of the example
     from jitflow.graph import FORMATS
 
     if stage not in GRAPH_STAGES:
         raise _usage_error(f"unknown stage {stage!r}, expected one of {', '.join(GRAPH_STAGES)}", "--stage")
+    if placement and stage != "optimized":
+        raise _usage_error(f"expected the stage optimized, which is placed, got {stage}", "--placement")
     suffix = "" if output is None else output.suffix.removeprefix(".")
     chosen = format or (suffix if suffix in FORMATS else "text")
     if chosen not in FORMATS:
         raise _usage_error(f"unknown format {chosen!r}, expected one of {', '.join(FORMATS)}", "--format")
     function, specs = _function_and_specs(target, arg)
-    text = _compiling(lambda: function.graph(*specs, stage=stage, format=chosen))
+    text = _compiling(lambda: function.graph(*specs, stage=stage, format=chosen, placement=placement))
     if output is None:
         typer.echo(text, nl=False)
     else:
@@ -153,27 +159,41 @@ def opt(
 def profile(
     script: Annotated[Path, typer.Argument(metavar="SCRIPT.py", help="Runs as with python SCRIPT.py.")],
     arguments: Annotated[list[str] | None, typer.Argument(metavar="ARGUMENTS", help="The script's, behind --.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", help="Write a trace for Perfetto to this file.")] = None,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option("-o", "--out", help="Write a trace for Perfetto (.json) or a picture (.svg, .png); repeatable."),
+    ] = None,
     limit: Annotated[int, typer.Option(min=0, help="The most events in the trace.")] = LIMIT,
 ) -> None:
     """Run a script, write a trace of what its functions do, and print the dearest lines.
 
     \b
     jitflow profile train.py --out trace.json
+    jitflow profile train.py --out trace.json --out trace.svg
     jitflow profile train.py --out trace.json -- --epochs 2
     """  # noqa: D301 - \b keeps the lines of the example
     import runpy
 
     import jitflow
+    from jitflow.timeline import check_path
 
     if not script.is_file():
         raise _usage_error(f"no such file: {script}", "SCRIPT.py")
-    if out is not None and not out.parent.is_dir():
-        raise _usage_error(f"no such folder: {out.parent}", "--out")
+    for path in out or ():
+        try:
+            check_path(path)
+        except (OSError, ValueError, ImportError) as error:
+            raise _usage_error(str(error), "--out") from None
+    first, others = (out[0], out[1:]) if out else (None, [])
     sys.argv = [str(script), *(arguments or ())]
     sys.path.insert(0, str(script.resolve().parent))
-    with jitflow.profile(out, limit=limit):
-        runpy.run_path(str(script), run_name="__main__")
+    taken = jitflow.profile(first, limit=limit)
+    try:
+        with taken:
+            runpy.run_path(str(script), run_name="__main__")
+    finally:
+        for path in others:
+            taken.save(path)
 
 
 @app.command()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.ir.core import Function
+from jitflow.ir.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from jitflow.backends.cuda import CudaModule
     from jitflow.backends.llvm.executable import Executable
     from jitflow.frontend.entry.function import TracedFunction
+    from jitflow.machine import Machine
     from jitflow.passes.lower import Lowered, LoweredParts, Target
     from jitflow.passes.partition import Partitioned
     from jitflow.passes.place import Placement
@@ -66,6 +68,8 @@ class Compilation:
     name: str = ""
     placement: str | Path | Placement = "heuristic"
     """How devices are chosen where nothing is said, if there are several."""
+    transfer: str = ""
+    """The dtype as which arrays of f32 are sent to other devices, if it is a shorter one."""
     times: dict[str, float] = field(default_factory=dict)
     traced: TracedFunction = field(init=False)
     optimized: Function | None = None
@@ -174,25 +178,43 @@ def partitions(compilation: Compilation) -> tuple[Function, ...]:
 
 
 def _split(compilation: Compilation, function: Function) -> None:
+    """Decide where the program runs, and cut it if that is on several devices."""
     from jitflow.hardware import HOME
-    from jitflow.machine import this_machine
     from jitflow.passes.partition import partition
-    from jitflow.passes.place import gpus_of, place, read_placement, sole_gpu
+    from jitflow.passes.place import sole_gpu
 
-    with compilation.stage("place"):
-        plan, search = read_placement(compilation.placement)
-        machine = this_machine(gpus_of(function, plan))
-        if len(machine.devices) == 1:
-            compilation.devices = (HOME,)
-            return
-        compilation.placed = placed = place(function, machine, plan, search=search)
-        alone = sole_gpu(placed)
+    if len(_machine(compilation, function).devices) == 1:
+        compilation.devices = (HOME,)
+        return
+    placed = _placed(compilation)
+    alone = sole_gpu(placed)
     if alone:
         compilation.devices = (alone,)
         return
     with compilation.stage("partition"):
-        compilation.partitioned = partition(placed)
+        compilation.partitioned = partition(placed, DTYPES[compilation.transfer] if compilation.transfer else None)
     compilation.devices = tuple(part.device for part in compilation.partitioned.partitions)
+
+
+def _machine(compilation: Compilation, function: Function) -> Machine:
+    """The devices that may take part."""
+    from jitflow.machine import this_machine
+    from jitflow.passes.place import gpus_of, read_placement
+
+    return this_machine(gpus_of(function, read_placement(compilation.placement)[0]))
+
+
+def _placed(compilation: Compilation) -> Function:
+    """The optimized program with a device for each op."""
+    from jitflow.passes.place import place, read_placement
+
+    optimized = optimize(compilation)
+    if compilation.placed is None:
+        with compilation.stage("place"):
+            plan, search = read_placement(compilation.placement)
+            machine = _machine(compilation, optimized)
+            compilation.placed = place(optimized, machine, plan, search=search)
+    return compilation.placed
 
 
 def fuse(compilation: Compilation) -> tuple[Function, ...]:
@@ -291,11 +313,14 @@ def check_stage(stage: str, stages: tuple[str, ...] = STAGES) -> None:
         raise ValueError(f"expected a stage (one of {', '.join(stages)}), got {stage!r}")
 
 
-def stage_graph(compilation: Compilation, stage: str, format: str) -> str:
-    """The dataflow graph of the program at a stage, as text."""
+def stage_graph(compilation: Compilation, stage: str, format: str, *, placement: bool = False) -> str:
+    """The dataflow graph of the program at a stage, as text; with its ``placement`` it is the stage that is placed."""
     from jitflow.graph import draw
     from jitflow.passes.unmark import unmark
 
+    if placement:
+        check_stage(stage, ("optimized",))
+        return draw(_placed(compilation), format, is_placed=True)
     readers: Mapping[str, Callable[[], Function]] = {
         "traced": lambda: unmark(compilation.traced.function),
         "gradient": lambda: differentiated(compilation),
@@ -362,7 +387,8 @@ def _targets(compilation: Compilation) -> tuple[Target, ...]:
 
     tile = CPU.tile if ENGINE.makes_products else None
     here = replace(CPU, threads=compilation.threads, tile=tile, notes=compilation.notes)
-    return tuple(GPU if is_gpu(device) else here for device in compilation.devices)
+    there = replace(GPU, notes=compilation.notes)
+    return tuple(there if is_gpu(device) else here for device in compilation.devices)
 
 
 def _without_decisions(fused: Function) -> Function:

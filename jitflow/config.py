@@ -1,7 +1,8 @@
-"""The switches of jitflow, read from the environment once, when jitflow is imported.
+"""The switches of jitflow, read from the environment once, when one of them is first asked for.
 
 There are few of them on purpose, and all are in the table of the README. Code asks `CONFIG`; nobody else
-reads `os.environ`, so that what a process does cannot change between two calls.
+reads `os.environ`, so that what a process does cannot change between two calls. What only imports jitflow, as the
+command line does before it runs a script, asks for none: the script may still set them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 __all__ = ["CONFIG", "Config", "read_config", "user_folder"]
 
@@ -47,6 +48,15 @@ class Config:
 
     cpu_devices: int = 1
     """`JITFLOW_CPU_DEVICES=N`: how many CPU devices there are, each but the first with a worker of its own."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Python asks here for a switch that was never set: `CONFIG` begins so, and reads all of them now."""
+        if name not in self.__slots__:
+            raise AttributeError(name)
+        found = read_config(os.environ)
+        for switch in self.__slots__:
+            object.__setattr__(self, switch, getattr(found, switch))
+        return getattr(self, name)
 
 
 def read_config(environment: Mapping[str, str]) -> Config:
@@ -104,4 +114,4 @@ def _integer(environment: Mapping[str, str], name: str, *, default: int, smalles
     return value
 
 
-CONFIG = read_config(os.environ)
+CONFIG = object.__new__(Config)

@@ -203,6 +203,10 @@ class UserRuntimeError(UserError, RuntimeError):
     """A program used in a state in which it cannot run."""
 
 
+class UserImportError(UserError, ImportError):
+    """An optional package that is not installed."""
+
+
 class UserNotImplementedError(UserError, NotImplementedError):
     """A part of Python or NumPy that jitflow does not compile."""
 

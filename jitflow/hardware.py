@@ -1,4 +1,4 @@
-"""Where programs run: the devices of this machine, and the scope in which a program asks for one of them.
+"""Where programs run: the devices of this machine.
 
 The program's own device is `HOME`: the caller's thread, and the memory in which NumPy's arrays lie. What else there is
 are further CPU devices, each with a worker of its own, as many as ``JITFLOW_CPU_DEVICES`` says, and the GPUs that cupy
@@ -9,15 +9,12 @@ that does not would wait for the driver at its first call, and give other last b
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
 
-__all__ = ["HOME", "Device", "device", "device_named", "devices", "has_seen_gpus", "is_gpu", "on_device"]
+__all__ = ["HOME", "Device", "device_named", "devices", "has_seen_gpus", "is_gpu"]
 
 HOME = "cpu:0"
 """The device of whoever calls."""
@@ -92,42 +89,3 @@ def _mend(name: str) -> str:
 
         return why_no_gpu()
     return "jitflow.devices() tells which there are"
-
-
-class device:  # noqa: N801  it reads as a statement
-    """``with jitflow.device("cpu:1"):`` what a compiled function computes inside is computed on that device.
-
-    Scopes inside others win, and so do variables: what reads or writes one is done where it lives. What stands in no
-    scope is placed by what it costs. Outside of compiled functions nothing happens.
-
-    Raises TypeError and ValueError as `device_named` does.
-    """
-
-    def __init__(self, name: str | Device) -> None:
-        self.name = device_named(name)
-        self._outer: list[tuple[Any, str]] = []
-
-    def __enter__(self) -> device:
-        from jitflow.frontend.recording.trace import active_trace
-
-        trace = active_trace()
-        if trace is not None:
-            self._outer.append((trace, trace.device))
-            trace.device = self.name
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._outer:
-            trace, outer = self._outer.pop()
-            trace.device = outer
-
-    def __repr__(self) -> str:
-        return f"jitflow.device({self.name!r})"
-
-
-def on_device(name: str, function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
-    """What a function of the program gives if it runs in the scope of a device."""
-    with device(name):
-        return function(*args, **keywords)

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
-from xml.sax.saxutils import escape
 
 from jitflow.errors import UserTypeError
 from jitflow.machine import Machine, as_machine, this_machine
 from jitflow.passes.place import Decision, Placement, check_placement, decide, gpus_of, read_placement
 from jitflow.passes.place.simulator import peaks
+from jitflow.timeline import Event, draw, save, svg_text
 
-__all__ = ["Event", "Simulation", "placement_of", "simulate"]
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What one device does, or one link carries: ``device`` is ``cpu:1``, or ``cpu:0 -> cpu:1``. Times in seconds."""
-
-    device: str
-    start: float
-    end: float
-    what: str
-    line: str = ""
-    bytes: float = 0.0
+__all__ = ["Simulation", "placement_of", "simulate"]
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What is predicted of one call. Print it, or look at it: `svg`.
+    """What is predicted of one call. Print it, or look at it: `svg`, `save`.
 
     ``seconds``: how long it takes. ``peak_bytes``: the most memory that each device needs at once. ``busy``: how long
     each device computes. ``bytes_moved``: what goes between devices. ``timeline``: what each device does when, of loops
@@ -61,28 +50,21 @@ class Simulation:
 
     def svg(self) -> str:
         """The timeline as a picture: a row for each device and link, with what is computed where the pointer is."""
-        names = list(dict.fromkeys([*self.busy, *(event.device for event in self.timeline)]))
-        wide, high = 960, 30
-        scale = wide / self.seconds if self.seconds else 0.0
-        box = f'viewBox="0 0 {wide + 150} {high * len(names) + 40}" font-family="sans-serif" font-size="13"'
-        parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
-        for row, name in enumerate(names):
-            parts.append(f'<text x="6" y="{row * high + 20}">{escape(name)}</text>')
-        for event in self.timeline:
-            row, length = names.index(event.device), max(0.3, (event.end - event.start) * scale)
-            colour = "#e08030" if "->" in event.device else "#3070b0"
-            told = f"{event.what} {event.line} {_time(event.start)} to {_time(event.end)}"
-            parts.append(
-                f'<rect x="{140 + event.start * scale:.2f}" y="{row * high + 4}" width="{length:.2f}" '
-                f'height="{high - 8}" fill="{colour}" stroke="white" stroke-width="0.3">'
-                f"<title>{escape(told)}</title></rect>"
-            )
-        foot = f"{self.function}: {_time(self.seconds)} predicted"
-        parts.append(f'<text x="140" y="{high * len(names) + 24}">{escape(foot)}</text></svg>')
-        return "\n".join(parts) + "\n"
+        return svg_text(draw(self._title, self.timeline, tuple(self.busy)))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the timeline as a picture (.svg, or .png through matplotlib) or as a trace for Perfetto (.json).
+
+        Raises ValueError for another format, and ImportError without matplotlib.
+        """
+        save(path, self._title, self.timeline, devices=tuple(self.busy))
+
+    @property
+    def _title(self) -> str:
+        return f"{self.function}: {_time(self.seconds)} predicted"
 
     def __str__(self) -> str:
-        lines = [f"{self.function}: {_time(self.seconds)} predicted, {self.bytes_moved / 1e6:.3f} MB moved"]
+        lines = [f"{self._title}, {self.bytes_moved / 1e6:.3f} MB moved"]
         for name, spent in self.busy.items():
             share = 100 * spent / self.seconds if self.seconds else 0.0
             lines.append(
@@ -162,7 +144,15 @@ def _computing(decision: Decision, names: Sequence[str]) -> Iterator[Event]:
 
 def _moving(decision: Decision, names: Sequence[str]) -> Iterator[Event]:
     for sent in decision.simulate().transfers:
-        yield Event(f"{names[sent.source]} -> {names[sent.target]}", sent.start, sent.end, "transfer", "", sent.bytes)
+        yield Event(
+            f"{names[sent.source]} -> {names[sent.target]}",
+            sent.start,
+            sent.end,
+            "transfer",
+            "",
+            sent.bytes,
+            "transfer",
+        )
 
 
 def _words(ops: Sequence[Any], most: int = 4) -> str:

@@ -18,7 +18,6 @@ from jitflow.passes.expand.expand import expand
 from jitflow.passes.lower import Lowered, PlaceSource, ResultPlace, lower
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
 from jitflow.runtime import plan as p
-from jitflow.runtime.entry_python import call
 from jitflow.runtime.host_calls import link_symbols
 from jitflow.runtime.specialisation import Specialisation
 
@@ -48,7 +47,7 @@ class Compiled:
         )
 
     def __call__(self, *arguments: Any) -> Any:
-        results = call(self.specialisation, arguments)
+        results = self.specialisation.call(arguments)
         assert isinstance(results, tuple), "the arguments do not fit"
         return results
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -98,6 +99,8 @@ def test_graph_prints_and_writes(program: Path, tmp_path: Path) -> None:
         assert file.read_text().startswith(start)
     assert "unknown stage 'llvm'" in refused(*target, "--stage", "llvm")
     assert "unknown format 'png'" in refused(*target, "--format", "png")
+    assert " cpu:0 " in run(*target, "--placement").output
+    assert "expected the stage optimized" in refused(*target, "--placement", "--stage", "fused")
 
 
 def test_explain_prints_the_specialisation(program: Path) -> None:
@@ -190,12 +193,15 @@ def test_a_script_is_profiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         "if __name__ == '__main__':\n"
         "    print(sys.argv[1:], f(np.zeros(int(sys.argv[1]))))\n"
     )
-    done = run("profile", script, "--out", out, "--", 5, "--quick")
+    picture = tmp_path / "trace.svg"
+    done = run("profile", script, "--out", out, "--out", picture, "--", 5, "--quick")
     assert done.exit_code == 0, done.output
     assert "['5', '--quick'] 5.0" in done.output
     assert [one.get("cat") for one in json.loads(out.read_text())["traceEvents"]].count("kernel") == 1
-    assert "1 calls" in done.stderr
+    assert "1 call," in done.stderr
+    assert picture.read_text().startswith("<svg")
     assert run("profile", tmp_path / "missing.py").exit_code == 2
+    assert "ends in .json, .svg or .png" in refused("profile", script, "--out", tmp_path / "trace.txt")
     assert run("profile", script, "--out", tmp_path / "no" / "trace.json").exit_code == 2
 
 
@@ -206,4 +212,17 @@ def test_a_profiled_script_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     script.write_text("raise KeyError('lost')\n")
     done = run("profile", script, "--out", out)
     assert isinstance(done.exception, KeyError)
-    assert json.loads(out.read_text())["traceEvents"]
+    assert json.loads(out.read_text())["traceEvents"] == []
+
+
+def test_a_profiled_script_may_set_switches(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os\n"
+        "os.environ |= {'JITFLOW_CPU_DEVICES': '2', 'JITFLOW_THREADS': '3'}\n"
+        "import jitflow\n"
+        "print(len(jitflow.devices()), jitflow.num_threads())\n"
+    )
+    command = [sys.executable, "-c", "from jitflow.cli import main; main()", "profile", str(script)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+    assert done.stdout == "2 3\n"

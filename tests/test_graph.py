@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import jitflow
+from jitflow import hardware
+from jitflow.config import CONFIG
 from jitflow.graph.layout import lay_out
 from jitflow.graph.model import Cluster, Graph, Node, graph_of
 from jitflow.ir.core import Function
@@ -169,7 +173,49 @@ def test_without_networkx_a_picture_says_what_to_install(monkeypatch: pytest.Mon
     assert relax.graph(np.ones(5), 3, format="dot")
 
 
+@pytest.fixture
+def placed(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
+    """The graph of a program whose loop has a part on each of two devices."""
+    monkeypatch.setattr(hardware, "CONFIG", replace(CONFIG, cpu_devices=2))
+
+    @jitflow.function
+    def two(x, n):
+        with jitflow.device("cpu:0"):
+            y = np.exp(x)
+        for _ in range(n):
+            with jitflow.device("cpu:0"):
+                x = np.sin(x)
+            with jitflow.device("cpu:1"):
+                y = np.cos(y)
+        return x[1:] + y[1:]
+
+    return lambda format: two.graph(np.ones(5), 3, format=format, placement=True)
+
+
+def test_a_placed_graph_shows_devices_and_what_is_sent(placed: Callable[[str], str]) -> None:
+    head, *lines = placed("text").splitlines()
+    assert head.endswith(" 2 between devices")
+    for op, device in (("exp", "cpu:0"), ("sin", "cpu:0"), ("cos", "cpu:1")):
+        (line,) = (line for line in lines if f" {op} " in line)
+        assert f" {device}  " in line
+    (loop,) = (line for line in lines if " for " in line)
+    assert "cpu:0, cpu:1" in loop
+    assert sum("(sent)" in line for line in lines) == 2
+
+
+def test_a_placed_graph_is_coloured_by_device(placed: Callable[[str], str]) -> None:
+    assert placed("dot").count("penwidth=2") == 2
+    root = ElementTree.fromstring(placed("svg"))
+    assert len([path for path in root.iter() if path.get("class") == "sent" and path.get("marker-end")]) == 2
+    fills = {title.text.split(" ")[0]: group[1].get("fill") for group in root.iter()
+             if group.tag.endswith("}g") and (title := group[0]).text}  # fmt: skip
+    assert fills["exp"] == fills["sin"] != fills["cos"]
+    assert "cpu:1" in {text.text for text in root.iter() if text.tag.endswith("}text")}
+
+
 def test_unknown_stages_and_formats() -> None:
+    with pytest.raises(ValueError, match="expected a stage"):
+        relax.graph(np.ones(5), 3, stage="fused", placement=True)
     with pytest.raises(ValueError, match="expected a stage"):
         relax.graph(np.ones(5), 3, stage="llvm")
     with pytest.raises(ValueError, match="expected a format"):

@@ -6,18 +6,22 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 import jitflow
+from jitflow import hardware, profiling
+from jitflow.config import CONFIG
 from jitflow.ir.dims import evaluate
 from jitflow.ir.parser import parse
+from jitflow.machine import KINDS, Link, Machine
 from jitflow.passes.lower.notes import operations_of, traffic_of
 from jitflow.profiling import Profile
-from jitflow.traces import rates
 
 X = np.linspace(0.0, 1.0, 600).reshape(20, 30)
 
@@ -27,14 +31,14 @@ def trace(path: Path) -> list[dict[str, Any]]:
     content = json.loads(path.read_text())
     events: list[dict[str, Any]] = content["traceEvents"]
     names = {one["name"]: one for one in events if one["ph"] == "M"}
-    assert {"process_name", "thread_name"} >= names.keys()
+    assert {"process_name", "process_sort_index", "thread_name"} >= names.keys()
     complete = [one for one in events if one["ph"] == "X"]
-    tracks = {one["tid"] for one in events if one["name"] == "thread_name"}
+    tracks = {(one["pid"], one["tid"]) for one in events if one["name"] == "thread_name"}
+    assert {pid for pid, _ in tracks} == {one["pid"] for one in events if one["name"] == "process_name"}
     for one in complete:
         assert type(one["name"]) is str
         assert type(one["cat"]) is str
-        assert one["pid"] == 1
-        assert one["tid"] in tracks
+        assert (one["pid"], one["tid"]) in tracks
         assert one["ts"] >= 0
         assert one["dur"] >= 0
     return complete
@@ -234,6 +238,7 @@ def test_variables_and_gradients_are_profiled() -> None:
         (lambda: jitflow.profile(3), TypeError, "expected a path"),  # type: ignore[arg-type]
         (lambda: jitflow.profile(limit=-1), ValueError, "expected a limit of at least 0"),
         (lambda: jitflow.profile("/no/such/folder/trace.json"), FileNotFoundError, "no such folder: /no/such/folder"),
+        (lambda: jitflow.profile("trace.pdf"), ValueError, "ends in .json, .svg or .png, got 'trace.pdf'"),
     ],
 )
 def test_mistakes_are_found_at_the_beginning(make: Callable[[], Profile], error: type[Exception], text: str) -> None:
@@ -262,7 +267,7 @@ def test_the_table_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         compiled(X, 2)
     printed = capsys.readouterr()
     assert printed.out == ""
-    for word in ("1 calls", "test_profiling.py", "numpy.sort", "host work", "compilation"):
+    for word in ("1 call,", "test_profiling.py", "numpy.sort", "host work", "compilation"):
         assert word in printed.err
 
 
@@ -283,6 +288,105 @@ def test_what_a_kernel_moves_and_computes(body: str, traffic: int, operations: i
     assert evaluate(operations_of(op), {"n": 100}) == operations
 
 
-def test_what_the_machine_can_do_is_measured_once() -> None:
-    assert rates() is rates()
-    assert rates().parts(int(rates().bandwidth), 0, 10**9)[0] == pytest.approx(1.0)
+@pytest.fixture
+def two_devices(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any, int], Any]:
+    """A program whose loop is on one device and what comes behind it on another."""
+    monkeypatch.setattr(hardware, "CONFIG", replace(CONFIG, cpu_devices=2))
+    one = replace(KINDS["cpu"], bandwidth=1e9, single_products=2e9)
+    machine = Machine((("cpu:0", one), ("cpu:1", replace(one, bandwidth=4e9))), (("cpu", "cpu", Link(1e-6, 5e8)),))
+    monkeypatch.setattr(profiling, "this_machine", lambda: machine)
+
+    @jitflow.function
+    def split(x: Any, n: int) -> Any:
+        with jitflow.device("cpu:1"):
+            y = np.exp(x).sum(axis=0)
+        with jitflow.device("cpu:0"):
+            for _ in range(n):
+                x = np.tanh(x)[::-1]
+            return x - y
+
+    return split
+
+
+def test_each_device_is_a_process_and_messages_are_arrows(
+    two_devices: Callable[[Any, int], Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with jitflow.profile(tmp_path / "trace.json") as profile:
+        two_devices(X[0], 9)
+        two_devices(X[0], 9)
+    events = trace(tmp_path / "trace.json")
+    content = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    devices = {one["pid"]: one["args"]["name"] for one in content if one["name"] == "process_name"}
+    assert list(devices.values()) == ["cpu:0", "cpu:1"]
+    where = {one["args"]["source"]: devices[one["pid"]] for one in events if one["cat"] == "kernel"}
+    assert where["y = np.exp(x).sum(axis=0)"] == "cpu:1"
+    assert where["x = np.tanh(x)[::-1]"] == "cpu:0"
+    assert Counter(one["cat"] for one in events if one["cat"] in ("call", "partition")) == {"call": 2, "partition": 2}
+    starts, ends = ([one for one in content if one["ph"] == end] for end in "sf")
+    assert len(starts) == len(ends) == sum(one["cat"] == "transfer" for one in events) >= 2
+    for start, end in zip(starts, ends, strict=True):
+        assert start["id"] == end["id"]
+        assert start["pid"] != end["pid"]
+        assert start["ts"] <= end["ts"]
+        for arrow, kind in ((start, "transfer"), (end, "wait")):
+            assert any(one["tid"] == arrow["tid"] and one["ts"] <= arrow["ts"] <= one["ts"] + one["dur"] + 0.001
+                       for one in events if one["cat"] == kind)  # fmt: skip
+    assert profile.calls == 2
+    assert profile.seconds < profile.device_seconds
+    assert {line.device for line in profile.lines} == {"cpu:0", "cpu:1"}
+    assert "2 calls" in (printed := capsys.readouterr().err)
+    assert " device " in printed
+
+
+def test_fractions_are_of_what_the_record_of_the_machine_says(two_devices: Callable[[Any, int], Any]) -> None:
+    with jitflow.profile() as profile:
+        two_devices(X[0], 9)
+    for line in profile.lines:
+        rate = 5e8 if line.kind == "transfer" else {"cpu:0": 1e9, "cpu:1": 4e9}[line.device]
+        expected = 0.0 if line.kind == "wait" else line.bytes / line.seconds / rate
+        assert line.bandwidth == pytest.approx(expected)
+        assert line.peak == pytest.approx(line.operations / line.seconds / 2e9 if line.kind == "kernel" else 0.0)
+    (handed_over,) = (line for line in profile.lines if line.kind == "transfer" and line.device == "cpu:1")
+    assert handed_over.bytes == 0  # the sum, which nobody needs there any more
+    for event in profile.timeline:
+        if event.kind == "kernel":
+            speed = event.bytes / max(event.end - event.start, 1e-9)
+            rate = {"cpu:0": 1e9, "cpu:1": 4e9}[event.device]
+            assert event.facts["of bandwidth"] == pytest.approx(speed / rate, rel=1e-3, abs=1e-4)
+
+
+def test_calls_at_once_have_tracks_and_no_arrows(two_devices: Callable[[Any, int], Any], tmp_path: Path) -> None:
+    barrier = threading.Barrier(2)
+
+    def work() -> None:
+        barrier.wait()
+        for _ in range(30):
+            two_devices(X, 300)
+
+    two_devices(X, 1)
+    with jitflow.profile(tmp_path / "trace.json") as profile:
+        two_devices(X, 1)
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    last: dict[tuple[str, str], list[float]] = {}
+    for event in sorted(profile.timeline, key=lambda one: (one.start, -one.end)):
+        around = last.setdefault((event.device, event.track), [])
+        while around and around[-1] <= event.start:
+            around.pop()
+        assert not around or event.end <= around[-1]  # inside of what is around it: two never cross on one track
+        around.append(event.end)
+    assert {track for device, track in last if device == "cpu:1"} <= {"", "call 2"}
+    arrows = [one for one in json.loads((tmp_path / "trace.json").read_text())["traceEvents"] if one["ph"] == "s"]
+    assert not arrows or len(arrows) == sum(event.kind == "transfer" for event in profile.timeline)
+
+
+def test_a_profile_is_a_picture_too(two_devices: Callable[[Any, int], Any], tmp_path: Path) -> None:
+    with jitflow.profile(tmp_path / "trace.svg") as profile:
+        two_devices(X[0], 9)
+    profile.save(tmp_path / "trace.json")
+    assert trace(tmp_path / "trace.json")
+    texts = [one.text for one in ElementTree.parse(tmp_path / "trace.svg").iter() if one.tag.endswith("}text")]
+    assert {"cpu:0", "cpu:1", "computes", "host work"} <= set(texts)

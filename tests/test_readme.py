@@ -5,42 +5,18 @@
 
 from __future__ import annotations
 
-import linecache
 import re
-import shlex
-from collections.abc import Iterator
-from contextlib import redirect_stdout
-from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import jitflow
-from jitflow.cli import STAGES, app
+from jitflow.cli import STAGES
 from jitflow.frontend.numpy.ufuncs import SPECIAL_LOOPS
 from tests.array_api import NAMES, missing
+from tests.documents import blocks, check
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCK = re.compile(
-    r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
-)
-
-
-@dataclass(frozen=True)
-class Block:
-    language: str
-    text: str
-    file: str | None
-    start: int
-    end: int
-
-
-def blocks() -> Iterator[Block]:
-    for match in BLOCK.finditer(README.read_text()):
-        yield Block(match["language"], match["text"], match["file"], match.start("text"), match.end("text"))
 
 
 def test_every_block_shows_what_comes_out(
@@ -48,59 +24,7 @@ def test_every_block_shows_what_comes_out(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    namespace: dict[str, Any] = {"__name__": "example"}
-    edits: list[tuple[Block, str]] = []
-    printed = ""
-    for block in blocks():
-        if block.language == "python":
-            printed = _run_program(block, namespace)
-        elif block.language in ("text", "console"):
-            now = printed if block.language == "text" else _run_commands(block.text)
-            if _steady(now) != _steady(block.text):
-                edits.append((block, now))
-        elif block.language != "py":
-            assert block.text.startswith("pip install"), f"a block of no language: {block.text}"
-    if request.config.getoption("--bless"):
-        _rewrite((block.start, block.end, text) for block, text in edits)
-        return
-    for block, now in edits:
-        assert _steady(now) == _steady(block.text), "if this is right: pytest -n0 --bless tests/test_readme.py"
-
-
-def _run_program(block: Block, namespace: dict[str, Any]) -> str:
-    """Run a block as a file, so that errors can show its lines, and return what it prints."""
-    file = Path(block.file or "example.py")
-    file.write_text(block.text)
-    linecache.checkcache()
-    output = StringIO()
-    with redirect_stdout(output):
-        exec(compile(block.text, str(file), "exec"), namespace)
-    return output.getvalue()
-
-
-def _run_commands(text: str) -> str:
-    """Run the commands of a transcript and return the transcript as it is now."""
-    shown = []
-    for line in text.splitlines():
-        if line.startswith("$ "):
-            program, *arguments = shlex.split(line.removeprefix("$ "))
-            assert program == "jitflow"
-            result = CliRunner().invoke(app, arguments)
-            assert result.exit_code == 0, result.output
-            shown.append(f"{line}\n{result.output.rstrip()}\n")
-    return "\n".join(shown)
-
-
-def _steady(text: str) -> str:
-    """The text without times, which differ, and without the column they stand in."""
-    return re.sub(r" *\d+\.\d+ ms", " ... ms", text).strip()
-
-
-def _rewrite(edits: Iterator[tuple[int, int, str]]) -> None:
-    text = README.read_text()
-    for start, end, replacement in sorted(edits, reverse=True):
-        text = text[:start] + replacement + text[end:]
-    README.write_text(text)
+    check(README, bless=request.config.getoption("--bless"))
 
 
 @pytest.mark.parametrize("namespace", NAMES)
@@ -132,7 +56,7 @@ def test_generated_sections_are_marked(mark: str) -> None:
 
 def test_programs_that_are_not_run_here_are_those_of_examples() -> None:
     examples = [path.read_text() for path in (README.parent / "examples").glob("*.py")]
-    programs = [block.text for block in blocks() if block.language == "py"]
+    programs = [block.text for block in blocks(README) if block.language == "py"]
     assert programs
     assert all(any(program in example for example in examples) for program in programs)
 

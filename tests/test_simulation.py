@@ -33,6 +33,22 @@ def test_turns_of_a_loop_count_as_often_as_they_run() -> None:
     assert spec.seconds < few.seconds
 
 
+def test_loops_that_know_nothing_of_each_other_have_a_device_each() -> None:
+    def loops(x, n):  # type: ignore[no-untyped-def]
+        left, right = x.copy(), x[::-1].copy()
+        for _ in range(n):
+            left = np.tanh(left) + 0.1 * np.sin(3.0 * left)
+        for _ in range(n):
+            right = np.exp(-right * right) - 0.5 * np.cos(right)
+        return left - right
+
+    one, two = (jitflow.simulate(jitflow.function(loops), (X, 40), devices=f"{count}*cpu") for count in (1, 2))
+    assert two.seconds < 0.6 * one.seconds
+    assert two.bytes_moved <= 2 * X.nbytes
+    assert two.placement.devices_of("tanh") | two.placement.devices_of("exp") == {"cpu:0", "cpu:1"}
+    assert two.placement.devices_of("tanh") == two.placement.devices_of("sin")
+
+
 def test_machines_come_from_text_files_and_records(tmp_path: Path) -> None:
     machine = as_machine("cpu + cuda")
     (tmp_path / "machine.json").write_text(machine.to_json())
@@ -58,7 +74,7 @@ def test_the_timeline_is_drawn() -> None:
     assert "#" in two.text()
     assert str(two).startswith("fork: ")
     picture = ElementTree.fromstring(two.svg())
-    assert len(picture.findall("{http://www.w3.org/2000/svg}rect")) == len(two.timeline)
+    assert len(picture.findall("*[@class='bar']")) == len(two.timeline)
 
 
 def test_a_function_tells_its_placement() -> None:

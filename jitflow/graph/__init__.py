@@ -1,6 +1,7 @@
 """The dataflow graph of a function, for reading: data edges, control edges, regions as clusters.
 
 model     the records of a graph, and the graph of a function
+placement on which devices ops are computed
 control   which ops must follow which, though no value says so
 text      one line an op, for a terminal
 dot       for Graphviz and whatever else reads DOT

@@ -16,8 +16,11 @@ _WRITERS: Mapping[str, Callable[[Graph], str]] = {"text": plain_text, "dot": dot
 FORMATS = tuple(_WRITERS)
 
 
-def draw(function: Function, format: str) -> str:
-    """The graph of a function as text. Raises ValueError for a format that there is not."""
+def draw(function: Function, format: str, *, is_placed: bool = False) -> str:
+    """The graph of a function as text, of one that is placed coloured by device.
+
+    Raises ValueError for a format that there is not.
+    """
     if format not in _WRITERS:
         raise ValueError(f"expected a format (one of {', '.join(FORMATS)}), got {format!r}")
-    return _WRITERS[format](graph_of(function))
+    return _WRITERS[format](graph_of(function, is_placed=is_placed))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from jitflow.errors import UserError
+from jitflow.errors import UserImportError
 from jitflow.graph.model import Cluster, Graph, Node
 
 __all__ = ["Box", "Picture", "lay_out"]
@@ -64,15 +64,11 @@ def _networkx() -> Any:
     try:
         import networkx
     except ImportError:
-        raise MissingNetworkx(
+        raise UserImportError(
             "pictures of graphs need networkx, which is not installed",
             mend="pip install 'jitflow[graph]', or ask for text or dot",
         ) from None
     return networkx
-
-
-class MissingNetworkx(UserError, ImportError):
-    """An optional package is missing."""
 
 
 def _place(cluster: Cluster, edges: Sequence[Edge], picture: Picture) -> Box:

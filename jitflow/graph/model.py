@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jitflow.graph.control import control_edges
+from jitflow.graph.placement import Whereabouts
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.effects import Effects
 from jitflow.ir.types import dims_of
@@ -35,6 +36,8 @@ class Node:
     place: str = ""
     kind: str = "op"
     """``input result control storage library reduction check view op``"""
+    devices: tuple[str, ...] = ()
+    """Where it is computed, if that is known."""
 
     @property
     def id(self) -> str:
@@ -71,14 +74,21 @@ class Graph:
     root: Cluster
     data: list[tuple[Node, Node]] = field(default_factory=list)
     control: list[tuple[Node, Node]] = field(default_factory=list)
+    devices: tuple[str, ...] = ()
+    """Those of its nodes, if it shows where they are computed."""
+    sent: frozenset[tuple[Node, Node]] = frozenset()
+    """The data edges that lead from one device to another."""
 
 
-def graph_of(function: Function) -> Graph:
-    """The dataflow graph of a function."""
-    drawing = _Drawing(function)
+def graph_of(function: Function, *, is_placed: bool = False) -> Graph:
+    """The dataflow graph of a function, and of one that is placed also where its ops are computed."""
+    drawing = _Drawing(function, Whereabouts(function) if is_placed else None)
     root = Cluster(function.name)
     for parameter in function.parameters:
-        node = drawing.node(parameter.name or "input", str(parameter.type), kind="input", name=parameter.name)
+        devices = drawing.whereabouts.of_parameter(parameter) if drawing.whereabouts else ()
+        node = drawing.node(
+            parameter.name or "input", str(parameter.type), kind="input", name=parameter.name, devices=devices
+        )
         root.items.append(node)
         drawing.givers[parameter] = (node,)
     drawing.region(function.region, root, "result")
@@ -86,8 +96,9 @@ def graph_of(function: Function) -> Graph:
 
 
 class _Drawing:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, whereabouts: Whereabouts | None) -> None:
         self.function = function
+        self.whereabouts = whereabouts
         self.effects = Effects(function)
         self.givers: dict[Value, tuple[Node, ...]] = {}
         self.constants: dict[Value, str] = {}
@@ -95,14 +106,16 @@ class _Drawing:
         """The nodes at which control enters an op, and leaves it."""
         self.data: dict[tuple[Node, Node], None] = {}
         self.control: dict[tuple[Node, Node], None] = {}
+        self.sent: set[tuple[Node, Node]] = set()
         self.binders: dict[str, Node] = {}
         """The nodes of the ops that bind sizes."""
         self.names: set[str] = set()
         self.count = 0
 
     def graph(self, root: Cluster) -> Graph:
-        data = list(self.data)
-        return Graph(self.function.name, root, data, [edge for edge in self.control if edge not in self.data])
+        devices = self.whereabouts.devices if self.whereabouts else ()
+        control = [edge for edge in self.control if edge not in self.data]
+        return Graph(self.function.name, root, list(self.data), control, devices, frozenset(self.sent))
 
     def node(self, words: str, type: str = "", name: str = "", **more: Any) -> Node:
         self.count += 1
@@ -110,8 +123,8 @@ class _Drawing:
         self.names.add(name)
         return Node(self.count, words, type, name, **more)
 
-    def region(self, region: Region, cluster: Cluster, closing: str) -> tuple[Node, ...]:
-        """Draw a region into a cluster; the node of what it yields, if it yields anything."""
+    def region(self, region: Region, cluster: Cluster, closing: str, owner: Op | None = None) -> tuple[Node, ...]:
+        """Draw a region of its owner into a cluster; the node of what it yields, if it yields anything."""
         drawn = []
         for op in region.body:
             if op.name in ("constant", "size") and not dims_of(op.result.type):
@@ -128,15 +141,20 @@ class _Drawing:
             return ()
         last = region.ops[-1]
         words = closing + "".join(f" {text}" for value in last.operands if (text := self.constants.get(value)))
-        node = self.node(words, _types(last.operands), kind="result", place=_place(last))
+        wanted = self.whereabouts.of_yielded(owner, region) if self.whereabouts else [()] * len(last.operands)
+        devices = tuple(dict.fromkeys(device for devices in wanted for device in devices))
+        node = self.node(words, _types(last.operands), kind="result", place=_place(last), devices=devices)
         cluster.items.append(node)
-        self.take(last.operands, node)
+        for value, where in zip(last.operands, wanted, strict=True):
+            self.take(value, node, where)
         return (node,)
 
-    def take(self, operands: Sequence[Value], node: Node) -> None:
-        for value in operands:
-            for giver in self.givers.get(value, ()):
-                self.data[giver, node] = None
+    def take(self, value: Value, node: Node, devices: tuple[str, ...]) -> None:
+        """A node takes a value, on these devices."""
+        edges = dict.fromkeys((giver, node) for giver in self.givers.get(value, ()))
+        self.data |= edges
+        if self.whereabouts and self.whereabouts.is_sent(value, devices):
+            self.sent.update(edges)
 
     def kernel(self, op: Op, cluster: Cluster) -> None:
         """Draw a group of ops: its parameters are what it takes, its results what its ops give."""
@@ -158,8 +176,11 @@ class _Drawing:
             self.kernel(op, cluster)
             return
         name = op.results[0].name if len(op.results) == 1 else ""
-        node = self.node(self.words(op), _types(op.results), name=name, place=_place(op), kind=kind_of(op))
-        self.take(op.operands, node)
+        devices = self.whereabouts.of_op(op) if self.whereabouts else ()
+        facts: dict[str, Any] = {"place": _place(op), "kind": kind_of(op), "devices": devices}
+        node = self.node(self.words(op), _types(op.results), name=name, **facts)
+        for operand in op.operands:
+            self.take(operand, node, devices)
         for bound in bound_sizes(op) if not op.regions else ():
             self.binders.setdefault(bound, node)
         if not op.regions:
@@ -174,7 +195,7 @@ class _Drawing:
         for region, title in zip(op.regions, names, strict=True):
             part = Cluster(title) if title else inner
             self.givers.update(dict.fromkeys(region.parameters, (node,)))
-            yielded = self.region(region, part, "next" if op.name in ("for", "while") else "gives")
+            yielded = self.region(region, part, "next" if op.name in ("for", "while") else "gives", op)
             if part.items and part is not inner:
                 inner.items.append(part)
             givers = (*givers, *yielded) if op.name == "if" else yielded or givers

@@ -6,23 +6,25 @@ from collections.abc import Iterator
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
-from jitflow.graph.colours import COLOURS, MEANINGS
+from jitflow.graph.colours import SENT, colours_of, legend_of
 from jitflow.graph.layout import Box, Picture, lay_out
 from jitflow.graph.model import Cluster, Graph, Node
 
 __all__ = ["svg_text"]
 
-_STYLE = """
-  text { font: 11px ui-monospace, Menlo, Consolas, monospace; fill: #1f2630 }
-  .type { fill: #5b6573; font-size: 10px }
-  .title { fill: #5b6573; font-weight: bold; paint-order: stroke; stroke: #f6f6f6; stroke-width: 3px }
-  .data { fill: none; stroke: #5b6573; stroke-width: 1.2 }
-  .control { fill: none; stroke: #c2571a; stroke-width: 1.2; stroke-dasharray: 4 3 }
+_STYLE = f"""
+  text {{ font: 11px ui-monospace, Menlo, Consolas, monospace; fill: #1f2630 }}
+  .type {{ fill: #5b6573; font-size: 10px }}
+  .title {{ fill: #5b6573; font-weight: bold; paint-order: stroke; stroke: #f6f6f6; stroke-width: 3px }}
+  .data {{ fill: none; stroke: #5b6573; stroke-width: 1.2 }}
+  .sent {{ fill: none; stroke: {SENT}; stroke-width: 2.2 }}
+  .control {{ fill: none; stroke: #c2571a; stroke-width: 1.2; stroke-dasharray: 4 3 }}
 """
 _ARROWS = "".join(
-    f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+    f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" '
+    f'markerUnits="userSpaceOnUse" orient="auto">'
     f'<path d="M0 0L8 4L0 8z" fill="{colour}"/></marker>'
-    for name, colour in (("data", "#5b6573"), ("control", "#c2571a"))
+    for name, colour in (("data", "#5b6573"), ("sent", SENT), ("control", "#c2571a"))
 )
 _LEGEND = 34.0
 
@@ -31,8 +33,8 @@ def svg_text(graph: Graph) -> str:
     """The graph as an SVG document, which any browser shows; boxes tell their place in the program when pointed at."""
     picture = lay_out(graph)
     box = picture.boxes[graph.root]
-    legend = list(_legend(box.height))
-    width = max(box.width, 96.0 * (len(MEANINGS) + 1))
+    legend, width = _legend(graph, box.height)
+    width = max(box.width, width)
     height = box.height + _LEGEND
     sizes = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     return "\n".join(
@@ -41,10 +43,10 @@ def svg_text(graph: Graph) -> str:
             f"<style>{_STYLE}</style><defs>{_ARROWS}</defs>",
             '<rect width="100%" height="100%" fill="#ffffff"/>',
             *_cluster(graph.root, picture),
-            *(_edge(edge, "data", picture) for edge in graph.data),
+            *(_edge(edge, "sent" if edge in graph.sent else "data", picture) for edge in graph.data),
             *(_edge(edge, "control", picture) for edge in graph.control),
             *_titles(graph.root, picture),
-            *(_node(node, picture.boxes[node]) for node in graph.root.nodes()),
+            *(_node(node, picture.boxes[node], colours_of(node, graph)) for node in graph.root.nodes()),
             *legend,
             "</svg>\n",
         ]
@@ -71,8 +73,8 @@ def _titles(cluster: Cluster, picture: Picture) -> Iterator[str]:
             yield from _titles(item, picture)
 
 
-def _node(node: Node, box: Box) -> str:
-    fill, border = COLOURS[node.kind]
+def _node(node: Node, box: Box, colours: tuple[str, str]) -> str:
+    fill, border = colours
     lines = [(line, "type" if position else "") for position, line in enumerate((node.title, node.type)) if line]
     middle, first = box.x + box.width / 2, box.y + box.height / 2 - 7.5 * (len(lines) - 1) + 4
     texts = "".join(
@@ -80,7 +82,7 @@ def _node(node: Node, box: Box) -> str:
         f"{escape(line)}</text>"
         for number, (line, style) in enumerate(lines)
     )
-    told = " · ".join(part for part in (node.title, node.type, node.place) if part)
+    told = " · ".join(part for part in (node.title, node.type, ", ".join(node.devices), node.place) if part)
     return (
         f'<g><title>{escape(told)}</title><rect x="{box.x:.1f}" y="{box.y:.1f}" width="{box.width:.1f}" '
         f'height="{box.height:.1f}" rx="6" fill="{fill}" stroke="{border}"/>{texts}</g>'
@@ -105,12 +107,15 @@ def _edge(edge: tuple[Node, Node], kind: str, picture: Picture) -> str:
     return f'<path class="{kind}" d="{path}" marker-end="url(#{kind})"/>'
 
 
-def _legend(top: float) -> Iterator[str]:
-    x, y = 14.0, top + 8
-    for kind, meaning in MEANINGS.items():
-        fill, border = COLOURS[kind]
-        yield f'<rect x="{x:.1f}" y="{y:.1f}" width="12" height="12" rx="3" fill="{fill}" stroke="{border}"/>'
-        yield f'<text class="type" x="{x + 17:.1f}" y="{y + 10:.1f}">{meaning}</text>'
+def _legend(graph: Graph, top: float) -> tuple[list[str], float]:
+    """What colours and lines mean, and how wide that is."""
+    x, y, parts = 14.0, top + 8, []
+    for meaning, (fill, border) in legend_of(graph).items():
+        parts.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="12" height="12" rx="3" fill="{fill}" stroke="{border}"/>')
+        parts.append(f'<text class="type" x="{x + 17:.1f}" y="{y + 10:.1f}">{meaning}</text>')
         x += 36 + 6.2 * len(meaning)
-    yield f'<path class="control" d="M{x:.1f} {y + 6:.1f}h26"/>'
-    yield f'<text class="type" x="{x + 32:.1f}" y="{y + 10:.1f}">must follow</text>'
+    for kind, meaning in (("control", "must follow"), ("sent", "is sent"))[: 1 + bool(graph.devices)]:
+        parts.append(f'<path class="{kind}" d="M{x:.1f} {y + 6:.1f}h26"/>')
+        parts.append(f'<text class="type" x="{x + 32:.1f}" y="{y + 10:.1f}">{meaning}</text>')
+        x += 51 + 6.2 * len(meaning)
+    return parts, x

@@ -24,18 +24,24 @@ def plain_text(graph: Graph) -> str:
     follows: dict[Node, list[str]] = {}
     for edges, found in ((graph.data, takes), (graph.control, follows)):
         for source, target in edges:
-            found.setdefault(target, []).append(source.id)
+            sent = found is takes and (source, target) in graph.sent
+            found.setdefault(target, []).append(f"{source.id} (sent)" if sent else source.id)
     rows = []
     for branch, item in _walk(graph.root, ""):
         if isinstance(item, str):
-            rows.append((f"{branch}{item}", "", "", "", "", ""))
+            rows.append((f"{branch}{item}", *[""] * 6))
             continue
         words = _cut("input" if item.kind == "input" else item.words, _WIDEST[0])
         edges_in = _listed("←", takes.get(item)), _listed("after", follows.get(item))
-        rows.append((f"{branch}{item.id}", words, _cut(item.type, _WIDEST[1]), *edges_in, item.place))
-    widths = [max((len(row[column]) for row in rows), default=0) for column in range(6)]
-    lines = ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+        rows.append(
+            (f"{branch}{item.id}", words, _cut(item.type, _WIDEST[1]), *edges_in, ", ".join(item.devices), item.place)
+        )
+    widths = [max((len(row[column]) for row in rows), default=0) for column in range(7)]
+    shown = [column for column in range(7) if column != 5 or graph.devices]
+    lines = ["  ".join(f"{row[column]:<{widths[column]}}" for column in shown).rstrip() for row in rows]
     counts = f"{len(list(graph.root.nodes()))} nodes, {len(graph.data)} data edges, {len(graph.control)} control edges"
+    if graph.devices:
+        counts += f", {len(graph.sent)} between devices"
     return "\n".join([f"{graph.name}: {counts}", *lines]) + "\n"
 
 

@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any
 
 from jitflow.ir.routines import DEVICE_PREFIX
+from jitflow.runtime.native_code import make_immortal
 
 __all__ = [
     "PER_THREAD_STREAM",
@@ -35,6 +36,7 @@ _MISSING = (
 )
 _HANDLES = ("stream", "blas", "context")
 """What is the calling thread's at the time of a call."""
+_RELIEVE = "relieve"
 PER_THREAD_STREAM = 2
 """The driver's handle of a stream that is another one in each thread."""
 _KERNEL = "kernel "
@@ -94,6 +96,9 @@ class Gpu:
         """New memory, of at least one byte. Raises MemoryError where there is none left."""
         place = ctypes.c_void_p()
         status = self.do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self.stream())
+        if status == _NO_MEMORY:
+            _free_cached()
+            status = self.do("cuMemAllocAsync", ctypes.addressof(place), max(size, 1), self.stream())
         if status == _NO_MEMORY:
             raise MemoryError(f"Unable to allocate {size} bytes on {self.name}")
         _expect_success(status)
@@ -215,6 +220,8 @@ def address_on(module: Any, what: str) -> int:
     """What a context holds for a GPU: a kernel of a module, a function of the driver or of cuBLAS, 0 for a handle."""
     if what in _HANDLES:
         return 0
+    if what == _RELIEVE:
+        return _relieve()
     if what.startswith(_KERNEL):
         return int(module.get_function(what.removeprefix(_KERNEL)).ptr)
     return address_of(what)
@@ -241,6 +248,19 @@ def address_of(name: str) -> int:
     """Where a function of the driver, or of cuBLAS, starts."""
     library = _blas() if name.startswith("cublas") else _driver()
     return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+
+
+def _free_cached() -> None:
+    """Give back what cupy keeps for later, where there is no memory left."""
+    _cupy().get_default_memory_pool().free_all_blocks()
+
+
+@cache
+def _relieve() -> int:
+    """The same, as native code calls it."""
+    called = ctypes.CFUNCTYPE(None)(_free_cached)
+    make_immortal(called)
+    return ctypes.cast(called, ctypes.c_void_p).value or 0
 
 
 @cache

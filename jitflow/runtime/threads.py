@@ -125,7 +125,7 @@ class _Workers:
                 break
             self._system.pthread_detach(thread)
             self._started += 1
-            TRACKS[thread.value or 0] = f"cpu:0 worker {self._started}"
+            TRACKS[thread.value or 0] = f"helper {self._started}"
         self._job[JOB_FIELDS.index("limit")] = min(count, self._started + 1)
 
     def _begin_anew(self) -> None:

@@ -166,3 +166,46 @@ def test_a_search_never_ends_with_a_worse_plan() -> None:
 def test_what_is_no_placement_is_an_error() -> None:
     with pytest.raises(ValueError, match="expected placement to be 'heuristic', 'search' or a file, got 'best'"):
         jitflow.function(lambda x: x, placement="best")
+
+
+def test_arrays_are_sent_in_bfloat16() -> None:
+    def program(x, y):  # type: ignore[no-untyped-def]
+        with jitflow.device("cpu:1"):
+            z = np.sin(x)
+        return z + y, (z * 2).astype("f8")
+
+    x, y = np.linspace(0, 1, 1000, dtype="f4"), np.arange(1000.0)
+    exact, short = jitflow.function(program), jitflow.function(program, transfer="bf16")
+    text = short.ir(x, y, stage="partitioned")
+    assert "bf16[n] = cast %x" in text
+    for found, expected in zip(short(x, y), exact(x, y), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=2**-7, atol=2**-7)
+        assert np.any(found != expected)
+    with pytest.raises(ValueError, match="expected transfer to be 'bf16' or None"):
+        jitflow.function(program, transfer="f16")
+
+
+class Tensor:
+    """An array of another library's, which others get hold of by DLPack."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __dlpack__(self, **keywords: object) -> object:
+        return self.array.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries_are_taken_as_they_lie() -> None:
+    @jitflow.function
+    def program(x, pair):  # type: ignore[no-untyped-def]
+        x += pair["y"]
+        return x.sum()
+
+    x, y = np.arange(5.0), np.ones(5)
+    for turn in (1, 2):
+        assert program(Tensor(x), {"y": Tensor(y)}) == 10 + 5 * turn
+    assert program.cache_info().misses == 1
+    np.testing.assert_array_equal(x, np.arange(5.0) + 2)

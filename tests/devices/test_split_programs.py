@@ -11,8 +11,9 @@ import pytest
 
 import jitflow
 from jitflow import compiler, config, hardware
+from jitflow.frontend.outside import scopes
 from tests.backends.cuda.kernels import needs_nvrtc
-from tests.backends.cuda.native import OnDevice
+from tests.backends.cuda.native import GPUS, OnDevice
 from tests.compare import EXACT, REDUCTION, Tolerance, assert_same
 from tests.devices.programs import PROGRAMS
 
@@ -47,13 +48,14 @@ def test_programs_on_three_devices(program: Any, monkeypatch: pytest.MonkeyPatch
 
 
 @needs_nvrtc
+@pytest.mark.parametrize("gpu", GPUS)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
-def test_programs_on_two_devices_and_a_gpu(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_on_two_devices_and_a_gpu(program: Any, gpu: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """What they have on ``cpu:2`` is on ``cuda:0``."""
     named, others = hardware.device_named, {"cpu:2": lambda: "cuda:0" if hardware.devices("cuda") else "cpu:1"}
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=2))
-    monkeypatch.setattr(hardware, "device_named", lambda name: named(others.get(name, lambda: name)()))
-    code = OnDevice(program, *copy.deepcopy(program.arguments), device=None)
+    monkeypatch.setattr(scopes, "device_named", lambda name: named(others.get(name, lambda: name)()))
+    code = OnDevice(program, *copy.deepcopy(program.arguments), device=None, gpu=gpu)
     for _ in range(2):
         assert_alike(code, program, program, REDUCTION)
     assert code.lost() == 0

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from random import Random
 from types import MappingProxyType
 
-from jitflow.ir.core import Builder, Function, Op, Region, Value, walk
+from jitflow.hardware import is_gpu
+from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_inside
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.effects import ANYTHING, Effects
 from jitflow.ir.types import Place, Scalar, Tape, Variable
+from jitflow.passes.homebound import reason_to_stay
 
 __all__ = ["placed", "with_checks"]
 
 _STORAGE = (Variable, Place, Tape)
 
 
-def placed(function: Function, seed: int, count: int = 3) -> Function:
-    """The function with its ops on ``count`` devices; the same for the same seed."""
-    return _Placing(function, Random(seed), [f"cpu:{number}" for number in range(count)]).run()
+def placed(function: Function, seed: int, count: int = 3, gpus: Sequence[str] = ()) -> Function:
+    """The function with its ops on ``count`` devices of the CPU and some GPUs; the same for the same seed."""
+    return _Placing(function, Random(seed), [*(f"cpu:{number}" for number in range(count)), *gpus]).run()
 
 
 class _Placing:
@@ -74,6 +76,8 @@ class _Placing:
             device = self.at(storage[0])
         else:
             device = self.last if self.random.random() < 0.5 else self.random.choice(self.devices)
+        if is_gpu(device) and any(map(reason_to_stay, (op, *walk_inside(op)))):
+            device = self.devices[0]
         self.last = device
         regions = tuple(map(self.region, op.regions))
         if op.name == "yield":

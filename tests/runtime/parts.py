@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from jitflow.backends.cuda import compile_to_ptx
 from jitflow.backends.llvm import compile_program
+from jitflow.gpu import offloaded, print_kernels
+from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function
 from jitflow.ir.parser import parse
 from jitflow.ir.verifier import verify
 from jitflow.passes.expand.expand import expand
-from jitflow.passes.lower import lower_parts
+from jitflow.passes.lower import CPU, GPU, lower_parts
+from jitflow.passes.lower.parts import argument_slots
 from jitflow.passes.partition import Partition
 from jitflow.passes.pipeline import FUSION_PIPELINE, run_passes
+from jitflow.runtime.cuda import gpu
+from jitflow.runtime.entry_device import DeviceSpecialisation
 from jitflow.runtime.host_calls import link_symbols
 from jitflow.runtime.specialisation import Specialisation
 from tests.execute import Compiled
@@ -40,19 +47,32 @@ class CompiledParts(Compiled):
         for one in parts:
             verify(one.function, "test")
         fused = [replace(one, function=_fused(one.function)) for one in parts]
-        self.lowered = lower_parts(whole, fused)  # type: ignore[assignment]
-        self.hosts = [expand(host) for host in self.lowered.hosts]
+        devices = [one.device for one in parts]
+        targets = [GPU if is_gpu(device) else CPU for device in devices]
+        self.lowered = lower_parts(whole, fused, targets)  # type: ignore[assignment]
+        self.hosts = offloaded(zip(devices, map(expand, self.lowered.hosts), strict=True))
         for host in self.hosts:
             verify(host, "test")
-        self.executable = compile_program(self.hosts)
-        linked = link_symbols(self.executable.symbols, self.executable.sites)
+        modules = print_kernels(zip(devices, self.hosts, strict=True))
+        sites = [*modules.values()][-1].sites if modules else ()
+        self.executable = compile_program(self.hosts, sites=sites)
+        images = {name: compile_to_ptx(module.text, "compute_75").encode() for name, module in modules.items()}
+        loaded = {name: gpu(name).load(image) for name, image in images.items()}
+        linked = link_symbols(self.executable.symbols, self.executable.sites, loaded)
         plan = replace(self._plan(whole, layouts), releases_gil_bytes=-1)
-        self.specialisation = Specialisation(
+        if modules:
+            slots = dict(zip(whole.parameters, argument_slots(whole), strict=True))
+            homes = zip(whole.parameters, whole.attributes["devices"], strict=True)
+            wanted = {slots[value]: home for value, home in homes if is_gpu(home)}
+            made = {one.slot: one.device for one in self.lowered.places if one.device and one.kind == "new"}
+            plan = replace(plan, gpus=tuple(modules), wanted=wanted, made=made)
+        kind = partial(DeviceSpecialisation, handles=linked.handles) if modules else Specialisation
+        self.specialisation = kind(
             plan,
             run=self.executable.address("run"),
             raise_error=self._raise,
             symbols=linked.addresses,
-            keep_alive=(self.executable, linked),
+            keep_alive=(self.executable, linked, loaded),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
@@ -18,6 +18,8 @@ from jitflow.ir.parser import parse
 from jitflow.passes.partition import partition
 from jitflow.passes.pipeline import LASTING_PIPELINE, STORAGE_PIPELINE, run_passes
 from jitflow.runtime.pool import memory_stats
+from tests.backends.cuda.kernels import needs_nvrtc
+from tests.backends.cuda.stand_in import StandIn
 from tests.passes.placing import placed, with_checks
 from tests.passes.stateful_programs import stateful_program
 from tests.passes.tape_programs import tape_program
@@ -34,10 +36,11 @@ MAKERS: dict[str, Callable[[int], Function]] = {
 }
 
 
-def _check(seed: int, kind: str, failing: tuple[int, ...]) -> None:
+def _check(seed: int, kind: str, failing: tuple[int, ...], gpus: Sequence[str] = ()) -> None:
     function = with_checks(MAKERS[kind](seed), seed, failing)
-    whole = run_passes(function, LASTING_PIPELINE if kind == "lasting" else STORAGE_PIPELINE)
-    parts = CompiledParts(whole, partition(placed(whole, seed, 2 + seed % 3)).partitions)
+    whole = placed(run_passes(function, LASTING_PIPELINE if kind == "lasting" else STORAGE_PIPELINE), seed,
+                   3 if gpus else 2 + seed % 3, gpus)  # fmt: skip
+    parts = CompiledParts(whole, partition(whole).partitions)
     gc.collect()
     used = memory_stats()["bytes_in_use"]
     if kind == "lasting":
@@ -48,13 +51,13 @@ def _check(seed: int, kind: str, failing: tuple[int, ...]) -> None:
     assert memory_stats()["bytes_in_use"] == used
 
 
-def _check_all(seed: int, kind: str) -> None:
+def _check_all(seed: int, kind: str, gpus: Sequence[str] = ()) -> None:
     """With checks that hold, and with one or two that fail."""
     random = Random(seed)
     faulthandler.dump_traceback_later(240, exit=True)  # where it is stuck
     try:
         for failing in ((), (random.randrange(8),), (random.randrange(20), random.randrange(8))):
-            _check(seed, kind, failing)
+            _check(seed, kind, failing, gpus)
     except Exception as error:
         error.add_note(f"seed {seed}")
         raise
@@ -90,6 +93,30 @@ def test_a_failure_ends_a_loop_elsewhere_that_comes_behind_it() -> None:
     np.testing.assert_array_equal(parts(np.array([0.25, 0.0]), np.float64(0.75))[0], [0.8125, 0.75])
     with pytest.raises(ValueError, match="too large"):  # the loop would never end
         parts(np.array([0.25, 0.0]), np.float64(2.0))
+
+
+def _check_with_gpu(seed: int, kind: str) -> None:
+    stand_in = StandIn()
+    with stand_in.installed():
+        _check_all(seed, kind, ["cuda:0"])
+        gc.collect()
+        stand_in.finish()
+    assert not stand_in.blocks
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("kind", ["storage", "lasting"])
+def test_partitions_on_three_devices_and_a_gpu_mean_what_the_whole_means(kind: str) -> None:
+    _check_with_gpu(0, kind)
+
+
+@needs_nvrtc
+@pytest.mark.stress
+@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("kind", ["storage", "lasting"])
+def test_many_partitions_on_three_devices_and_a_gpu_mean_what_the_whole_means(kind: str, block: int) -> None:
+    for seed in range(1000 + 10 * block, 1010 + 10 * block):
+        _check_with_gpu(seed, kind)
 
 
 @pytest.mark.stress

@@ -158,6 +158,9 @@ class _Offloading:
             self._message(op)
         elif op.name in ("if", "for", "while"):
             self._control(op)
+        elif op.name == "note":  # the device runs behind the host, and what the note is about is to have ended
+            self.builder.add("wait", device=self.device)
+            self._copy(replace(op, attributes=MappingProxyType({**op.attributes, "device": self.device})))
         elif op.name in _UNKNOWN:
             raise CompilerBug(f"expected {op.name} on the host's own device", location=op.loc)
         else:

@@ -15,7 +15,7 @@ from itertools import islice
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emit_host import HOST_EMISSION, by_pointer, is_complex
-from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.slots import ERROR_SLOTS
 from jitflow.backends.llvm.symbols import DEVICE_LIBRARY, LIBRARY
@@ -78,7 +78,21 @@ def _alloc(out: Emitter, op: Op, device: str) -> Sequence[str]:
     place = out.stack("ptr")
     least = out.let(f"call i64 @llvm.umax.i64(i64 {out.operand(size)}, i64 1)")
     out.module.declare("llvm.umax.i64", "i64", ("i64", "i64"))
-    status = _status(out, device, "cuMemAllocAsync", f"ptr {place}", f"i64 {least}", _stream(out, device))
+    given, kept = (f"ptr {place}", f"i64 {least}", _stream(out, device)), out.stack("i32")
+
+    def allocate() -> str:
+        status = _status(out, device, "cuMemAllocAsync", *given)
+        out.do(f"store i32 {status}, ptr {kept}, align 4")
+        return status
+
+    enough, short = out.label("enough"), out.label("short")
+    out.branch(out.let(f"icmp ne i32 {allocate()}, {_NO_MEMORY}"), enough, short, UNLIKELY)
+    with out.cold(short):
+        out.do(f"call void {_in_context(out, device, 'relieve')}()")
+        allocate()
+        out.jump(enough)
+    out.begin(enough)
+    status = out.let(f"load i32, ptr {kept}, align 4")
 
     def fail() -> None:
         exhausted = out.let(f"icmp eq i32 {status}, {_NO_MEMORY}")

@@ -52,12 +52,12 @@ from jitflow.frontend.outside.objects import (
 )
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module
+from jitflow.frontend.outside.scopes import device, on_device
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.python.callbacks import Callback
 from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
 from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
 from jitflow.frontend.tracers.base import escaped
-from jitflow.hardware import device, on_device
 from jitflow.runtime.device_arrays import gpu_of, header_of
 from jitflow.runtime.plan import (
     Attribute,

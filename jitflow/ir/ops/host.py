@@ -76,7 +76,8 @@ HOST_OPS = [
     OpDef("clock", "the time in nanoseconds, of a clock that never goes backwards", "host", 0, _infer_clock,
           lambda operands, attributes, types: time.monotonic_ns(), _EXTERNAL),
     OpDef("note", "start, bytes, operations: tells the profile that since ``start``, the time of a `clock`, so many "
-          "bytes were moved and so much was computed. ``kind``, ``work`` and ``lines`` say what was at work", "host", 3,
-          _nothing, lambda *_: (), _EXTERNAL, frozenset(), ("kind", "work", "lines")),
+          "bytes were moved and so much was computed. ``kind``, ``work`` and ``lines`` say what was at work, "
+          "``channel`` and ``to`` where a message went", "host", 3,
+          _nothing, lambda *_: (), _EXTERNAL, frozenset(), ("kind", "work", "lines", "channel", "to")),
     OpDef("clear", "gives the memory of a tape back", "any", 1, _nothing, memory.clear, (Effect("writes", 0),)),
 ]  # fmt: skip

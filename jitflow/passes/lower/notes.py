@@ -14,10 +14,11 @@ Only programs that are profiled have notes (`Target.notes`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from typing import Protocol
+from types import MappingProxyType
+from typing import Any, Protocol
 
 from jitflow.ir.core import Builder, Function, Op, Region, Value, walk, walk_inside, walk_ops
 from jitflow.ir.dims import Dim, minimum, product, symbols
@@ -41,6 +42,12 @@ _KINDS = {
 }
 _NAMES = ("kernel", "routine", "symbol")
 """The attributes that say what is launched."""
+
+_COPYING = ("launch", "library", "transfer")
+"""A message without any of these hands over an array as it is, or a number."""
+
+_ROUTES = ("channel", "to")
+"""Those that say where a message goes."""
 
 _FREE = frozenset("copy select cast bitcast complex real imag conjugate".split())
 """Elementwise ops that compute nothing."""
@@ -68,6 +75,7 @@ def noted(
     operations: Dim = 0,
     loc: Loc | None = None,
     lines: Iterable[str] = (),
+    route: Mapping[str, Any] = MappingProxyType({}),
 ) -> Iterator[None]:
     """What is lowered inside stands between a clock and a note, if it launches anything and nothing around does so."""
     if not host.target.notes or host.is_noting:
@@ -80,11 +88,14 @@ def noted(
     yield
     host.is_noting = False
     place = builder.ops.index(clock)
-    if not any(inner.name in _WORK for inner in walk_ops(builder.ops[place:])):
+    works = {inner.name for inner in walk_ops(builder.ops[place:])}
+    if works.isdisjoint(_WORK):
         del builder.ops[place]
         return
+    if kind == "transfer" and works.isdisjoint(_COPYING):
+        traffic = 0
     sizes = [host.dim(size if all(map(host.scopes.knows, symbols(size))) else 0) for size in (traffic, operations)]
-    builder.add("note", clock.result, *sizes, kind=kind, work=work, lines=tuple(lines))
+    builder.add("note", clock.result, *sizes, kind=kind, work=work, lines=tuple(lines), **route)
     if loc is not None:
         builder.relocate_last(loc)
 
@@ -97,7 +108,12 @@ def noted_op(host: _Noting, op: Op) -> AbstractContextManager[None]:
     work = next((op.attributes[key] for key in _NAMES if key in op.attributes), op.name)
     places = [inner.loc for inner in (op, *walk_inside(op)) if inner.loc.line]
     lines = sorted(set(map(str, places)))
-    return noted(host, kind, str(work), traffic_of(op), operations_of(op), places[0] if places else None, lines)
+    loc = places[0] if places else None
+    return noted(host, kind, str(work), traffic_of(op), operations_of(op), loc, lines, _route(op))
+
+
+def _route(op: Op) -> dict[str, Any]:
+    return {key: op.attributes[key] for key in _ROUTES if key in op.attributes}
 
 
 def note_program(host: Function) -> Function:
@@ -125,7 +141,8 @@ def _with_notes(region: Region, nothing: Value) -> Region:
             builder.ops.append(op)
             work = next((op.attributes[key] for key in _NAMES if key in op.attributes), op.name)
             kind = _KINDS.get(op.name, "kernel")
-            builder.add("note", start, nothing, nothing, kind=kind, work=str(work), lines=(str(op.loc),))
+            lines = (str(op.loc),)
+            builder.add("note", start, nothing, nothing, kind=kind, work=str(work), lines=lines, **_route(op))
             continue
         if started is None and op.regions:
             op = replace(op, regions=tuple(_with_notes(inner, nothing) for inner in op.regions))

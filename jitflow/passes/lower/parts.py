@@ -118,7 +118,10 @@ def _as_part(host: Function, number: int, device: str, first_result: int) -> Fun
     def renamed(op: Op) -> Op:
         if op.name == "launch":
             kernel = names[op.attributes["kernel"]]
-            return replace(op, attributes=MappingProxyType({**op.attributes, "kernel": kernel}))
+            return replace(op, attributes=MappingProxyType({**op.attributes, "kernel": kernel, "device": device}))
+        if op.name == "note":
+            kind = "partition" if number and op.attributes["kind"] == "call" else op.attributes["kind"]
+            return replace(op, attributes=MappingProxyType({**op.attributes, "kind": kind, "device": device}))
         return replace(op, regions=tuple(map(region, op.regions))) if op.regions else op
 
     kernels = (

@@ -2,6 +2,10 @@
 
 Values are the same objects in all partitions: what is received is the very value, so nothing is renamed. In a gap
 between two ops everything is sent before anything is awaited, and the meeting comes behind both.
+
+With ``transfer``, a shorter dtype, arrays of f32 are cast to it in order to be sent, and back where they arrive: the
+lossy compression of section 5.5 of Abadi et al., "TensorFlow: Large-Scale Machine Learning on Heterogeneous Distributed
+Systems", 2016.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from typing import Any
 
 from jitflow.ir.core import Builder, Fact, Function, Op, Region, Value
 from jitflow.ir.dims import symbol, symbols
+from jitflow.ir.dtypes import F32, DType
 from jitflow.ir.effects import Effects
-from jitflow.ir.types import Index
+from jitflow.ir.types import Index, Tensor, dims_of
 from jitflow.passes.order import named_sizes
 from jitflow.passes.partition.blocks import Block, Blocks, Size, carried_by, is_control
 from jitflow.passes.partition.crossing import Crossing, Message, is_plain
@@ -25,8 +30,8 @@ from jitflow.passes.partition.waiting import Note, Waiting, meetings_of, notes_o
 __all__ = ["partition"]
 
 
-def partition(function: Function) -> Partitioned:
-    """The partitions of a placed function.
+def partition(function: Function, transfer: DType | None = None) -> Partitioned:
+    """The partitions of a placed function, whose arrays of f32 are sent as ``transfer`` if that is given.
 
     Raises `CompilerBug` for a placement that cannot be: storage on several devices, calls of Python away from home.
     """
@@ -43,7 +48,8 @@ def partition(function: Function) -> Partitioned:
     messages.sort(key=lambda message: (message.block.number, message.sent, message.awaited, _kind(message)))
     channels = {message: number for number, message in enumerate(messages)}
     cut = [
-        _Cut(device, function, blocks, crossing, channels, notes, meetings).partition() for device in crossing.devices
+        _Cut(device, function, blocks, crossing, channels, notes, meetings, transfer).partition()
+        for device in crossing.devices
     ]
     return Partitioned(function, tuple(cut))
 
@@ -69,8 +75,10 @@ class _Cut:
         channels: dict[Message, int],
         notes: Sequence[Note],
         meetings: Sequence[int],
+        transfer: DType | None,
     ) -> None:
         self.device = device
+        self.transfer = transfer
         self.function = function
         self.blocks = blocks
         self.crossing = crossing
@@ -169,11 +177,19 @@ class _Cut:
             what: tuple[Value, ...] = (sent,) if isinstance(sent, Value) else ()
             if isinstance(sent, Size):
                 what = builder.add("size", dim=symbol(sent.name))
+            elif self.transfer is not None and _is_compressed(message):
+                what = builder.add("cast", *what, dtype=self.transfer)
             builder.add("send", *what, channel=self.channels[message], to=message.target)
         builder.loc = loc
         for message in self.awaited.get((block, index), ()):
             builder.add("recv", types=(), channel=self.channels[message], source=message.source)
-            builder.ops[-1] = replace(builder.ops[-1], results=_arriving(message))
+            arriving = _arriving(message)
+            if self.transfer is not None and _is_compressed(message):
+                (whole,) = arriving
+                short = Value(Tensor(self.transfer, dims_of(whole.type)), whole.name)
+                builder.ops[-1] = replace(builder.ops[-1], results=(short,))
+                builder.add("cast", short, dtype=F32)
+            builder.ops[-1] = replace(builder.ops[-1], results=arriving)
         builder.ops += [_unplaced(op) for op in late if op not in sent_views]
         if (block, index) in self.meetings:
             builder.add("meet")
@@ -214,6 +230,11 @@ def _with_sources(values: Collection[object], views: Sequence[Op]) -> set[Op]:
             found.add(view)
             wanted.update(view.operands)
     return found
+
+
+def _is_compressed(message: Message) -> bool:
+    kind = message.what.type if isinstance(message.what, Value) else None
+    return isinstance(kind, Tensor) and kind.dtype == F32 and bool(kind.dims)
 
 
 def _arriving(message: Message) -> tuple[Value, ...]:

@@ -3,10 +3,10 @@
 Several plans are drawn up and compared in the simulator: all on one device, for each device; the one in which each
 task, in the order of the program, is where it is done earliest, transfers included (earliest finish time, as HEFT has
 it: Topcuoglu, Hariri, Wu 2002; the order is the program's because partitions keep to it); the largest groups of tasks
-that share storage on the device with the least to do; and the tasks of the program, or of a loop's turn, cut into
-consecutive parts, which is what makes a pipeline of the turns, or fits a large model into several memories. The best of
-these is improved by moving the largest units, one at a time, as long as that helps. So no single device is ever better
-than the plan.
+that share storage on the device with the least to do, and the same with each branch or loop as a whole; and the tasks
+of the program, or of a loop's turn, cut into consecutive parts, which is what makes a pipeline of the turns, or fits a
+large model into several memories. The best of these is improved by moving the largest units, one at a time, as long as
+that helps. So no single device is ever better than the plan.
 
 `anneal` goes on from there with random moves that may be for the worse (simulated annealing), and gives the best of all
 that it saw.
@@ -116,7 +116,9 @@ def _drafts(graph: Graph, judge: _Judge) -> Iterator[list[int]]:
     """Plans for several devices to begin with."""
     count = len(graph.machine.devices)
     yield _Earliest(graph).plan_all()
-    yield _levelled(graph)
+    yield _levelled(graph, graph.units)
+    if any(isinstance(item, Span) for item in graph.root.items):
+        yield _levelled(graph, _wholes(graph))
     base = _filled(graph, 0)
     for block in _sequences(graph.root):
         for parts in range(2, count + 1):
@@ -164,16 +166,43 @@ class _Earliest(Simulation):
         return max(since, self.free_at[source][device]) + self.graph.bytes[value] / link.bandwidth + link.latency
 
 
-def _levelled(graph: Graph) -> list[int]:
+def _levelled(graph: Graph, units: Iterable[Sequence[Task]]) -> list[int]:
     """The largest units first, each to the device that has the least to do with it."""
-    plan = _filled(graph, 0)
+    plan, often = _filled(graph, 0), dict(_runs(graph.root))
     loads = [0.0] * len(graph.machine.devices)
-    for unit in sorted(graph.units, key=lambda unit: -sum(min(task.seconds) for task in unit)):
-        costs = [load + sum(task.seconds[device] for task in unit) for device, load in enumerate(loads)]
+    for unit in sorted(units, key=lambda unit: -sum(min(task.seconds) * often[task] for task in unit)):
+        costs = [load + sum(task.seconds[device] * often[task] for task in unit) for device, load in enumerate(loads)]
         device = min(range(len(costs)), key=lambda number: costs[number])
         loads[device] = costs[device]
         _move(plan, unit, device)
     return plan
+
+
+def _runs(block: Block, times: float = 1.0) -> Iterator[tuple[Task, float]]:
+    """How often each task of a block runs."""
+    for item in block.items:
+        if isinstance(item, Task):
+            yield item, times
+        else:
+            for inner, share in zip(item.blocks, item.times, strict=True):
+                yield from _runs(inner, times * share)
+
+
+def _wholes(graph: Graph) -> list[list[Task]]:
+    """The units, of which those that have tasks in one branch or loop of the program are one."""
+    around = {task: item for item in graph.root.items if isinstance(item, Span) for task in item.tasks}
+    found: list[list[Task]] = []
+    groups: list[tuple[set[Span], list[Task]]] = []
+    for unit in graph.units:
+        spans, tasks = {around[task] for task in unit if task in around}, list(unit)
+        if not spans:
+            found.append(tasks)
+            continue
+        for group in [group for group in groups if group[0] & spans]:
+            groups.remove(group)
+            spans, tasks = spans | group[0], group[1] + tasks
+        groups.append((spans, tasks))
+    return [*found, *(tasks for _, tasks in groups)]
 
 
 def _sequences(block: Block, most: int = 8) -> list[Block]:

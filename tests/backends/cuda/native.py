@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 from unittest import mock
 
 import numpy as np
+import pytest
 from numpy.lib.array_utils import byte_bounds
 
 import jitflow
 from jitflow.backends import cuda
-from jitflow.backends.cuda import compile_to_ptx, print_program
+from jitflow.backends.cuda import compile_to_cubin, compile_to_ptx, print_program
 from jitflow.backends.cuda.offload import offload
 from jitflow.backends.llvm import compile_program
 from jitflow.failures import failure_handler
@@ -33,20 +34,44 @@ from tests.backends.cuda.ptx import PtxError
 from tests.backends.cuda.stand_in import StandIn
 from tests.execute import layouts_of
 
-__all__ = ["Native", "OnDevice"]
+__all__ = ["GPUS", "Native", "OnDevice", "RealGpu"]
+
+
+class RealGpu:
+    """A GPU that is at hand, where tests have a `StandIn` elsewhere."""
+
+    def installed(self) -> nullcontext[None]:
+        """Nothing stands for anything."""
+        return nullcontext()
+
+    def array(self, content: Any) -> Any:
+        """An array that lives on the device."""
+        import cupy
+
+        return cupy.asarray(content)
+
+    def finish(self) -> None:
+        """Wait for all that was asked for."""
+        import cupy
+
+        cupy.cuda.runtime.deviceSynchronize()
+
+
+GPUS = [pytest.param(StandIn, id="stand-in"), pytest.param(RealGpu, id="gpu", marks=pytest.mark.cuda)]
+"""What tests of whole programs run on."""
 
 
 class OnDevice:
     """A Python function compiled for these arguments and ``device``, which is called as users call it.
 
-    ``host`` may plant a fault in the host programs.
+    ``host`` may plant a fault in the host programs, which runs on a ``gpu``.
     """
 
     def __init__(
         self, function: Any, *arguments: Any, host: Callable[[Function], Function] = lambda program: program,
-        device: str | None = "cuda:0",
+        device: str | None = "cuda:0", gpu: type[StandIn] | type[RealGpu] = StandIn,
     ) -> None:  # fmt: skip
-        self.device = StandIn()
+        self.device: Any = gpu()
         self.host = host
         self.source = ""
         with self.installed():
@@ -68,7 +93,8 @@ class OnDevice:
             self.source = text
             return compile_to_ptx(text, architecture.replace("sm", "compute")).encode()
 
-        with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=to_ptx, offload=offloaded):
+        compiler = compile_to_cubin if isinstance(self.device, RealGpu) else to_ptx
+        with self.device.installed(), mock.patch.multiple(cuda, compile_to_cubin=compiler, offload=offloaded):
             yield
 
     def __call__(self, *arguments: Any) -> Any:
@@ -79,7 +105,9 @@ class OnDevice:
                 self.device.finish()
 
     def lost(self) -> int:
-        """How many blocks of the device's memory nobody will give back."""
+        """How many blocks of the device's memory nobody will give back, if that can be known."""
+        if isinstance(self.device, RealGpu):
+            return 0
         return len(self.device.blocks) - len(self.device.given)
 
 

@@ -112,7 +112,10 @@ class StandIn:
             UnownedMemory=lambda address, size, owner, device: (address, owner),
             MemoryPointer=lambda memory, offset: (memory[0] + offset, memory[1]),
         )
-        return SimpleNamespace(cuda=names, ndarray=partial(DeviceArray, self), asarray=self.array)
+        pool = SimpleNamespace(free_all_blocks=lambda: self.counts.update(["free_all_blocks"]))
+        return SimpleNamespace(
+            cuda=names, ndarray=partial(DeviceArray, self), asarray=self.array, get_default_memory_pool=lambda: pool
+        )
 
     def array(self, content: Array) -> DeviceArray:
         """An array that lives on the device."""

@@ -14,7 +14,7 @@ from jitflow.ir.core import walk
 from jitflow.runtime import cuda
 from jitflow.runtime.cuda import gpu
 from tests.backends.cuda.kernels import needs_nvrtc
-from tests.backends.cuda.native import OnDevice
+from tests.backends.cuda.native import GPUS, OnDevice
 from tests.backends.cuda.stand_in import OUT_OF_MEMORY, DeviceArray, StandIn
 
 pytestmark = needs_nvrtc
@@ -85,6 +85,14 @@ def test_arrays_of_the_device_stay_there() -> None:
     del found
     code.device.finish()
     assert code.lost() == 0
+
+
+def test_numbers_are_arrays_without_dims_there() -> None:
+    code = OnDevice(lambda x: (x.sum(), float(x[1]), x.shape), np.arange(5.0))
+    total, second, shape = code(code.device.array(np.arange(5.0)))
+    assert isinstance(total, DeviceArray)
+    assert (total.get()[()], total.shape, second, shape) == (10.0, (), 1.0, (5,))
+    assert code(np.arange(5.0))[0] == 10.0
 
 
 def test_a_view_of_an_array_of_the_device_is_one() -> None:
@@ -170,9 +178,14 @@ def test_variables_stay_as_they_were() -> None:
 
 
 def test_out_of_memory() -> None:
+    """What cupy keeps is given back, and then there must be enough."""
     code = OnDevice(scaled, np.arange(5.0), 2.0)
     x = code.device.array(np.arange(5.0))
     code.device.failures["cuMemAllocAsync", code.device.counts["cuMemAllocAsync"]] = OUT_OF_MEMORY
+    np.testing.assert_array_equal(code(x, 2.0).get(), [0, 2, 4, 6, 8])
+    assert code.device.counts["free_all_blocks"] == 1
+    for number in range(2):
+        code.device.failures["cuMemAllocAsync", code.device.counts["cuMemAllocAsync"] + number] = OUT_OF_MEMORY
     with pytest.raises(MemoryError, match="Unable to allocate 40 bytes"):
         code(x, 2.0)
     assert code.lost() == 0
@@ -250,7 +263,8 @@ def test_a_callback_with_numbers_hears_of_nothing_behind_a_failure() -> None:
     assert heard == [3.0]
 
 
-def test_training_steps() -> None:
+@pytest.mark.parametrize("gpu", GPUS)
+def test_training_steps(gpu: Any) -> None:
     """Variables, a gradient and an optimiser's slots, as on the CPU."""
     random = np.random.default_rng(0)
     x, y = random.standard_normal((8, 5)).astype("f4"), np.arange(8) % 3
@@ -272,7 +286,8 @@ def test_training_steps() -> None:
         compiled = run(step)
         return [compiled(x, y) for _ in range(3)], w.numpy()
 
-    (losses, weights), (expected, wanted) = trained(lambda step: OnDevice(step, x, y)), trained(jitflow.function)
+    losses, weights = trained(lambda step: OnDevice(step, x, y, gpu=gpu))
+    expected, wanted = trained(jitflow.function)
     np.testing.assert_allclose(losses, expected, rtol=1e-5)
     np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-6)
     assert losses[2] < losses[0]

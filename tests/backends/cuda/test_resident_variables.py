@@ -13,7 +13,7 @@ import pytest
 
 import jitflow
 from tests.backends.cuda.kernels import needs_nvrtc
-from tests.backends.cuda.native import OnDevice
+from tests.backends.cuda.native import GPUS, OnDevice
 from tests.backends.cuda.stand_in import OUT_OF_MEMORY
 
 pytestmark = needs_nvrtc
@@ -82,18 +82,22 @@ def test_out_of_memory_leaves_it_as_it_was(code: OnDevice) -> None:
     w = on_gpu(np.arange(3.0))
     code.function(np.ones(3), w)
     for number in range(3):
-        code.device.failures["cuMemAllocAsync", code.device.counts["cuMemAllocAsync"] + number] = OUT_OF_MEMORY
+        for attempt in (0, 1):
+            place = code.device.counts["cuMemAllocAsync"] + number + attempt
+            code.device.failures["cuMemAllocAsync", place] = OUT_OF_MEMORY
         with pytest.raises(MemoryError):
             code.function(np.ones(3), w)
         code.device.failures.clear()
         np.testing.assert_array_equal(w.numpy(), [1, 2, 3])
         code.device.finish()
-    code.device.failures["cuMemAllocAsync", code.device.counts["cuMemAllocAsync"]] = OUT_OF_MEMORY
+    for attempt in (0, 1):
+        code.device.failures["cuMemAllocAsync", code.device.counts["cuMemAllocAsync"] + attempt] = OUT_OF_MEMORY
     with pytest.raises(MemoryError):
         on_gpu(np.zeros(5))
 
 
-def test_training_on_a_gpu(tmp_path: Any) -> None:
+@pytest.mark.parametrize("gpu", GPUS)
+def test_training_on_a_gpu(tmp_path: Any, gpu: Any) -> None:
     """The steps of an optimiser whose slots are where the variable is, and a checkpoint of all of it."""
     random = np.random.default_rng(0)
     x, y = random.standard_normal((8, 5)), random.standard_normal(8)
@@ -116,7 +120,7 @@ def test_training_on_a_gpu(tmp_path: Any) -> None:
         return losses, w.numpy()
 
     expected, wanted = trained("cpu:0", tmp_path / "here")
-    with OnDevice(moved, np.ones(3), jitflow.Variable(np.zeros(3)), device=None).installed():
+    with OnDevice(moved, np.ones(3), jitflow.Variable(np.zeros(3)), device=None, gpu=gpu).installed():
         losses, weights = trained("cuda:0", tmp_path / "there")
     np.testing.assert_allclose(losses, expected, rtol=1e-12)
     np.testing.assert_allclose(weights, wanted, rtol=1e-12)

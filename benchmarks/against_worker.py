@@ -1,0 +1,146 @@
+"""One process of `benchmarks.against`: it measures the checkout that it runs in, and tells what it is asked for.
+
+It is run by its path with whatever jitflow, benchmarks and gallery are found first, so it relies on little of them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+ENOUGH = 2e-3
+"""Seconds that a measurement takes at least, as far as calls can be repeated."""
+MOST_CALLS = 200
+TRIES = 5
+"""The least of so many measurements counts."""
+
+
+def cases() -> list[tuple[str, str]]:
+    """All that can be asked for."""
+    from benchmarks.gallery import PROGRAMS
+    from benchmarks.training_cases import CASES
+    from benchmarks.workloads import WORKLOADS
+
+    compiled = [*PROGRAMS, *WORKLOADS]
+    calls = [("call", name) for name in (*compiled, *CASES)]
+    return [*calls, *((kind, name) for kind in ("first call", "front") for name in compiled)]
+
+
+@cache
+def program(name: str) -> tuple[Any, Any]:
+    """A plain function, and what makes its arguments."""
+    from benchmarks.gallery import PROGRAMS, load
+    from benchmarks.workloads import WORKLOADS
+
+    if name in PROGRAMS:
+        module = load(name, lambda function: function)
+        return getattr(module, name), lambda: module.example("small", 0)
+    workload = WORKLOADS[name]
+    return workload.function, lambda: workload.make_inputs(np.random.default_rng(0), False)
+
+
+@cache
+def compiled(name: str) -> Any:
+    """The compiled function, which has been called."""
+    import jitflow
+
+    function, arguments = program(name)
+    made = jitflow.function(function)
+    made(*arguments())
+    return made
+
+
+def call(name: str) -> float:
+    """The seconds of a call."""
+    from benchmarks.training_cases import CASES
+
+    if name in CASES:
+        return training_step(name)
+    function, arguments = compiled(name), program(name)[1]
+    given = [arguments()]
+    function(*arguments())
+    start = time.process_time()
+    function(*given[0])
+    once = max(time.process_time() - start, 1e-7)
+    least = once
+    count = max(1, min(MOST_CALLS, int(ENOUGH / once)))
+    for _ in range(TRIES):
+        given = [arguments() for _ in range(count)]
+        start = time.process_time()
+        for one in given:
+            function(*one)
+        least = min(least, (time.process_time() - start) / count)
+    return least
+
+
+@cache
+def training(name: str) -> Any:
+    """A training step that has been made a few times."""
+    from benchmarks.training_session import TrainingSession
+
+    session = TrainingSession("jitflow")
+    measured = session.prepare(name, True)
+    if measured.error:
+        raise RuntimeError(measured.error)
+    return session
+
+
+def training_step(name: str) -> float:
+    """The seconds of a training step."""
+    return float(training(name).turn())
+
+
+def first_call(name: str) -> float:
+    """The seconds of a first call."""
+    import jitflow
+
+    function, arguments = program(name)
+    found = []
+    for _ in range(TRIES):
+        given, made = arguments(), jitflow.function(function)
+        start = time.process_time()
+        made(*given)
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def front(name: str) -> float:
+    """The seconds of all stages of a compilation in front of LLVM."""
+    import jitflow
+    from jitflow.compiler import lower
+
+    function, arguments = program(name)
+    found = []
+    for _ in range(TRIES):
+        given, made = arguments(), jitflow.function(function)
+        start = time.process_time()
+        lower(made._trace(made._bind(given, {})))
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+ASKED = {"call": call, "first call": first_call, "front": front}
+
+
+def answer(kind: str, name: str) -> dict[str, Any]:
+    """What was asked for, or why there is no answer."""
+    try:
+        return {"found": cases() if kind == "cases" else ASKED[kind](name)}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def main() -> None:
+    """Answer question after question, a line each."""
+    sys.path.pop(0)  # this file's folder, which is not that of the checkout
+    for line in sys.stdin:
+        print(json.dumps(answer(*json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+"""Documents with blocks of code: each runs, and shows what comes out."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from typer.testing import CliRunner
+
+from jitflow.cli import app
+
+BLOCK = re.compile(
+    r"(?:<!-- file: (?P<file>\S+) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    text: str
+    file: str | None
+    start: int
+    end: int
+
+
+def blocks(document: Path) -> Iterator[Block]:
+    for match in BLOCK.finditer(document.read_text()):
+        yield Block(match["language"], match["text"], match["file"], match.start("text"), match.end("text"))
+
+
+def check(document: Path, *, bless: bool) -> None:
+    """Run all blocks in the current folder, and compare what they show, or rewrite it.
+
+    ``python`` blocks run one after the other, ``text`` is what the last one printed, ``console`` are commands with what
+    they print. A ``py`` block is shown only, and one without a language is a command of another program.
+    """
+    namespace: dict[str, Any] = {"__name__": "example"}
+    edits: list[tuple[Block, str]] = []
+    printed = ""
+    for block in blocks(document):
+        if block.language == "python":
+            printed = _run_program(block, namespace)
+        elif block.language in ("text", "console"):
+            now = printed if block.language == "text" else _run_commands(block.text)
+            if _steady(now) != _steady(block.text):
+                edits.append((block, now))
+        elif block.language != "py":
+            assert block.text.startswith(("pip install", "jitflow profile")), f"a block of no language: {block.text}"
+    if bless:
+        rewrite(document, ((block.start, block.end, text) for block, text in edits))
+        return
+    for block, now in edits:
+        assert _steady(now) == _steady(block.text), f"if this is right: pytest -n0 --bless ({document.name})"
+
+
+def rewrite(document: Path, edits: Iterable[tuple[int, int, str]]) -> None:
+    text = document.read_text()
+    for start, end, replacement in sorted(edits, reverse=True):
+        text = text[:start] + replacement + text[end:]
+    document.write_text(text)
+
+
+def _run_program(block: Block, namespace: dict[str, Any]) -> str:
+    """Run a block as a file, so that errors can show its lines, and return what it prints."""
+    file = Path(block.file or "example.py")
+    file.write_text(block.text)
+    linecache.checkcache()
+    output = StringIO()
+    with redirect_stdout(output):
+        exec(compile(block.text, str(file), "exec"), namespace)
+    return output.getvalue()
+
+
+def _run_commands(text: str) -> str:
+    """Run the commands of a transcript and return the transcript as it is now."""
+    shown = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            program, *arguments = shlex.split(line.removeprefix("$ "))
+            assert program == "jitflow"
+            result = CliRunner().invoke(app, arguments)
+            assert result.exit_code == 0, result.output
+            shown.append(f"{line}\n{result.output.rstrip()}\n".replace("\n\n", "\n"))
+    return "\n".join(shown)
+
+
+def _steady(text: str) -> str:
+    """The text without times, which differ, and without the column they stand in."""
+    return re.sub(r" *\d+\.\d+ [mu]s\b", " ... s", text).strip()
