@@ -110,6 +110,16 @@ def test_strided_arrays_of_the_device() -> None:
     np.testing.assert_array_equal(found.get(), [18, 14, 10, 6, 2])
 
 
+def test_arrays_of_the_device_that_are_not_aligned_are_refused() -> None:
+    def odd(device: StandIn, start: int, stride: int) -> DeviceArray:
+        return DeviceArray(device, (7,), "f8", (device.new(np.zeros(81, np.uint8)) + start, None), (stride,))
+
+    code = OnDevice(scaled, StandIn().array(np.zeros(7)), 2.0)
+    for start, stride in ((1, 8), (0, 9)):
+        with pytest.raises(ValueError, match="x is an array whose elements are not aligned in memory"):
+            code(odd(code.device, start, stride), 2.0)
+
+
 def test_a_call_does_not_wait() -> None:
     code = OnDevice(scaled, np.arange(5.0), 2.0)
     x = code.device.array(np.arange(5.0))
