@@ -27,7 +27,7 @@ def cases() -> list[tuple[str, str]]:
     from benchmarks.workloads import WORKLOADS
 
     compiled = [*PROGRAMS, *WORKLOADS]
-    calls = [("call", name) for name in (*compiled, *CASES)]
+    calls = [("call", name) for name in (*compiled, *(f"{name} step" for name in CASES))]
     return [*calls, *((kind, name) for kind in ("first call", "front") for name in compiled)]
 
 
@@ -57,10 +57,8 @@ def compiled(name: str) -> Any:
 
 def call(name: str) -> float:
     """The seconds of a call."""
-    from benchmarks.training_cases import CASES
-
-    if name in CASES:
-        return training_step(name)
+    if name.endswith(" step"):
+        return training_step(name.removesuffix(" step"))
     function, arguments = compiled(name), program(name)[1]
     given = [arguments()]
     function(*arguments())

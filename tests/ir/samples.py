@@ -13,7 +13,7 @@ from jitflow.ir.ops import OPS
 from jitflow.ir.parser import parse
 from jitflow.ir.types import Scalar, Tensor, Type, Vector
 
-__all__ = ["elementwise_function", "sample", "sampled_ops"]
+__all__ = ["elementwise_function", "folding_function", "sample", "sampled_ops"]
 
 _PARAMETERS = {
     "tensor": "%x: f32[n, 3], %y: f32[3, n], %v: var f32[n], %i: i64[n], %b: bool[n, 3], %c: bool, %a: f32, %k: u64",
@@ -205,7 +205,7 @@ _HOST_BODIES = {
     "transfer": "%0: index = size {dim=64}\n %1: buffer f32 = alloc %0 {dtype=f32}\n"
     ' %2: buffer f32 on cuda:0 = alloc %0 {dtype=f32, device="cuda:0"}\n transfer %2, %1, %0\n yield',
     "wait": "wait\n yield",
-    "attach": "attach\n yield",
+    "attach": 'attach {device="cuda:0"}\n yield',
     "inspect": "%0: index = size {dim=128}\n %1: buffer i64 = alloc %0 {dtype=i64}\n inspect %1\n yield",
     "clock": "%0: index = clock\n yield",
     "note": "%0: index = clock\n %1: index = size {dim=64}\n"
@@ -234,11 +234,11 @@ def sample(name: str) -> Function:
         )
     if "reduction" in definition.traits:
         for kind in ("f32", "i32", "bool"):
-            function = _try_build(name, [Tensor(DTYPES[kind], (ROWS, 3))], axes=(1,))
+            function = folding_function(name, Tensor(DTYPES[kind], (ROWS, 3)), axes=(1,))
             if function is not None:
                 return function
     if "accumulation" in definition.traits:
-        function = _try_build(name, [Tensor(DTYPES["f32"], (ROWS, 3))], axis=0)
+        function = folding_function(name, Tensor(DTYPES["f32"], (ROWS, 3)), axis=0)
         assert function is not None
         return function
     for layer, bodies in (("tensor", _TENSOR_BODIES), ("loop", _LOOP_BODIES), ("host", _HOST_BODIES)):
@@ -260,6 +260,11 @@ def elementwise_function(name: str, dtype: DType, kind: Type) -> Function | None
         condition = DTYPES["bool"]
         kinds[0] = Tensor(condition, kind.dims) if isinstance(kind, Tensor) else Scalar(condition)
     return _try_build(name, kinds, **_ATTRIBUTES.get(name, {}))
+
+
+def folding_function(name: str, kind: Type, **attributes: object) -> Function | None:
+    """A reduction or accumulation along axes, None if its rule does not take the operand."""
+    return _try_build(name, [kind], **attributes)
 
 
 def _try_build(name: str, kinds: list[Type], **attributes: object) -> Function | None:

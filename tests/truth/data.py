@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LAYOUTS", "array", "number", "view"]
+__all__ = ["LAYOUTS", "array", "lay_out", "number", "view"]
 
 LAYOUTS = (
     "C", "F", "strided", "reversed", "transposed", "broadcast", "gaps", "unaligned", "readonly", "offset",
@@ -20,7 +20,7 @@ LAYOUTS = (
 def array(dtype: str, shape: tuple[int, ...], layout: str = "C", seed: int = 0) -> Any:
     """An array of ``shape`` whose elements lie in memory as ``layout`` says. Even seeds have special numbers."""
     values = np.asarray(_numbers(np.dtype(dtype), shape, seed))
-    return _lay_out(values, layout)
+    return lay_out(values, layout)
 
 
 def number(kind: str, seed: int = 0) -> Any:
@@ -70,7 +70,8 @@ def _numbers(dtype: np.dtype[Any], shape: tuple[int, ...], seed: int) -> Any:
     return values
 
 
-def _lay_out(values: Any, layout: str) -> Any:
+def lay_out(values: Any, layout: str) -> Any:
+    """The values in an array that lies in memory as ``layout`` says."""
     shape = values.shape
     if layout == "C" or not shape:
         return values if layout != "readonly" else _readonly(values)

@@ -73,7 +73,7 @@ def judge(statement: Statement, got: Any, values: Mapping[str, Any]) -> None:
         _assert_close(found, wanted, truth, allowed, overflows, what)
 
 
-_CONVERTS = re.compile(r"np\.u?int|\bint\b|dtype")
+_CONVERTS = re.compile(r"np\.u?int|\bint\b|dtype|round\(\w+, -")
 
 
 def _leaves_range(value: Any) -> bool:

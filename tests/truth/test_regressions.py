@@ -30,6 +30,14 @@ PROGRAMS: dict[str, tuple[list[str], list[dict[str, str]], str]] = {
          {"a0": "array('u8', (65, 1025))", "a1": "array('u1', (8,), 'strided')"}],
         EXACT,
     ),
+    "what a size was decided to be it stays when it gets another name": (
+        ["np.clip(a0[:1], a1, a0)"],
+        [{"a0": "array('f8', (4,), 'C', 12)", "a1": "array('u1', (4,), 'C', 15)"}], EXACT,
+    ),
+    "a number that no kernel computes is joined to an array": (
+        ["np.where(a1 > 0, True, 0)", "np.vstack([a0, v0])"],
+        [{"a0": "array('i8', (3, 1))", "a1": "number('f8', 1)"}], EXACT,
+    ),
     "a reshape inside a kernel finds its operand in C order": (
         ["np.inner(a0, a0)"], [{"a0": "array('u8', (4, 3, 5))"}], EXACT,
     ),

@@ -96,6 +96,11 @@ def _function(name: str) -> Arithmetic:
     return lambda out, dtype, *operands: f"{name}{'f' if dtype == F32 else ''}({', '.join(operands)})"
 
 
+def _fmod(out: Printer, dtype: DType, a: str, b: str) -> str:
+    """In f64 also for f32, where it is exact too: CUDA's function for f32 divides approximately on its way."""
+    return f"(f32)fmod((f64){a}, (f64){b})" if dtype == F32 else f"fmod({a}, {b})"
+
+
 def _fma(out: Printer, dtype: DType, a: str, b: str, c: str) -> str:
     return f"{'__fmaf_rn' if dtype == F32 else '__fma_rn'}({a}, {b}, {c})"
 
@@ -123,7 +128,7 @@ _LIBRARY = {
     "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log1p": "log1p", "log2": "log2", "log10": "log10",
     "sin": "sin", "cos": "cos", "tan": "tan", "arcsin": "asin", "arccos": "acos", "arctan": "atan",
     "arctan2": "atan2", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "arcsinh": "asinh", "arccosh": "acosh",
-    "arctanh": "atanh", "erf": "erf", "erfc": "erfc", "cbrt": "cbrt", "fmod": "fmod", "power": "pow",
+    "arctanh": "atanh", "erf": "erf", "erfc": "erfc", "cbrt": "cbrt", "power": "pow",
 }  # fmt: skip
 
 _INTEGERS: dict[str, Arithmetic] = {
@@ -176,6 +181,7 @@ ARITHMETIC: dict[str, dict[str, Arithmetic]] = {
         "negative": _prefix("-"),
         "absolute": _function("fabs"),
         "fma": _fma,
+        "fmod": _fmod,
         "sqrt": _function("sqrt"),
         "floor": _function("floor"),
         "ceil": _function("ceil"),

@@ -176,11 +176,17 @@ class Sizes(Regions):
             for name, other in ((left, right), (right, left)):
                 if isinstance(name, Expression) and name.is_symbol and _name(name) not in set(symbols(other)):
                     self.knowledge.equal[_name(name)] = other
+                    self._say_anew(_name(name))
                     break
         if fact.relation == ">=":
             self.raise_bound(left - right)
         elif fact.relation == "<":
             self.raise_bound(right - left - 1)
+
+    def _say_anew(self, name: str) -> None:
+        """What is known of a size holds of that to which it is equal."""
+        facts = [fact for fact in self.knowledge.established if name in set(symbols(fact.left))]
+        self.knowledge.established |= {_fact(self.resolve(fact.left), fact.relation, fact.right) for fact in facts}
 
     def resolve(self, dim: Dim) -> Dim:
         """``dim`` with the sizes that are known to be equal to another one replaced by it."""

@@ -31,6 +31,11 @@ def _axes_type(name: str, operand: Type, axes: tuple[int, ...]) -> Tensor:
     return operand
 
 
+def _require_kind(name: str, operand: Tensor, kinds: str) -> None:
+    if operand.dtype.kind not in kinds:
+        raise TypeRuleError(f"{name}: expected a dtype of kind {'/'.join(kinds)}, got {operand.dtype.name}")
+
+
 def _reduced(operand: Tensor, axes: tuple[int, ...]) -> Tensor | Scalar:
     dims = tuple(dim for axis, dim in enumerate(operand.dims) if axis not in axes)
     return Tensor(operand.dtype, dims) if dims else Scalar(operand.dtype)
@@ -40,8 +45,7 @@ def _reduce_rule(name: str, kinds: str) -> Callable[[Sequence[Type], Attributes]
     def infer(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
         axes = attributes["axes"]
         operand = _axes_type(name, operands[0], axes)
-        if operand.dtype.kind not in kinds:
-            raise TypeRuleError(f"{name}: expected a dtype of kind {'/'.join(kinds)}, got {operand.dtype.name}")
+        _require_kind(name, operand, kinds)
         reduced = _reduced(operand, axes)
         if name in ("reduce_argmax", "reduce_argmin"):
             reduced = Tensor(I64, reduced.dims) if isinstance(reduced, Tensor) else Scalar(I64)
@@ -50,9 +54,11 @@ def _reduce_rule(name: str, kinds: str) -> Callable[[Sequence[Type], Attributes]
     return infer
 
 
-def _accumulate_rule(name: str) -> Callable[[Sequence[Type], Attributes], tuple[Type, ...]]:
+def _accumulate_rule(name: str, kinds: str) -> Callable[[Sequence[Type], Attributes], tuple[Type, ...]]:
     def infer(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-        return (_axes_type(name, operands[0], (attributes["axis"],)),)
+        operand = _axes_type(name, operands[0], (attributes["axis"],))
+        _require_kind(name, operand, kinds)
+        return (operand,)
 
     return infer
 
@@ -107,12 +113,12 @@ def _ufunc(ufunc: np.ufunc) -> Callable[[Any, tuple[int, ...]], Any]:
     return lambda operand, axes: ufunc.reduce(operand, axis=axes, dtype=np.asarray(operand).dtype)
 
 
-def _accumulate(name: str, ufunc: np.ufunc, doc: str) -> OpDef:
+def _accumulate(name: str, kinds: str, ufunc: np.ufunc, doc: str) -> OpDef:
     def run(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
         with np.errstate(all="ignore"):
             return ufunc.accumulate(operands[0], axis=attributes["axis"], dtype=operands[0].dtype)
 
-    return OpDef(name, doc, "tensor", 1, _accumulate_rule(name), run, (), frozenset({"accumulation"}), ("axis",))
+    return OpDef(name, doc, "tensor", 1, _accumulate_rule(name, kinds), run, (), frozenset({"accumulation"}), ("axis",))
 
 
 REDUCTION_OPS = [
@@ -131,8 +137,8 @@ REDUCTION_OPS = [
     _reduce("reduce_m2", "f", _m2, "sum of squared deviations from the mean (Chan, Golub and LeVeque 1983)"),
     _reduce("reduce_argmax", "biuf", lambda a, axes: _arg(np.argmax, a, axes), "C-order index of the first largest"),
     _reduce("reduce_argmin", "biuf", lambda a, axes: _arg(np.argmin, a, axes), "C-order index of the first smallest"),
-    _accumulate("accumulate_add", np.add, "running sum"),
-    _accumulate("accumulate_multiply", np.multiply, "running product"),
-    _accumulate("accumulate_maximum", np.maximum, "running maximum"),
-    _accumulate("accumulate_minimum", np.minimum, "running minimum"),
+    _accumulate("accumulate_add", "iufc", np.add, "running sum"),
+    _accumulate("accumulate_multiply", "iufc", np.multiply, "running product"),
+    _accumulate("accumulate_maximum", "biufc", np.maximum, "running maximum"),
+    _accumulate("accumulate_minimum", "biufc", np.minimum, "running minimum"),
 ]

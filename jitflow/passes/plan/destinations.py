@@ -1,6 +1,6 @@
 """Parts of a concatenation that their kernel writes where they belong, so that nothing is copied.
 
-A part qualifies if a fusion computes it and nobody else reads it; between the two only axes of size 1 may come or go,
+A part qualifies if a kernel computes it and nobody else reads it; between the two only axes of size 1 may come or go,
 as ``np.stack`` makes them.
 """
 
@@ -14,6 +14,7 @@ from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.layout import Layout, contiguous
 from jitflow.ir.types import Tensor, dims_of
 from jitflow.passes.axes import is_axis_view
+from jitflow.passes.plan.numbers import is_number_work
 
 __all__ = ["find_destinations", "parts_of"]
 
@@ -44,24 +45,33 @@ def _search(
     region: Region, counts: Counter[Value], destinations: dict[Value, tuple[Op, Layout]], in_place: set[Value]
 ) -> None:
     producer = {result: op for op in region.body for result in op.results}
-    bound_late = {op.attributes["binds"] for op in region.body if "binds" in op.attributes}
-    bound_late |= {name for op in region.body if op.regions and op.name != "fusion" for name in _sizes_of(op.results)}
+    position = {op: number for number, op in enumerate(region.body)}
+    bound = {name: position[op] for op in region.body for name in _bound_by(op)}
     for op in region.body:
         if op.name != "fusion":
             for inner in op.regions:
                 _search(inner, counts, destinations, in_place)
-        if op.name != "concatenate" or bound_late & set(_sizes_of(op.results)):
+        if op.name != "concatenate":
             continue
+        known_from = max((bound.get(name, -1) for name in _sizes_of(op.results)), default=-1)
         for operand, layout in parts_of(op):
             chain = [operand]
             while counts[chain[-1]] == 1 and _adds_or_drops_ones(producer.get(chain[-1])):
                 chain.append(producer[chain[-1]].operands[0])
             source = producer.get(chain[-1])
-            if source is None or source.name != "fusion" or counts[chain[-1]] != 1:
+            if source is None or source.name != "fusion" or counts[chain[-1]] != 1 or is_number_work(source):
                 continue
-            if isinstance(chain[-1].type, Tensor):
+            if isinstance(chain[-1].type, Tensor) and position[source] > known_from:
                 destinations[chain[-1]] = (op, _layout_of(chain[-1], operand, layout))
                 in_place.update(chain)
+
+
+def _bound_by(op: Op) -> Iterator[str]:
+    """The sizes that may be known only when an op is done."""
+    if "binds" in op.attributes:
+        yield op.attributes["binds"]
+    if op.name == "recv" or (op.regions and op.name != "fusion"):
+        yield from _sizes_of(op.results)
 
 
 def _sizes_of(values: Sequence[Value]) -> Iterator[str]:

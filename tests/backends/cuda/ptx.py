@@ -2,8 +2,8 @@
 
 All threads of a grid run at once, one NumPy array for each register, which holds bits: an instruction says as what they
 are read, so nothing is converted by accident. Each thread has a position in the program; at every step the threads at
-the lowest position go on, so those that took different ways meet again where the ways do. Shuffles and votes demand
-that all 32 lanes of a warp are there, and every access to memory must lie inside a buffer and be aligned.
+the lowest position go on, so those that took different ways meet again where the ways do. At shuffles and votes threads
+wait until all 32 lanes of their warp are there, and every access to memory must lie inside a buffer and be aligned.
 
 Only opcodes with a row in `OPCODES` run, with all their modifiers spelt out: an unknown one is an error, never a guess.
 """
@@ -70,8 +70,25 @@ def _run(machine: Machine) -> None:
                 positions[machine.active] = end
             elif instruction.opcode not in OPCODES:
                 raise PtxError(f"unknown opcode {instruction.opcode} in {instruction.text!r}")
-            elif machine.active.size:
-                OPCODES[instruction.opcode](machine, *instruction.operands)
+            else:
+                if ".sync." in instruction.opcode:
+                    _gather(machine, positions, position)
+                if machine.active.size:
+                    OPCODES[instruction.opcode](machine, *instruction.operands)
+    if (positions > end).any():
+        raise PtxError("a shuffle or vote that not all lanes of a warp take part in")
+
+
+def _gather(machine: Machine, positions: Array, position: int) -> None:
+    """Leave of the active threads the warps that are there whole, with those that have waited for them.
+
+    The others wait: their position is one beyond the end, by which they are found again.
+    """
+    waits = len(machine.kernel.instructions) + 1 + position
+    there = np.union1d(machine.active, np.flatnonzero(positions == waits))
+    whole = np.bincount(there // WARP)[there // WARP] == WARP if there.size else there > 0
+    positions[there] = np.where(whole, position + 1, waits)
+    machine.active = there[whole]
 
 
 def _special(grid: tuple[int, int, int], block: tuple[int, int, int]) -> dict[str, Array]:

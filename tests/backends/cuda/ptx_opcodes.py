@@ -224,6 +224,18 @@ def _insert(machine: Machine, result: str, field: str, base: str, start: str, le
     machine.write(result, machine.read(base, "b64") & ~(mask << np.uint64(first)) | inserted)
 
 
+def _permute(machine: Machine, result: str, low: str, high: str, selector: str) -> None:
+    """Each byte of the result is one of the eight of both operands, or that one's sign."""
+    source = machine.read(low, "b32").astype(np.uint64) | machine.read(high, "b32").astype(np.uint64) << np.uint64(32)
+    chosen, permuted = machine.read(selector, "b32"), np.zeros(machine.active.size, np.uint32)
+    for byte in range(4):
+        nibble = chosen >> np.uint32(4 * byte) & np.uint32(15)
+        picked = (source >> (8 * (nibble & np.uint32(7))).astype(np.uint64) & np.uint64(255)).astype(np.uint32)
+        sign = np.where(picked >> np.uint32(7), np.uint32(255), np.uint32(0))
+        permuted |= np.where(nibble >> np.uint32(3), sign, picked) << np.uint32(8 * byte)
+    machine.write(result, permuted)
+
+
 def _leading_zeros(machine: Machine, result: str, operand: str) -> None:
     counts = [64 - int(value).bit_length() for value in machine.read(operand, "b64")]
     machine.write(result, np.array(counts, np.uint32))
@@ -286,6 +298,7 @@ def _table() -> dict[str, Run]:
         "ld.global.nc.u8": _load("u8", constant=True), "ld.global.nc.s8": _load("s8", constant=True),
         "ld.param.u8": _load_parameter("u8"), "ld.param.s8": _load_parameter("s8"),
         "cvta.to.global.u64": _move("u64"), "atom.global.cas.b64": _exchange, "bfi.b64": _insert,
+        "prmt.b32": _permute,
         "clz.b64": _leading_zeros,
         "shfl.sync.down.b32": _shuffle(operator.add), "shfl.sync.idx.b32": _shuffle(lambda own, lane: lane),
         "vote.sync.any.pred": _vote(lambda votes: votes.any(1), "pred"),

@@ -57,6 +57,15 @@ def test_views_of_arguments_are_views() -> None:
     assert code.lost() == 0
 
 
+def test_parts_of_a_concatenation_are_received_one_after_the_other() -> None:
+    def joined(x: Any, y: Any) -> Any:
+        return x[None], np.concatenate((x, y.astype("f4")))
+
+    x, y = np.arange(10, dtype="f4")[::2], np.ones(3, "?")
+    for got, wanted in zip(OnDevice(joined, x, y)(x, y), joined(x, y), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
 def test_gaps_between_elements_are_left_alone() -> None:
     whole = np.arange(10.0)
     both = OnDevice(lambda x, y: (x.__iadd__(1), y.__imul__(2))[:0], whole[::2], whole[1::2])
@@ -99,6 +108,16 @@ def test_strided_arrays_of_the_device() -> None:
     code = OnDevice(scaled, StandIn().array(np.arange(10.0))[::-2], 2.0)
     found = code(code.device.array(np.arange(10.0))[::-2], 2.0)
     np.testing.assert_array_equal(found.get(), [18, 14, 10, 6, 2])
+
+
+def test_arrays_of_the_device_that_are_not_aligned_are_refused() -> None:
+    def odd(device: StandIn, start: int, stride: int) -> DeviceArray:
+        return DeviceArray(device, (7,), "f8", (device.new(np.zeros(81, np.uint8)) + start, None), (stride,))
+
+    code = OnDevice(scaled, StandIn().array(np.zeros(7)), 2.0)
+    for start, stride in ((1, 8), (0, 9)):
+        with pytest.raises(ValueError, match="x is an array whose elements are not aligned in memory"):
+            code(odd(code.device, start, stride), 2.0)
 
 
 def test_a_call_does_not_wait() -> None:

@@ -105,6 +105,28 @@ $L__BB0_1:
     assert run(body, np.zeros(32, np.uint32), 32) == [3] * 7 + [4] * 25
 
 
+def test_threads_wait_at_a_vote_for_the_rest_of_their_warp() -> None:
+    """Those that come first, because their way stands above that of the others, do not vote alone."""
+    body = (
+        LANES
+        + """bra.uni $L__BB0_1;
+$L__BB0_3: mov.u32 %r5, 2;
+$L__BB0_2: setp.lt.u32 %p3, %r1, 5;
+        vote.sync.ballot.b32 %r6, %p3, %r2; vote.sync.any.pred %p2, %p3, %r2; selp.u32 %r7, 64, 0, %p2;
+        add.s32 %r8, %r6, %r7; add.s32 %r8, %r8, %r5; cvta.to.global.u64 %rd4, %rd3; st.global.u32 [%rd4], %r8; ret;
+$L__BB0_1:
+        setp.lt.u32 %p1, %r1, 7; @%p1 bra $L__BB0_3; mov.u32 %r5, 1; bra.uni $L__BB0_2;"""
+    )
+    voted = 0b11111 + 64
+    assert run(body, np.zeros(32, np.uint32), 32) == [voted + 2] * 7 + [voted + 1] * 25
+
+
+def test_registers_are_taken_apart_and_put_together() -> None:
+    body = """ld.global.u64 %rd2, [%rd1]; mov.b64 {%r1, %r2}, %rd2; mov.b64 %rd3, {%r2, %r1}; mov.b32 {%rs1, %rs2}, %r1;
+        mov.b32 %r3, {%rs2, %rs1}; st.global.u64 [%rd1], %rd3; st.global.u32 [%rd1+8], %r3;"""
+    assert run(body, np.array([0x1122334455667788, 0], np.uint64)) == [0x5566778811223344, 0x77885566]
+
+
 def test_only_one_thread_exchanges() -> None:
     body = """mov.u32 %r1, %tid.x; cvt.u64.u32 %rd2, %r1; add.s64 %rd3, %rd2, 5; mov.u64 %rd4, 0;
         atom.global.cas.b64 %rd5, [%rd1], %rd4, %rd3;"""
