@@ -26,6 +26,7 @@ def lower_constant(host: OwningProgram, op: Op) -> None:
 def lower_empty(host: OwningProgram, op: Op) -> None:
     """Memory with whatever is in it."""
     host.give(op.result, host.allocate(op.attributes["dtype"], op.attributes["dims"]))
+    host.unwritten.add(op.result)
 
 
 def _flat(value: object, rank: int) -> list[object]:

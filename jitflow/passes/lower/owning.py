@@ -29,6 +29,8 @@ class OwningProgram(HostProgram):
         self.layouts = dict(self.plan.layouts)
         self.concatenations: dict[Op, Storage] = {}
         """The memory of each concatenation, made when its first part is."""
+        self.unwritten: set[Value] = set()
+        """Arrays of which nobody has written an element: they need no copying."""
         self._shown: dict[Value, Value] = {}
 
     # Which variable a place shows

@@ -32,7 +32,8 @@ def lower_variable(host: OwningProgram, op: Op) -> None:
         host.give(op.result, host.take(op, value))
         return
     storage = host.allocate(kind.dtype, kind.dims, kept=kept)
-    host.copy_into(value, storage, storage.layout)
+    if value not in host.unwritten:
+        host.copy_into(value, storage, storage.layout)
     host.give(op.result, storage)
 
 
