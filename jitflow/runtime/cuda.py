@@ -47,6 +47,9 @@ _ORDINAL = 9
 _FREEING = (("cuCtxPushCurrent_v2", 1), ("cuMemFreeAsync", 2), ("cuCtxPopCurrent_v2", 1))
 _WITHOUT_TIMES = 2
 """What an event is made with that only orders."""
+_RELEASE_THRESHOLD = 4
+_POOLS: set[int] = set()
+"""The driver's pools of memory, one of each GPU."""
 _NO_MEMORY = 2
 """The driver's code for memory that there is not."""
 
@@ -59,6 +62,7 @@ class Gpu:
         self.number = int(name.removeprefix(DEVICE_PREFIX))
         self._cuda = _cupy().cuda
         self._device = self._cuda.Device(self.number)
+        self._keep_memory()
 
     @property
     def architecture(self) -> str:
@@ -93,6 +97,13 @@ class Gpu:
         return handle
 
     # Memory, in the order of the current stream's work
+
+    def _keep_memory(self) -> None:
+        """Let the driver's pool keep what is given back, which else goes back to the system whenever somebody waits."""
+        pool, all_of_it = ctypes.c_void_p(), ctypes.c_uint64((1 << 64) - 1)
+        _expect_success(self.do("cuDeviceGetDefaultMemPool", ctypes.addressof(pool), self.number))
+        _expect_success(self.do("cuMemPoolSetAttribute", pool, _RELEASE_THRESHOLD, ctypes.addressof(all_of_it)))
+        _POOLS.add(pool.value or 0)
 
     def allocate(self, size: int) -> int:
         """New memory, of at least one byte. Raises MemoryError where there is none left."""
@@ -281,8 +292,10 @@ def address_of(name: str) -> int:
 
 
 def _free_cached() -> None:
-    """Give back what cupy keeps for later, where there is no memory left."""
+    """Give back what cupy and the driver keep for later, where there is no memory left."""
     _cupy().get_default_memory_pool().free_all_blocks()
+    for pool in tuple(_POOLS):
+        _function("cuMemPoolTrimTo", 2)(pool, 0)
 
 
 @cache

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,7 +31,9 @@ __all__ = ["DeviceArray", "StandIn"]
 
 FIRST_KEY = 1 << 22
 """Addresses have their bit 62 set, which no address of a process has."""
-BLAS, CONTEXT = 0xB1A5, 0xC7
+BLAS, CONTEXT, STREAMS = 0xB1A5, 0xC7, 1 << 32
+DEVICE_ORDINAL, RELEASE_THRESHOLD, POOL = 9, 4, 0xB001
+BY_ANY_THREAD = ("cuCtx", "cuGetError", "cuEventDestroy", "cuPointer", "cuMemPool", "cublas")
 ILLEGAL_ADDRESS, OUT_OF_MEMORY, INVALID_VALUE = 700, 2, 1
 
 _P, _I, _U, _Z = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_int64
@@ -46,6 +48,10 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuEventRecord": (_P, _P),
     "cuEventDestroy_v2": (_P,),
     "cuStreamWaitEvent": (_P, _P, _U),
+    "cuDeviceGetDefaultMemPool": (_P, _P),
+    "cuMemPoolSetAttribute": (_P, _I, _P),
+    "cuMemPoolTrimTo": (_P, _P),
+    "cuPointerGetAttribute": (_P, _I, _P),
     "cuCtxGetCurrent": (_P,),
     "cuCtxSetCurrent": (_P,),
     "cuCtxPushCurrent_v2": (_P,),
@@ -60,12 +66,12 @@ _TEXTS = {ILLEGAL_ADDRESS: b"an illegal memory access was encountered"}
 
 
 class StandIn:
-    """One GPU with its driver.
+    """GPUs, one if nothing is said, with their driver.
 
     ``failures`` says which calls fail: the code by the name of the function and how often it was called before.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, count: int = 1) -> None:
         self.blocks: dict[int, Block] = {}
         """Memory as the work of the streams sees it."""
         self.streams: dict[int, list[Callable[[], None]]] = {}
@@ -75,7 +81,10 @@ class StandIn:
         self.fault: Exception | None = None
         """What went wrong first; real devices would go on with nonsense."""
         self.stream = 0x57
-        self.current = _Current()
+        self.count = count
+        self._attached: defaultdict[int, list[int]] = defaultdict(list)
+        self.owners: dict[int, int] = {}
+        """The number of the GPU that has each block of memory."""
         self.events: dict[int, tuple[int, set[str]]] = {}
         """For each event the stream in which it was recorded last, and whether that has come to it."""
         self._lock = threading.RLock()
@@ -98,7 +107,7 @@ class StandIn:
             replaced = {"_cupy": self._cupy, "_cupyx": lambda: self.routines.cupyx, "address_of": self._address}
             with mock.patch.multiple(cuda, **replaced):
                 self._forget()
-                assert cuda.gpu_count() == 1
+                assert cuda.gpu_count() == self.count
                 yield self
         finally:
             self._forget()
@@ -109,10 +118,10 @@ class StandIn:
 
     def _cupy(self) -> Any:
         names = SimpleNamespace(
-            Device=lambda number: self.current,
-            runtime=SimpleNamespace(getDeviceCount=lambda: 1),
+            Device=lambda number: _Device(self, number),
+            runtime=SimpleNamespace(getDeviceCount=lambda: self.count),
             function=SimpleNamespace(Module=lambda: _Module(self)),
-            get_current_stream=lambda: SimpleNamespace(ptr=self.stream),
+            get_current_stream=lambda: SimpleNamespace(ptr=self.stream + STREAMS * (self.number or 0)),
             ExternalStream=self._using,
             UnownedMemory=lambda address, size, owner, device: (address, owner),
             MemoryPointer=lambda memory, offset: (memory[0] + offset, memory[1]),
@@ -125,14 +134,27 @@ class StandIn:
 
     @contextmanager
     def _using(self, stream: int, number: int) -> Iterator[None]:
-        before, self.stream = self.stream, stream
+        before, self.stream = self.stream, stream - STREAMS * number
         yield
         self.stream = before
 
-    def array(self, content: Array) -> DeviceArray:
+    def attached(self) -> list[int]:
+        """The numbers of the GPUs for which the thread calls the driver, the last of them now.
+
+        Python forgets what it knows of a native thread whenever that has called it.
+        """
+        return self._attached[threading.get_native_id()]
+
+    @property
+    def number(self) -> int | None:
+        """Of the GPU for which the thread calls the driver, if it does."""
+        return self.attached()[-1] if self.attached() else None
+
+    def array(self, content: Array, number: int = 0) -> DeviceArray:
         """An array that lives on the device."""
         there = DeviceArray(self, content.shape, content.dtype, (self.new(np.ascontiguousarray(content)), None), None)
         self.given.append(there.address)
+        self.owners[there.address >> 40] = number
         return there
 
     def _address(self, name: str) -> int:
@@ -155,8 +177,10 @@ class StandIn:
                     return self.failures[name, number]
                 try:
                     if (
-                        not name.startswith(("cuCtx", "cuGetError", "cuEventDestroy", "cublas"))
-                        and not self.current.depth
+                        not name.startswith(
+                            ("cuCtx", "cuGetError", "cuEventDestroy", "cuPointer", "cuMemPool", "cublas")
+                        )
+                        and self.number is None
                     ):
                         raise PtxError(f"{name} is called by a thread that the driver knows nothing of")
                     act = multiply or getattr(self, "_" + name)
@@ -217,6 +241,7 @@ class StandIn:
         self._keys += 1
         key = self._keys
         ctypes.c_uint64.from_address(place).value = (key << 40) + MIDDLE
+        self.owners[key] = self.number or 0
 
         def allocate() -> None:
             self.blocks[key] = Block(np.full(size, 0xCD, np.uint8), np.zeros(size, np.bool_))
@@ -265,8 +290,20 @@ class StandIn:
             place = ctypes.c_uint64.from_address(places + 8 * number).value
             dtype = np.dtype(DTYPES[type])
             arguments[name] = np.frombuffer(ctypes.string_at(place, dtype.itemsize), dtype)[0]
+            if self.owners.get(int(arguments[name]) >> 40, self.number) != self.number:
+                raise PtxError("a kernel gets memory of another GPU")
         self._later(stream, lambda: run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz)))
         return 0
+
+    def _cuDeviceGetDefaultMemPool(self, place: int, number: int) -> None:
+        ctypes.c_uint64.from_address(place).value = POOL + (number or 0)
+
+    def _cuMemPoolSetAttribute(self, pool: int, attribute: int, place: int) -> int:
+        assert (ctypes.c_uint64.from_address(place).value, attribute) == ((1 << 64) - 1, RELEASE_THRESHOLD)
+        return 0
+
+    def _cuMemPoolTrimTo(self, pool: int, least: int) -> None:
+        pass
 
     def _cuEventCreate(self, place: int, flags: int) -> None:
         event = ctypes.c_uint64.from_address(place).value = 0xE000 + self.counts["cuEventCreate"]
@@ -290,20 +327,24 @@ class StandIn:
         self._later(stream, wait)
 
     def _cuCtxGetCurrent(self, place: int) -> int:
-        ctypes.c_uint64.from_address(place).value = CONTEXT if self.current.depth else 0
+        ctypes.c_uint64.from_address(place).value = 0 if self.number is None else CONTEXT + self.number
         return 0
 
     def _cuCtxSetCurrent(self, context: int | None) -> int:
-        if context != CONTEXT:
+        if not CONTEXT <= (context or 0) < CONTEXT + self.count:
             return INVALID_VALUE
-        self.current.depth += 1
+        self.attached().append((context or 0) - CONTEXT)
         return 0
+
+    def _cuPointerGetAttribute(self, place: int, attribute: int, address: int) -> int:
+        ctypes.c_int.from_address(place).value = self.owners[address >> 40]
+        return 0 if attribute == DEVICE_ORDINAL else INVALID_VALUE
 
     def _cuCtxPushCurrent_v2(self, context: int | None) -> int:
         return self._cuCtxSetCurrent(context)
 
     def _cuCtxPopCurrent_v2(self, place: int) -> None:
-        self.current.depth -= 1
+        self.attached().pop()
 
     def _cuGetErrorString(self, code: int, place: int) -> int:
         if code not in _TEXTS:
@@ -429,30 +470,19 @@ class DeviceArray(NDArrayOperatorsMixin):
         return self._memory()[0].copy()
 
 
-class _Current:
-    """As cupy's device: in a ``with``, or once it was set, the driver's context is the thread's.
-
-    Python forgets what it knows of a native thread whenever that has called it.
-    """
+class _Device:
+    """As cupy's device: in a ``with`` it is the one for which the thread calls the driver."""
 
     compute_capability, cublas_handle = "75", BLAS
 
-    def __init__(self) -> None:
-        self._depths: Counter[int] = Counter()
-
-    @property
-    def depth(self) -> int:
-        return self._depths[threading.get_native_id()]
-
-    @depth.setter
-    def depth(self, depth: int) -> None:
-        self._depths[threading.get_native_id()] = depth
+    def __init__(self, gpu: StandIn, number: int) -> None:
+        self._gpu, self._number = gpu, number
 
     def __enter__(self) -> None:
-        self.depth += 1
+        self._gpu.attached().append(self._number)
 
     def __exit__(self, *error: object) -> None:
-        self.depth -= 1
+        self._gpu.attached().pop()
 
 
 class _Module:

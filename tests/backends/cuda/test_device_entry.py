@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -326,3 +327,24 @@ def test_random_numbers_have_the_same_bits(gpu: Any) -> None:
     for _ in range(2):
         for found, expected in zip(there(33), here(33), strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def test_two_gpus() -> None:
+    """Arrays live on one or the other; what both need is sent."""
+
+    def both(x: Any, y: Any) -> Any:
+        with jitflow.device("cuda:0"):
+            x += 1
+            left = np.exp(-x)
+        with jitflow.device("cuda:1"):
+            y *= 2
+            return left * y
+
+    code = OnDevice(both, np.arange(5.0), np.arange(5.0), device=None, gpu=partial(StandIn, 2))
+    x, y = code.device.array(np.arange(5.0), 0), code.device.array(np.arange(5.0), 1)
+    for _ in range(2):
+        found = code(x, y)
+    np.testing.assert_allclose(found.get(), np.exp(-(np.arange(5.0) + 2)) * 4 * np.arange(5.0), rtol=1e-14)
+    np.testing.assert_array_equal(x.get(), np.arange(5.0) + 2)
+    np.testing.assert_array_equal(y.get(), np.arange(5.0) * 4)
+    assert code.device.owners[found.address >> 40] == 1
