@@ -96,6 +96,24 @@ def torch() -> Form:
     return same_source(adam, np=torch)
 
 
+def cupy() -> Form:
+    """One fused kernel; what is made of numbers alone is computed before, in f32."""
+    import cupy
+
+    @cupy.fuse
+    def update(parameter, moment, velocity, gradient, rate, correction1, correction2):
+        moment = 0.9 * moment + 0.1 * gradient
+        velocity = 0.999 * velocity + 0.001 * gradient * gradient
+        parameter = parameter - rate * (moment / correction1) / (cupy.sqrt(velocity / correction2) + 1e-8)
+        return parameter, moment, velocity
+
+    def form(parameter, moment, velocity, gradient, rate, step):
+        numbers = (np.float32(number) for number in (rate, 1.0 - 0.9**step, 1.0 - 0.999**step))
+        return update(parameter, moment, velocity, gradient, *numbers)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="adam",
     description="Adam's update of 10 M parameters, f32",
@@ -108,5 +126,6 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
     carried={0: 0, 1: 1, 2: 2},
 )

@@ -80,6 +80,13 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """The NumPy program, all of it fused."""
+    import cupy
+
+    return cupy.fuse(same_source(gelu, np=cupy))
+
+
 WORKLOAD = Workload(
     name="gelu",
     description="bias + GELU + residual, 4096x1024 f32",
@@ -92,4 +99,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -84,6 +84,21 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """One fused kernel with a sum inside."""
+    import cupy
+
+    @cupy.fuse
+    def total(prediction, target, delta):
+        distance = cupy.abs(prediction - target)
+        return cupy.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)).sum()
+
+    def form(prediction, target, delta):
+        return total(prediction, target, np.float32(delta)) * np.float32(1 / prediction.size)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="huber_loss",
     description="mean Huber loss of 10 M predictions, f32",
@@ -96,4 +111,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

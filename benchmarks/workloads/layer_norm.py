@@ -95,6 +95,20 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """Cupy's moments, and a fused kernel for what follows."""
+    import cupy
+
+    @cupy.fuse
+    def normalised(x, mean, variance, scale, shift):
+        return (x - mean) / cupy.sqrt(variance + 1e-5) * scale + shift
+
+    def form(x, scale, shift):
+        return normalised(x, x.mean(axis=1, keepdims=True), x.var(axis=1, keepdims=True), scale, shift)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="layer_norm",
     description="layer norm of rows, 4096x1024 f32",
@@ -107,4 +121,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -75,6 +75,18 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """One fused kernel."""
+    import cupy
+
+    @cupy.fuse
+    def form(image, mean, deviation):
+        scaled = cupy.minimum(cupy.maximum(image.astype(np.float32) / 255.0, 0.05), 0.95)
+        return (scaled - mean) / deviation
+
+    return form
+
+
 WORKLOAD = Workload(
     name="normalise_image",
     description="scale, clip and normalise a 2160x3840x3 image, u8 to f32",
@@ -87,4 +99,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )
