@@ -60,19 +60,9 @@ def run(
     Returns whether jitflow ran all of it and was right. Peers that are not installed, or that cannot use the GPU, are
     left out and named. ``make_worker`` makes the process of a peer.
     """
-    console, make_worker = console or Console(), make_worker or _worker
-    chosen = [peer for peer in PEERS.values() if not peers or {peer.name, peer.package} & {"jitflow", *peers}]
-    left_out = {peer.name: "not installed" for peer in chosen if not peer.is_installed}
-    rows = []
+    console, rows = console or Console(), []
     with ExitStack() as stack:
-        workers = {}
-        for peer in chosen:
-            if peer.is_installed:
-                worker = stack.enter_context(closing(make_worker(peer.name)))
-                if worker.trouble and peer.name != "jitflow":
-                    left_out[peer.name] = worker.trouble
-                else:
-                    workers[peer.name] = worker
+        workers, left_out = _started(peers, make_worker or _worker, stack)
         ours = workers["jitflow"]
         gpu = ours.ask("describe_gpu")
         bandwidth = ours.copy_bandwidth(1 << 20 if small else _HEADLINE_FOOTPRINT)
@@ -95,6 +85,29 @@ def run(
 
 def _worker(peer: str) -> Worker:
     return Worker(peer, all_threads=True, variables=ON_GPU, make_session=GpuSession)
+
+
+def _started(
+    peers: Sequence[str], make_worker: Callable[[str], Any], stack: ExitStack
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The processes of those that take part, and why others do not."""
+    workers, left_out = {}, {}
+    for peer in PEERS.values():
+        if peers and not {peer.name, peer.package} & {"jitflow", *peers}:
+            continue
+        if not peer.is_installed:
+            left_out[peer.name] = "not installed"
+            continue
+        try:
+            worker = stack.enter_context(closing(make_worker(peer.name)))
+        except RuntimeError as error:
+            left_out[peer.name] = str(error)
+            continue
+        if worker.trouble and peer.name != "jitflow":
+            left_out[peer.name] = worker.trouble
+        else:
+            workers[peer.name] = worker
+    return workers, left_out
 
 
 def _row(name: str, measurements: dict[str, Any], copier: Any) -> report.Row:

@@ -38,11 +38,11 @@ def measure_gpu(name: str) -> tuple[Processor, Link]:
     device = gpu(name)
     facts, launch, (polynomial, operations) = device.description, _launch(device), _polynomial()
     added = jitflow.function(lambda x, y: x + y)
-    large, small = _ones(device, _IN_MEMORY), _ones(device, _IN_CACHE)
+    large, small = ([_ones(device, size) for _ in range(2)] for size in (_IN_MEMORY, _IN_CACHE))
     processor = replace(
         KINDS["cuda"],
-        bandwidth=3 * 8 * _IN_MEMORY / _seconds(device, added, large, large),
-        cache_bandwidth=3 * 8 * _IN_CACHE / _seconds(device, added, small, small),
+        bandwidth=3 * 8 * _IN_MEMORY / _seconds(device, added, *large),
+        cache_bandwidth=3 * 8 * _IN_CACHE / _seconds(device, added, *small),
         single=_rate(device, polynomial, np.float32, operations),
         double=_rate(device, polynomial, np.float64, operations),
         integer=_rate(device, polynomial, np.int64, operations),
