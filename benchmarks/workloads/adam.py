@@ -97,14 +97,18 @@ def torch() -> Form:
 
 
 def cupy() -> Form:
-    """One fused kernel; what is made of numbers alone is computed before, in f32."""
+    """One fused kernel; constants, and what is made of numbers alone, in f32."""
     import cupy
+
+    keep1, add1 = np.float32(0.9), np.float32(0.1)
+    keep2, add2 = np.float32(0.999), np.float32(0.001)
+    epsilon = np.float32(1e-8)
 
     @cupy.fuse
     def update(parameter, moment, velocity, gradient, rate, correction1, correction2):
-        moment = 0.9 * moment + 0.1 * gradient
-        velocity = 0.999 * velocity + 0.001 * gradient * gradient
-        parameter = parameter - rate * (moment / correction1) / (cupy.sqrt(velocity / correction2) + 1e-8)
+        moment = moment * keep1 + gradient * add1
+        velocity = velocity * keep2 + gradient * add2 * gradient
+        parameter = parameter - rate * (moment / correction1) / (cupy.sqrt(velocity / correction2) + epsilon)
         return parameter, moment, velocity
 
     def form(parameter, moment, velocity, gradient, rate, step):

@@ -104,19 +104,21 @@ def torch() -> Form:
 
 
 def cupy() -> Form:
-    """One fused kernel; what is made of numbers alone is computed before, in f32."""
+    """One fused kernel; constants, and what is made of numbers alone, in f32."""
     import cupy
     from cupyx.scipy.special import erf
+
+    half, one, root_half = np.float32(0.5), np.float32(1), np.float32(0.7071067811865476)
 
     @cupy.fuse
     def prices(spot, strike, time, rate, drift, volatility):
         root_time = cupy.sqrt(time)
         d1 = (cupy.log(spot / strike) + drift * time) / (volatility * root_time)
         d2 = d1 - volatility * root_time
-        cdf1 = 0.5 + 0.5 * erf(d1 * 0.7071067811865476)
-        cdf2 = 0.5 + 0.5 * erf(d2 * 0.7071067811865476)
+        cdf1 = erf(d1 * root_half) * half + half
+        cdf2 = erf(d2 * root_half) * half + half
         discounted = strike * cupy.exp(rate * -time)
-        return spot * cdf1 - discounted * cdf2, discounted * (1.0 - cdf2) - spot * (1.0 - cdf1)
+        return spot * cdf1 - discounted * cdf2, discounted * (-cdf2 + one) - spot * (-cdf1 + one)
 
     def form(spot, strike, time, rate, volatility):
         drift = np.float32(rate + 0.5 * volatility * volatility)

@@ -74,9 +74,11 @@ def cupy() -> Form:
     """One fused kernel with a sum inside."""
     import cupy
 
+    zero = np.float32(0)
+
     @cupy.fuse
     def total(logits, labels):
-        return (cupy.maximum(logits, 0.0) - logits * labels + cupy.log1p(cupy.exp(-cupy.abs(logits)))).sum()
+        return (cupy.maximum(logits, zero) - logits * labels + cupy.log1p(cupy.exp(-cupy.abs(logits)))).sum()
 
     def form(logits, labels):
         return total(logits, labels) * np.float32(1 / logits.size)

@@ -82,9 +82,11 @@ def cupy() -> Form:
     """One fused kernel over views."""
     import cupy
 
+    one = np.float32(1)
+
     @cupy.fuse
     def gated(gate, up):
-        return gate / (1.0 + cupy.exp(-gate)) * up
+        return gate / (cupy.exp(-gate) + one) * up
 
     def form(x):
         half = x.shape[1] // 2

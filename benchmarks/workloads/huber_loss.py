@@ -88,10 +88,12 @@ def cupy() -> Form:
     """One fused kernel with a sum inside."""
     import cupy
 
+    half = np.float32(0.5)
+
     @cupy.fuse
     def total(prediction, target, delta):
         distance = cupy.abs(prediction - target)
-        return cupy.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta)).sum()
+        return cupy.where(distance <= delta, distance * half * distance, delta * (distance - delta * half)).sum()
 
     def form(prediction, target, delta):
         return total(prediction, target, np.float32(delta)) * np.float32(1 / prediction.size)

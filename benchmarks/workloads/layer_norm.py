@@ -99,9 +99,11 @@ def cupy() -> Form:
     """Cupy's moments, and a fused kernel for what follows."""
     import cupy
 
+    epsilon = np.float32(1e-5)
+
     @cupy.fuse
     def normalised(x, mean, variance, scale, shift):
-        return (x - mean) / cupy.sqrt(variance + 1e-5) * scale + shift
+        return (x - mean) / cupy.sqrt(variance + epsilon) * scale + shift
 
     def form(x, scale, shift):
         return normalised(x, x.mean(axis=1, keepdims=True), x.var(axis=1, keepdims=True), scale, shift)

@@ -76,12 +76,14 @@ def torch() -> Form:
 
 
 def cupy() -> Form:
-    """One fused kernel."""
+    """One fused kernel; constants in f32."""
     import cupy
+
+    full, low, high = np.float32(255), np.float32(0.05), np.float32(0.95)
 
     @cupy.fuse
     def form(image, mean, deviation):
-        scaled = cupy.minimum(cupy.maximum(image.astype(np.float32) / 255.0, 0.05), 0.95)
+        scaled = cupy.minimum(cupy.maximum(image.astype(np.float32) / full, low), high)
         return (scaled - mean) / deviation
 
     return form

@@ -85,13 +85,15 @@ def cupy() -> Form:
     """A fused kernel for the sums of squares, and one for what follows."""
     import cupy
 
+    epsilon = np.float32(1e-6)
+
     @cupy.fuse
     def squares(x):
         return (x * x).sum(axis=1)
 
     @cupy.fuse
     def normalised(x, total, part, scale):
-        return x / cupy.sqrt(total * part + 1e-6) * scale
+        return x / cupy.sqrt(total * part + epsilon) * scale
 
     def form(x, scale):
         return normalised(x, squares(x)[:, None], np.float32(1 / x.shape[1]), scale)
