@@ -218,4 +218,5 @@ _WARM_UP = Workload(
     numba_loops=_numba_add,
     jax=lambda: _add,
     torch=lambda: _add,
+    cupy=lambda: _add,
 )

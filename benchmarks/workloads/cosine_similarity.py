@@ -68,7 +68,7 @@ def cupy() -> Form:
 
     @cupy.fuse
     def products(a, b):
-        return (a * b).sum(axis=1)
+        return cupy.sum(a * b, axis=1)
 
     def form(a, b):
         return products(a, b) / cupy.sqrt(products(a, a) * products(b, b))

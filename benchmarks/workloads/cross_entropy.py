@@ -78,7 +78,7 @@ def cupy() -> Form:
 
     @cupy.fuse
     def total(logits, labels):
-        return (cupy.maximum(logits, zero) - logits * labels + cupy.log1p(cupy.exp(-cupy.abs(logits)))).sum()
+        return cupy.sum(cupy.maximum(logits, zero) - logits * labels + cupy.log1p(cupy.exp(-cupy.abs(logits))))
 
     def form(logits, labels):
         return total(logits, labels) * np.float32(1 / logits.size)

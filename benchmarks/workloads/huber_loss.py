@@ -93,7 +93,8 @@ def cupy() -> Form:
     @cupy.fuse
     def total(prediction, target, delta):
         distance = cupy.abs(prediction - target)
-        return cupy.where(distance <= delta, distance * half * distance, delta * (distance - delta * half)).sum()
+        loss = cupy.where(distance <= delta, distance * half * distance, delta * (distance - delta * half))
+        return cupy.sum(loss)
 
     def form(prediction, target, delta):
         return total(prediction, target, np.float32(delta)) * np.float32(1 / prediction.size)

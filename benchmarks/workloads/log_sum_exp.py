@@ -83,7 +83,7 @@ def cupy() -> Form:
 
     @cupy.fuse
     def logarithms(x, largest):
-        return cupy.log(cupy.exp(x - largest).sum(axis=1))
+        return cupy.log(cupy.sum(cupy.exp(x - largest), axis=1))
 
     def form(x):
         largest = x.max(axis=1)

@@ -74,7 +74,7 @@ def cupy() -> Form:
 
     @cupy.fuse
     def squares(x, mean):
-        return ((x - mean) * (x - mean)).sum()
+        return cupy.sum((x - mean) * (x - mean))
 
     def form(x):
         mean = x.mean()

@@ -81,7 +81,7 @@ def cupy() -> Form:
     @cupy.fuse
     def distances(a, b):
         difference = a - b
-        return cupy.sqrt((difference * difference).sum(axis=2))
+        return cupy.sqrt(cupy.sum(difference * difference, axis=2))
 
     def form(a, b):
         return distances(a[:, None, :], b[None, :, :])

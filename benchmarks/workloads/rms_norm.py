@@ -89,7 +89,7 @@ def cupy() -> Form:
 
     @cupy.fuse
     def squares(x):
-        return (x * x).sum(axis=1)
+        return cupy.sum(x * x, axis=1)
 
     @cupy.fuse
     def normalised(x, total, part, scale):
