@@ -93,8 +93,8 @@ def test_fifty_kernels_are_fifty() -> None:
     code.device.counts.clear()
     code(*inputs)
     done = code.device.counts
-    check_at_the_end = 1
-    assert done["cuLaunchKernel"] + done["cublasSgemm_v2_64"] == KERNELS + check_at_the_end
+    copy_of_the_argument = 1  # which the loop takes on from
+    assert done["cuLaunchKernel"] + done["cublasSgemm_v2_64"] == KERNELS + copy_of_the_argument
 
 
 @pytest.fixture
@@ -132,29 +132,22 @@ class Clock:
         return work
 
 
-def session(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> GpuSession:
-    """One whose peer takes 1 ms for a call and 5 ms to wait."""
-    workload = SimpleNamespace(function=lambda x: x * 2, make_inputs=lambda random, small: (np.arange(1.0, 9.0),),
-                               relative_tolerance=0.0, mismatches=0.0)  # fmt: skip
+def test_a_turn_is_many_calls_and_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer takes 1 ms for a call and 5 ms to wait."""
+    clock = Clock()
+    inputs = (np.arange(1.0, 9.0),)
+    double = Workload("double", "twice", lambda x: x * 2, lambda random, small: inputs, 128, 8, 0.0)
     peer = SimpleNamespace(prepare=lambda workload, inputs: clock.after(1e-3), finish=clock.after(5e-3))
     monkeypatch.setattr(gpu_session, "time", clock)
     monkeypatch.setitem(gpu_session.PEERS, "other", peer)
-    made = GpuSession("other")
-    monkeypatch.setattr(made._workloads, "prepare_workload", lambda subject, small: type(made._workloads)
-                        .prepare_workload(made._workloads, workload, small))  # fmt: skip
-    return made
-
-
-def test_a_turn_is_many_calls_and_one_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    made = session(clock, monkeypatch)
-    measurement = made.prepare("softmax", True)
+    monkeypatch.setitem(SUBJECTS, "double", double)
+    session = GpuSession("other")
+    measurement = session.prepare("double", True)
     assert measurement == Measurement(first_call=mock.ANY)
-    before = clock.now
-    calls = int(gpu_session.TURN / 6e-3)
-    assert made.turn() == pytest.approx(1e-3 + 5e-3 / calls)
+    before, calls = clock.now, int(gpu_session.TURN / 6e-3)
+    assert session.turn() == pytest.approx(1e-3 + 5e-3 / calls)
     assert clock.now - before == pytest.approx(calls * 1e-3 + 5e-3)
-    assert made.prepare("network_128", True) is None  # it has no form of training steps
+    assert session.prepare("network_128", True) is None  # it has no form of training steps
 
 
 def test_only_workloads_are_compared_with_copies() -> None:
