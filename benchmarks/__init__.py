@@ -1,4 +1,4 @@
-"""Benchmarks of fused array programs beside NumPy, numba, JAX and torch.compile, on one thread.
+"""Benchmarks of fused array programs beside NumPy, numba, JAX and torch.compile, on one thread or on a GPU.
 
 `jitflow bench` runs them; so does `python -m benchmarks` in a checkout. This package is imported under two names
 (`benchmarks` in a checkout, `jitflow.benchmarks` in a wheel), so its modules import each other relatively.
@@ -10,6 +10,9 @@
 - `measure.py`: interleaved rounds, comparison with NumPy, first calls;
 - `report.py`: the table, the JSON file and the picture;
 - `harness.py`: ties them together.
+
+On a GPU (`--device cuda`) `gpu.py` ties the same together: `gpu_peers.py` has arrays there, `gpu_session.py` the clock,
+`launches.py` a program of fifty kernels, `training_cases.py` the steps.
 
 The gallery of whole programs has a benchmark of its own, `python -m benchmarks.programs` in a checkout: `gallery.py`
 loads the programs, `program_session.py` runs them in a peer's process, `programs.py` measures and reports.

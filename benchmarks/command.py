@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,18 +24,27 @@ def bench(
         bool,
         typer.Option("--keep-memory", help="Let malloc recycle large blocks, so that no peer pays for fresh pages."),
     ] = False,
+    device: Annotated[
+        str, typer.Option(help="cpu, or cuda: on the first GPU, with training steps and what launching costs.")
+    ] = "cpu",
     show_list: Annotated[bool, typer.Option("--list", help="Name the workloads and stop.")] = False,
 ) -> None:
-    """Run the fusion benchmarks on one thread, beside NumPy and the peers that are installed.
+    """Run the fusion benchmarks on one thread or on a GPU, beside NumPy and the peers that are installed.
 
     The exit status is 1 if jitflow failed or was wrong on a workload.
     """
     from .peers import PEERS
     from .workloads import WORKLOADS
 
+    if device != "cpu":
+        _check_names([device], {"cpu", "cuda"}, "device")
+        if plot or first_call or keep_memory:
+            raise typer.BadParameter(
+                "takes none of --plot, --first-call and --keep-memory", param_hint=f"--device {device}"
+            )
+        raise typer.Exit(_on_gpu(names or [], peer or [], show_list, json=json, seconds=seconds, small=small))
     if show_list:
-        for workload in WORKLOADS.values():
-            typer.echo(f"{workload.name:20} {workload.description}")
+        _list(WORKLOADS)
         return
     _check_names(names or [], set(WORKLOADS), "workload")
     _check_names(peer or [], {known for entry in PEERS.values() for known in (entry.name, entry.package)}, "peer")
@@ -53,6 +63,28 @@ def bench(
         keep_memory=keep_memory,
     )
     raise typer.Exit(0 if all_right else 1)
+
+
+def _on_gpu(names: list[str], peers: list[str], show_list: bool, **options: Any) -> int:
+    """The exit status of the benchmarks on a GPU."""
+    from . import gpu
+    from .gpu_peers import PEERS
+    from .gpu_session import SUBJECTS
+
+    if show_list:
+        _list(SUBJECTS)
+        return 0
+    _check_names(names, set(SUBJECTS), "workload")
+    _check_names(peers, {known for entry in PEERS.values() for known in (entry.name, entry.package)}, "peer")
+    missing = gpu.why_not()
+    if missing:
+        raise typer.BadParameter(missing, param_hint="--device cuda")
+    return 0 if gpu.run(names, peers=peers, **options) else 1
+
+
+def _list(subjects: Mapping[str, Any]) -> None:
+    for subject in subjects.values():
+        typer.echo(f"{subject.name:20} {subject.description}")
 
 
 def _check_names(names: list[str], known: set[str], kind: str) -> None:

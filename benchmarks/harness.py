@@ -62,7 +62,8 @@ def run(
         report.print_table(rows, console)
     if json is not None:
         kind = "first call" if first_call else "fusion"
-        record = report.as_record(rows, kind=kind, copy_bandwidth=bandwidth, keep_memory=keep_memory)
+        malloc = "keeps freed memory" if keep_memory else "as the system sets it"
+        record = report.as_record(rows, kind=kind, copy_bandwidth=bandwidth, threads=1, malloc=malloc)
         report.write_json(record, json)
     if plot is not None:
         report.draw_picture(rows, plot)

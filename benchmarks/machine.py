@@ -55,7 +55,8 @@ KEEP_MEMORY = {
 }
 """Let glibc's malloc recycle what is freed, however large: then no peer pays for fresh pages at each call."""
 
-_PACKAGES = ("jitflow", "numpy", "scipy", "llvmlite", "numba", "jax", "jaxlib", "torch", "tensorflow", "tensorflow-cpu")
+_PACKAGES = ("jitflow", "numpy", "scipy", "llvmlite", "numba", "jax", "jaxlib", "torch", "tensorflow", "tensorflow-cpu",
+             "cupy", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12")  # fmt: skip
 
 _LINE = 64
 _STREAMING_COPY = """

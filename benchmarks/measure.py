@@ -19,6 +19,8 @@ __all__ = [
     "measure_first_calls",
     "measure_rounds",
     "measure_workload",
+    "message_of",
+    "on_host",
     "right_seconds",
 ]
 
@@ -144,7 +146,7 @@ def disagreement(closeness: Closeness, results: Any, expected: Any) -> str:
     if len(found) != len(wanted):
         return f"expected {len(wanted)} results, got {len(found)}"
     for position, (result, expectation) in enumerate(zip(found, wanted, strict=True)):
-        want = np.asarray(expectation)
+        want, result = np.asarray(expectation), on_host(result)
         # numba makes a Python number of every scalar
         got = np.asarray(result, want.dtype if type(result) in (float, int, bool, complex) else None)
         if got.shape != want.shape or got.dtype != want.dtype:
@@ -157,6 +159,18 @@ def disagreement(closeness: Closeness, results: Any, expected: Any) -> str:
             worst = float(np.max(difference)) / (magnitude or 1.0)
             return f"result {position}: {beyond} of {want.size} elements differ, by up to {worst:.1e}"
     return ""
+
+
+def on_host(result: Any) -> Any:
+    """A result that NumPy can read: an array of cupy's or torch's is copied from its device."""
+    if hasattr(result, "get"):
+        return result.get()
+    return result.cpu().numpy() if hasattr(result, "cpu") else result
+
+
+def message_of(error: Exception) -> str:
+    """What is told of an exception: its class and the first line."""
+    return f"{type(error).__name__}: {error}".splitlines()[0]
 
 
 def _as_tuple(results: Any) -> tuple[Any, ...]:

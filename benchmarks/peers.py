@@ -15,7 +15,7 @@ import numpy as np
 
 from .workload import Form, Inputs, Workload
 
-__all__ = ["PEERS", "Peer", "Run", "installed_peers"]
+__all__ = ["PEERS", "Peer", "Run", "installed_peers", "prepare_jax"]
 
 Run = Callable[[], Any]
 
@@ -27,6 +27,8 @@ class Peer:
     name: str
     package: str
     prepare: Callable[[Workload, Inputs], Run | None]
+    finish: Callable[[Any], object] = lambda results: None
+    """Waits until the results of a run are there, where a run only asks for them."""
 
     @property
     def is_installed(self) -> bool:
@@ -52,7 +54,8 @@ def _prepare_numba(make_form: Callable[[], Form] | None, inputs: Inputs) -> Run 
     return lambda: form(*inputs)
 
 
-def _prepare_jax(workload: Workload, inputs: Inputs) -> Run | None:
+def prepare_jax(workload: Workload, inputs: Inputs, *, queued: bool = False) -> Run | None:
+    """With ``queued`` a run does not wait for its results."""
     if workload.jax is None:
         return None
     import jax
@@ -62,7 +65,9 @@ def _prepare_jax(workload: Workload, inputs: Inputs) -> Run | None:
     arguments = [jnp.array(value) if isinstance(value, np.ndarray | np.generic) else value for value in inputs]
 
     def run() -> Any:
-        results = jax.block_until_ready(step(*arguments))
+        results = step(*arguments)
+        if not queued:
+            jax.block_until_ready(results)
         for argument, result in workload.carried.items():
             arguments[argument] = results[result]
         return results
@@ -94,7 +99,7 @@ PEERS: dict[str, Peer] = {
         Peer("jitflow", "jitflow", _prepare_jitflow),
         Peer("numba-array", "numba", lambda workload, inputs: _prepare_numba(workload.numba_array, inputs)),
         Peer("numba-loops", "numba", lambda workload, inputs: _prepare_numba(workload.numba_loops, inputs)),
-        Peer("jax", "jax", _prepare_jax),
+        Peer("jax", "jax", prepare_jax),
         Peer("torch", "torch", _prepare_torch),
     )
 }

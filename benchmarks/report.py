@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,21 @@ from rich.table import Table
 
 from .machine import describe_machine, versions
 from .measure import Measurement
+from .training_cases import Case
 from .workload import Workload
 
-__all__ = ["Row", "as_record", "draw_picture", "geometric_mean", "print_first_calls", "print_table", "write_json"]
+__all__ = [
+    "COLUMNS",
+    "Row",
+    "as_record",
+    "draw_picture",
+    "geometric_mean",
+    "print_first_calls",
+    "print_table",
+    "write_json",
+]
 
-_COLUMNS = {
+COLUMNS = {
     "NumPy": ("numpy",),
     "jitflow": ("jitflow",),
     "numba": ("numba-array", "numba-loops"),
@@ -31,27 +41,36 @@ _COLOURS = {"jitflow": "#d9480f", "numba": "#4dabf7", "JAX": "#9775fa", "torch":
 
 
 class Row:
-    """One workload's measurements, and the questions that the table asks of them."""
+    """One workload's measurements, or those of a training step, and the questions that the table asks of them.
 
-    def __init__(self, workload: Workload, measurements: dict[str, Measurement], copy_seconds: float) -> None:
+    ``columns`` are names of peers, and which measurements are theirs.
+    """
+
+    def __init__(
+        self, workload: Workload | Case, measurements: dict[str, Measurement], copy_seconds: float,
+        columns: Mapping[str, tuple[str, ...]] = COLUMNS,
+    ) -> None:  # fmt: skip
+        self.name = workload.name
         self.workload = workload
         self.measurements = measurements
         self.copy_seconds = copy_seconds
+        self.columns = columns
 
     def seconds(self, column: str) -> float | None:
-        """The time of the column's peer; of numba, the better of its two forms."""
-        times = [self.measurements[name].seconds for name in _COLUMNS[column] if self._counts(name)]
+        """The time of the column's peer; of one with two forms, the better."""
+        times = [self.measurements[name].seconds for name in self.columns[column] if self._counts(name)]
         return min(times, default=None)
 
     def first_call(self, column: str) -> float | None:
-        """The time of the first call; of numba, the quicker of its two forms."""
-        measured = [self.measurements[name] for name in _COLUMNS[column] if name in self.measurements]
+        """The time of the first call; of a peer with two forms, the quicker."""
+        measured = [self.measurements[name] for name in self.columns[column] if name in self.measurements]
         return min((entry.first_call for entry in measured if not entry.error), default=None)
 
     def best_peer(self) -> float | None:
         """The time of the best peer; NumPy is the oracle, not a peer, unless nobody else is there."""
-        peers = [self.seconds(column) for column in ("numba", "JAX", "torch")]
-        return min((time for time in peers if time is not None), default=self.seconds("NumPy"))
+        peers = [self.seconds(column) for column in self.columns if column not in ("NumPy", "jitflow")]
+        oracle = self.seconds("NumPy") if "NumPy" in self.columns else None
+        return min((time for time in peers if time is not None), default=oracle)
 
     def ratio(self) -> float | None:
         """How many times faster than the best peer jitflow is."""
@@ -73,17 +92,18 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
 
 
-def print_table(rows: list[Row], console: Console) -> None:
+def print_table(
+    rows: list[Row], console: Console, title: str = "median of interleaved rounds, one thread (ms)"
+) -> None:
     """Print times in milliseconds, the ratio to the best peer, and the share of the copy bandwidth."""
-    present = [column for column in _COLUMNS if any(row.seconds(column) is not None for row in rows)]
-    with_peers = bool(set(present) - {"NumPy", "jitflow"})
-    table = _table(
-        "median of interleaved rounds, one thread (ms)", [*present, "vs best" if with_peers else "vs NumPy", "of copy"]
-    )
+    columns = rows[0].columns if rows else COLUMNS
+    present = [column for column in columns if any(row.seconds(column) is not None for row in rows)]
+    with_peers = bool(set(present) - {"NumPy", "jitflow"}) or "NumPy" not in columns
+    table = _table(title, [*present, "vs best" if with_peers else "vs NumPy", "of copy"])
     for row in rows:
         times = [_milliseconds(row.seconds(column)) for column in present]
         ratio, share = row.ratio(), row.share_of_copy()
-        table.add_row(row.workload.name, *times, _or_dash(ratio, "{:.2f}×"), _or_dash(share, "{:.0%}"))
+        table.add_row(row.name, *times, _or_dash(ratio, "{:.2f}×"), _or_dash(share, "{:.0%}"))
     console.print(table)
     ratios = [ratio for row in rows if (ratio := row.ratio()) is not None]
     if ratios:
@@ -96,11 +116,11 @@ def print_table(rows: list[Row], console: Console) -> None:
 
 def print_first_calls(rows: list[Row], console: Console) -> None:
     """Print each peer's first call in milliseconds; NumPy has nothing to compile."""
-    compilers = [column for column in _COLUMNS if column != "NumPy"]
+    compilers = [column for column in COLUMNS if column != "NumPy"]
     present = [column for column in compilers if any(row.first_call(column) is not None for row in rows)]
     table = _table("first call on small input, in a process that has compiled before (ms)", present)
     for row in rows:
-        table.add_row(row.workload.name, *(_milliseconds(row.first_call(column)) for column in present))
+        table.add_row(row.name, *(_milliseconds(row.first_call(column)) for column in present))
     console.print(table)
     _print_errors(rows, console)
 
@@ -117,7 +137,7 @@ def _print_errors(rows: list[Row], console: Console) -> None:
     for row in rows:
         for name, measurement in row.measurements.items():
             if measurement.error:
-                text = f"{row.workload.name}, {name}: {measurement.error}"
+                text = f"{row.name}, {name}: {measurement.error}"
                 console.print(text, style="yellow", highlight=False, markup=False)
 
 
@@ -126,19 +146,22 @@ def _or_dash(value: float | None, template: str) -> str:
 
 
 def _milliseconds(seconds: float | None) -> str:
-    return _or_dash(None if seconds is None else seconds * 1e3, "{:.2f}" if (seconds or 0) < 0.1 else "{:.0f}")
+    """With more digits the shorter it is: what a GPU does takes microseconds."""
+    if seconds is None:
+        return "-"
+    digits = 4 if seconds < 1e-3 else 2 if seconds < 0.1 else 0
+    return f"{seconds * 1e3:.{digits}f}"
 
 
-def as_record(rows: list[Row], *, kind: str, copy_bandwidth: float, keep_memory: bool) -> dict[str, Any]:
-    """Return everything about a run as JSON can hold it."""
+def as_record(rows: list[Row], *, kind: str, copy_bandwidth: float, **conditions: Any) -> dict[str, Any]:
+    """Return everything about a run as JSON can hold it, with the conditions under which it was."""
     ratios = [ratio for row in rows if (ratio := row.ratio()) is not None]
     return {
         "kind": kind,
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": describe_machine(),
         "versions": versions(),
-        "threads": 1,
-        "malloc": "keeps freed memory" if keep_memory else "as the system sets it",
+        **conditions,
         "copy_bandwidth_bytes_per_second": round(copy_bandwidth),
         "geometric_mean_against_best_peer": geometric_mean(ratios) if ratios else None,
         "lowest_against_best_peer": min(ratios, default=None),
@@ -148,15 +171,20 @@ def as_record(rows: list[Row], *, kind: str, copy_bandwidth: float, keep_memory:
 
 def _row_record(row: Row) -> dict[str, Any]:
     return {
-        "name": row.workload.name,
+        "name": row.name,
         "description": row.workload.description,
-        "necessary_bytes": row.workload.necessary_bytes,
-        "flops": row.workload.flops,
+        **_amounts(row.workload),
         "copy_seconds": row.copy_seconds,
         "against_best_peer": row.ratio(),
         "share_of_copy_bandwidth": row.share_of_copy(),
         "peers": {name: measurement.record() for name, measurement in row.measurements.items()},
     }
+
+
+def _amounts(workload: Workload | Case) -> dict[str, Any]:
+    if isinstance(workload, Case):
+        return {}
+    return {"necessary_bytes": workload.necessary_bytes, "flops": workload.flops}
 
 
 def write_json(record: dict[str, Any], path: Path) -> None:
@@ -178,7 +206,7 @@ def draw_picture(rows: list[Row], path: Path) -> None:
         offsets = [index + (position - (len(columns) - 1) / 2) * thickness for index in range(len(rows))]
         lengths = [_speed_up(row, column) - 1 for row in rows]
         axes.barh(offsets, lengths, thickness * 0.9, left=1, label=column, color=_COLOURS[column])
-    axes.set_yticks(range(len(rows)), [row.workload.name for row in rows])
+    axes.set_yticks(range(len(rows)), [row.name for row in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")

@@ -1,17 +1,17 @@
-"""What is trained: the paper's classifier, an LSTM, a table of embeddings; data, first weights, NumPy's answers.
+"""What is trained: the paper's classifier, an LSTM, a table of embeddings; on GPUs a deep network; and NumPy's answers.
 
 The oracle has its derivatives written out by hand, so that it owes nothing to any of those who are compared.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-__all__ = ["BATCHES", "CASES", "COLUMNS", "EPSILON", "LEARNING_RATE", "ROWS", "STEPS", "Case"]
+__all__ = ["ALL_CASES", "BATCHES", "CASES", "COLUMNS", "EPSILON", "GPU_CASES", "LEARNING_RATE", "ROWS", "STEPS", "Case"]
 
 BATCHES = (32, 128, 1024)
 LEARNING_RATE = 0.01
@@ -28,25 +28,33 @@ Arrays = list[np.ndarray]
 
 @dataclass(frozen=True)
 class Case:
-    """One training step: the ``classifier`` with Adagrad, an ``lstm`` there and back, an ``embedding`` with SGD."""
+    """One training step: the ``classifier`` with Adagrad, an ``lstm`` there and back, an ``embedding`` with SGD.
+
+    A ``network`` is a classifier of any depth; ``widths`` are those of the input and the layers of both.
+    """
 
     name: str
     model: str
     batch: int
     description: str
+    widths: tuple[int, ...] = (784, 100, 10)
+
+    def small(self) -> Case:
+        """The same with few numbers, for a classifier or network: checks results, times mean little."""
+        return replace(self, batch=3, widths=(5, *(4 for _ in self.widths[1:])))
 
     def answers(self) -> list[Any]:
         """What NumPy finds: the losses of the first steps, or the LSTM's loss and gradients."""
-        return {"classifier": _classifier, "lstm": _lstm, "embedding": _embedding}[self.model](self)
+        return {"lstm": _lstm, "embedding": _embedding}.get(self.model, _classifier)(self)
 
     @cached_property
     def inputs(self) -> np.ndarray:
-        """Pictures ``(batch, 784)``, sequences ``(steps, batch, 128)``, or ids ``(batch,)``, of which two are equal."""
+        """Rows ``(batch, width)``, sequences ``(steps, batch, 128)``, or ids ``(batch,)``, of which two are equal."""
         if self.model == "embedding":
             ids = _random(0).integers(0, ROWS, self.batch)
             ids[-1] = ids[0]
             return ids
-        shape = (self.batch, 784) if self.model == "classifier" else (64, self.batch, 128)
+        shape = (64, self.batch, 128) if self.model == "lstm" else (self.batch, self.widths[0])
         return _random(0).standard_normal(shape, np.float32)
 
     @cached_property
@@ -54,17 +62,17 @@ class Case:
         """Labels ``(batch,)``, what the last state should be, ``(batch, 128)``, or products, ``(batch,)``."""
         if self.model == "embedding":
             return _random(1).standard_normal(self.batch, np.float32)
-        if self.model == "classifier":
-            return _random(1).integers(0, 10, self.batch).astype(np.int32)
-        return _random(1).standard_normal((self.batch, 128), np.float32)
+        if self.model == "lstm":
+            return _random(1).standard_normal((self.batch, 128), np.float32)
+        return _random(1).integers(0, self.widths[-1], self.batch).astype(np.int32)
 
     def first_weights(self) -> Arrays:
-        """Weights and biases of two layers; the weights of inputs, of states, and the biases of an LSTM; or a table."""
+        """Weights and biases of layers; the weights of inputs, of states, and the biases of an LSTM; or a table."""
+        layers = [shape for ends in zip(self.widths, self.widths[1:], strict=False) for shape in (ends, ends[1:])]
         shapes = {
-            "classifier": [(784, 100), (100,), (100, 10), (10,)],
             "lstm": [(128, 512), (128, 512), (512,)],
             "embedding": [(ROWS, COLUMNS), (COLUMNS,)],
-        }[self.model]
+        }.get(self.model, layers)
         random = _random(2)
         return [random.standard_normal(shape, np.float32) * np.float32(0.05) for shape in shapes]
 
@@ -82,6 +90,10 @@ CASES = {
     )
 }
 
+_NETWORK = Case("network_128", "network", 128, "8 layers of 1024, Adagrad, batch 128", widths=(1024,) * 9)
+GPU_CASES = {case.name: case for case in (*CASES.values(), _NETWORK) if case.model in ("classifier", "network")}
+ALL_CASES = {**CASES, **GPU_CASES}
+
 
 def _random(stream: int) -> np.random.Generator:
     return np.random.default_rng((2016, stream))
@@ -91,17 +103,19 @@ def _classifier(case: Case) -> list[Any]:
     x, labels, weights, sums = case.inputs, case.targets, case.first_weights(), case.first_sums()
     losses = []
     for _ in range(STEPS):
-        w1, b1, w2, b2 = weights
-        hidden = np.maximum(x @ w1 + b1, 0)
-        logits = hidden @ w2 + b2
+        entering = [x]
+        for w, b in zip(weights[:-2:2], weights[1:-2:2], strict=True):
+            entering.append(np.maximum(entering[-1] @ w + b, 0))
+        logits = entering[-1] @ weights[-2] + weights[-1]
         powers = np.exp(logits - logits.max(1, keepdims=True))
         shares = powers / powers.sum(1, keepdims=True)
         rows = np.arange(case.batch)
         losses.append(-np.log(shares[rows, labels]).mean())
         shares[rows, labels] -= 1
-        by_logits = shares / case.batch
-        by_hidden = by_logits @ w2.T * (hidden > 0)
-        gradients = [x.T @ by_hidden, by_hidden.sum(0), hidden.T @ by_logits, by_logits.sum(0)]
+        by_result, gradients = shares / case.batch, []
+        for w, entered in zip(weights[-2::-2], entering[::-1], strict=True):
+            gradients = [entered.T @ by_result, by_result.sum(0), *gradients]
+            by_result = by_result @ w.T * (entered > 0)
         for weight, total, gradient in zip(weights, sums, gradients, strict=True):
             total += gradient * gradient
             weight -= LEARNING_RATE * gradient / (np.sqrt(total) + EPSILON)

@@ -11,15 +11,16 @@ import multiprocessing
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from .machine import ALL_THREADS, KEEP_MEMORY, ONE_THREAD, copy_bandwidth, pin_to_one_core
-from .measure import Measurement, disagreement
+from .measure import Measurement, disagreement, message_of
 from .peers import PEERS, Peer, Run
 from .workload import Workload
 from .workloads import WORKLOADS
@@ -36,7 +37,8 @@ class Session:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._run: Run | None = None
+        self.run: Run | None = None
+        """One call of what was prepared, if that went well."""
         self._last = 0.0
 
     def prepare(self, name: str, small: bool) -> Measurement | None:
@@ -45,7 +47,7 @@ class Session:
 
     def prepare_workload(self, workload: Workload, small: bool) -> Measurement | None:
         """The same for a workload that has no place in the table. Whatever a peer raises is its measurement."""
-        self._run, self._last = None, 0.0
+        self.run, self._last = None, 0.0
         inputs = workload.make_inputs(np.random.default_rng(SEED), small)
         expected = workload.function(*inputs)
         measurement = Measurement()
@@ -55,29 +57,31 @@ class Session:
                 return None
             start = time.perf_counter()
             results = run()
+            self._peer.finish(results)
             measurement.first_call = time.perf_counter() - start
             measurement.error = disagreement(workload, results, expected)
         except Exception as error:
-            measurement.error = f"{type(error).__name__}: {error}".splitlines()[0]
+            measurement.error = message_of(error)
             return measurement
-        self._run = run
+        self.run = run
         return measurement
 
     def turn(self) -> float:
         """Return the seconds of one call. The results' memory is given back after the clock has stopped."""
-        assert self._run is not None
+        assert self.run is not None
         if self._last < WARM_CALL_LIMIT:
-            self._run()
+            self.run()
         start = time.perf_counter()
-        results = self._run()
+        results = self.run()
         self._last = time.perf_counter() - start
         del results
         return self._last
 
-    def warm_up(self) -> None:
-        """Compile something, so that no first call pays for the compiler's own start."""
-        self.prepare_workload(_WARM_UP, small=True)
-        self._run = None
+    def warm_up(self) -> str:
+        """Compile something, so that no first call pays for the compiler's own start; what went wrong, if anything."""
+        measurement = self.prepare_workload(_WARM_UP, small=True)
+        self.run = None
+        return measurement.error if measurement else ""
 
     def copy_bandwidth(self, footprint: int) -> float:
         """Return what `machine.copy_bandwidth` measures on this process's core."""
@@ -93,12 +97,16 @@ class Worker:
         *,
         keep_memory: bool = False,
         all_threads: bool = False,
+        variables: Mapping[str, str] = MappingProxyType({}),
         make_session: Callable[[str], Any] | None = None,
     ) -> None:
         self.peer = peer
         self._all_threads = all_threads
         self._make_session = make_session or _fusion_session
-        self._variables = {**(ALL_THREADS if all_threads else ONE_THREAD), **(KEEP_MEMORY if keep_memory else {})}
+        threads, memory = ALL_THREADS if all_threads else ONE_THREAD, KEEP_MEMORY if keep_memory else {}
+        self._variables = {**threads, **memory, **variables}
+        self.trouble = ""
+        """What went wrong with the first thing that the process did."""
         self._start()
 
     def prepare(self, name: str, small: bool) -> Measurement | None:
@@ -135,7 +143,7 @@ class Worker:
         with _environment(self._variables):
             self._process.start()
         theirs.close()
-        self._ask("warm_up")
+        self.trouble = self._ask("warm_up") or ""
 
     def ask(self, question: str, *arguments: Any, limit: float | None = None) -> Any:
         """Call a method of the session. Raises RuntimeError if the process ends, or is ended after `limit` seconds."""
@@ -210,4 +218,5 @@ _WARM_UP = Workload(
     numba_loops=_numba_add,
     jax=lambda: _add,
     torch=lambda: _add,
+    cupy=lambda: _add,
 )

@@ -25,9 +25,9 @@ REORDERED_WITHOUT_NAN = REORDERED | {"nnan"}
 class Workload:
     """One program, its input, and what it would cost at least.
 
-    A form is the same work for one peer. `numba_array`, `numba_loops`, `jax` and `torch` are functions without
-    arguments that import their peer and return a form: a function of that peer's arrays, which `peers.py` compiles.
-    Forms allocate their results, as the NumPy program does.
+    A form is the same work for one peer. `numba_array`, `numba_loops`, `jax`, `torch` and `cupy` are functions without
+    arguments that import their peer and return a form: a function of that peer's arrays, which `peers.py` compiles
+    (cupy's, for GPUs, are fused already). Forms allocate their results, as the NumPy program does.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Workload:
     numba_loops: Callable[[], Form] | None = None
     jax: Callable[[], Form] | None = None
     torch: Callable[[], Form] | None = None
+    cupy: Callable[[], Form] | None = None
     carried: Mapping[int, int] = field(default_factory=dict)
     """Argument index to result index, where a step's result is the next step's input: JAX donates these."""
 

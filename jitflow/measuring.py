@@ -33,8 +33,15 @@ _IN_CACHE, _IN_MEMORY = 1 << 11, 1 << 22
 
 
 def measure() -> Machine:
-    """The profile of one core of this machine, in some ten seconds."""
-    return Machine((("cpu:0", _processor()),), (("cpu", "cpu", _link()),))
+    """The profile of one core of this machine, and of its first GPU if it has one, in some ten seconds."""
+    devices, links = [("cpu:0", _processor())], [("cpu", "cpu", _link())]
+    for gpu in jitflow.devices("cuda")[:1]:
+        from jitflow.measuring_gpu import measure_gpu
+
+        processor, link = measure_gpu(gpu.name)
+        devices.append((gpu.name, processor))
+        links.append(("cpu", "cuda", link))
+    return Machine(tuple(devices), tuple(links))
 
 
 def _processor() -> Processor:

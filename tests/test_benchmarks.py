@@ -222,7 +222,7 @@ def test_the_table_the_record_and_the_picture(tmp_path: Path) -> None:
     text = console.export_text()
     assert "2.00×" in text
     assert "geometric mean 1.00×, lowest 0.50×" in text
-    record = report.as_record(rows, kind="fusion", copy_bandwidth=1e10, keep_memory=False)
+    record = report.as_record(rows, kind="fusion", copy_bandwidth=1e10, threads=1)
     report.write_json(record, tmp_path / "result.json")
     stored = json.loads((tmp_path / "result.json").read_text())
     assert stored["workloads"][0]["peers"]["numba-loops"]["seconds"] == 2.0

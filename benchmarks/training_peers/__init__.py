@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,18 +19,24 @@ __all__ = ["PEERS", "TrainingPeer"]
 
 @dataclass(frozen=True)
 class TrainingPeer:
-    """A library, and how it is asked to run: ``mode`` is what the functions of its file take."""
+    """A library, and how it is asked to run: ``mode`` is what the functions of its file take.
+
+    ``scope`` is one in which what a step works on is made; ``finish`` waits for what a step gives, if that does not.
+    """
 
     name: str
     package: str
     file: str
     mode: str = ""
+    scope: Callable[[], AbstractContextManager[Any]] = nullcontext
+    finish: Callable[[Any], object] = lambda results: None
 
     def prepare(self, case: Case) -> Callable[[], Any]:
         """A function that makes one step."""
         module = importlib.import_module(f"{__name__}.{self.file}")
         make: Callable[..., Callable[[], Any]] = getattr(module, case.model)
-        return make(case, self.mode)
+        with self.scope():
+            return make(case, self.mode)
 
 
 PEERS = {

@@ -1,4 +1,7 @@
-"""The models in JAX: weights and sums are donated to the step; time is a scan."""
+"""The models in JAX: weights and sums are donated to the step; time is a scan.
+
+Steps of classifiers and networks are waited for unless the mode is ``queued``.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,25 @@ def classifier(case: Case, mode: str) -> Callable[[], Any]:
     def loss(weights: Any, x: Any, labels: Any) -> Any:
         w1, b1, w2, b2 = weights
         logits = jax.nn.relu(x @ w1 + b1) @ w2 + b2
-        return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+        return _cross_entropy(logits, labels)
 
+    return _trained(case, mode, loss)
+
+
+def network(case: Case, mode: str) -> Callable[[], Any]:
+    def loss(weights: Any, x: Any, labels: Any) -> Any:
+        for w, b in zip(weights[:-2:2], weights[1:-2:2], strict=True):
+            x = jax.nn.relu(x @ w + b)
+        return _cross_entropy(x @ weights[-2] + weights[-1], labels)
+
+    return _trained(case, mode, loss)
+
+
+def _cross_entropy(logits: Any, labels: Any) -> Any:
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+
+
+def _trained(case: Case, mode: str, loss: Callable[..., Any]) -> Callable[[], Any]:
     def step(weights: Any, sums: Any, x: Any, labels: Any) -> Any:
         value, gradients = jax.value_and_grad(loss)(weights, x, labels)
         sums = [total + g * g for total, g in zip(sums, gradients, strict=True)]
@@ -30,7 +50,9 @@ def classifier(case: Case, mode: str) -> Callable[[], Any]:
 
     def run() -> Any:
         nonlocal weights, sums
-        value, weights, sums = jax.block_until_ready(compiled(weights, sums, x, labels))
+        value, weights, sums = results = compiled(weights, sums, x, labels)
+        if mode != "queued":
+            jax.block_until_ready(results)
         return value
 
     return run

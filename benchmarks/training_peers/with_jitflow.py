@@ -1,4 +1,7 @@
-"""The models as a user of jitflow writes them: NumPy, variables, and a Python loop over time."""
+"""The models as a user of jitflow writes them: NumPy, variables, and a Python loop over time.
+
+For classifiers and networks the mode is the device on which all of it lies, if that is not the CPU.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import numpy as np
 
 import jitflow
 from jitflow import nn
+from jitflow.hardware import HOME
+from jitflow.runtime.cuda import gpu
 
 from ..training_cases import LEARNING_RATE, Case
 
@@ -17,24 +22,50 @@ Step = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def classifier(case: Case, mode: str) -> Callable[[], Any]:
-    step, arguments = classifier_step(case)
+    step, arguments = classifier_step(case, mode)
     return lambda: step(*arguments)
 
 
-def classifier_step(case: Case) -> Step:
-    weights = [jitflow.Variable(weight) for weight in case.first_weights()]
+def classifier_step(case: Case, mode: str = "") -> Step:
+    weights = _variables(case, mode)
     w1, b1, w2, b2 = weights
-    optimiser = jitflow.optim.Adagrad(LEARNING_RATE)
 
     def loss(x: Any, labels: Any) -> Any:
         hidden = nn.relu(x @ w1 + b1)
         return nn.cross_entropy(hidden @ w2 + b2, labels)
 
-    @jitflow.function
+    return _adagrad(case, mode, loss, weights)
+
+
+def network(case: Case, mode: str) -> Callable[[], Any]:
+    weights = _variables(case, mode)
+    layers = list(zip(weights[::2], weights[1::2], strict=True))
+
+    def loss(x: Any, labels: Any) -> Any:
+        for w, b in layers[:-1]:
+            x = nn.relu(x @ w + b)
+        w, b = layers[-1]
+        return nn.cross_entropy(x @ w + b, labels)
+
+    step, arguments = _adagrad(case, mode, loss, weights)
+    return lambda: step(*arguments)
+
+
+def _variables(case: Case, device: str) -> list[Any]:
+    return [jitflow.Variable(weight, device=device or HOME) for weight in case.first_weights()]
+
+
+def _adagrad(case: Case, device: str, loss: Callable[..., Any], weights: list[Any]) -> Step:
+    optimiser = jitflow.optim.Adagrad(LEARNING_RATE)
+
+    @jitflow.function(device=device or None)
     def step(x: Any, labels: Any) -> Any:
         return optimiser.minimize(loss, weights, x, labels)
 
-    return step, (case.inputs, case.targets)
+    x, labels = case.inputs, case.targets
+    if device:
+        x, labels = gpu(device).put(x), gpu(device).put(labels)
+    return step, (x, labels)
 
 
 def lstm(case: Case, mode: str) -> Callable[[], Any]:

@@ -96,6 +96,28 @@ def torch() -> Form:
     return same_source(adam, np=torch)
 
 
+def cupy() -> Form:
+    """One fused kernel; constants, and what is made of numbers alone, in f32."""
+    import cupy
+
+    keep1, add1 = np.float32(0.9), np.float32(0.1)
+    keep2, add2 = np.float32(0.999), np.float32(0.001)
+    epsilon = np.float32(1e-8)
+
+    @cupy.fuse
+    def update(parameter, moment, velocity, gradient, rate, correction1, correction2):
+        moment = moment * keep1 + gradient * add1
+        velocity = velocity * keep2 + gradient * add2 * gradient
+        parameter = parameter - rate * (moment / correction1) / (cupy.sqrt(velocity / correction2) + epsilon)
+        return parameter, moment, velocity
+
+    def form(parameter, moment, velocity, gradient, rate, step):
+        numbers = (np.float32(number) for number in (rate, 1.0 - 0.9**step, 1.0 - 0.999**step))
+        return update(parameter, moment, velocity, gradient, *numbers)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="adam",
     description="Adam's update of 10 M parameters, f32",
@@ -108,5 +130,6 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
     carried={0: 0, 1: 1, 2: 2},
 )

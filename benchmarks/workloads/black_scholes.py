@@ -103,6 +103,30 @@ def torch() -> Form:
     return same_source(black_scholes, np=torch, erf=torch.erf)
 
 
+def cupy() -> Form:
+    """One fused kernel; constants, and what is made of numbers alone, in f32."""
+    import cupy
+    from cupyx.scipy.special import erf
+
+    half, one, root_half = np.float32(0.5), np.float32(1), np.float32(0.7071067811865476)
+
+    @cupy.fuse
+    def prices(spot, strike, time, rate, drift, volatility):
+        root_time = cupy.sqrt(time)
+        d1 = (cupy.log(spot / strike) + drift * time) / (volatility * root_time)
+        d2 = d1 - volatility * root_time
+        cdf1 = erf(d1 * root_half) * half + half
+        cdf2 = erf(d2 * root_half) * half + half
+        discounted = strike * cupy.exp(rate * -time)
+        return spot * cdf1 - discounted * cdf2, discounted * (-cdf2 + one) - spot * (-cdf1 + one)
+
+    def form(spot, strike, time, rate, volatility):
+        drift = np.float32(rate + 0.5 * volatility * volatility)
+        return prices(spot, strike, time, np.float32(rate), drift, np.float32(volatility))
+
+    return form
+
+
 WORKLOAD = Workload(
     name="black_scholes",
     description="prices of 4 M calls and puts, f32",
@@ -115,4 +139,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -62,6 +62,20 @@ def torch() -> Form:
     return same_source(cosine_similarity, np=torch)
 
 
+def cupy() -> Form:
+    """A fused kernel for each sum of products."""
+    import cupy
+
+    @cupy.fuse
+    def products(a, b):
+        return cupy.sum(a * b, axis=1)
+
+    def form(a, b):
+        return products(a, b) / cupy.sqrt(products(a, a) * products(b, b))
+
+    return form
+
+
 WORKLOAD = Workload(
     name="cosine_similarity",
     description="cosine similarity of rows, 4096x1024 f32",
@@ -74,4 +88,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -78,6 +78,23 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """One fused kernel over views."""
+    import cupy
+
+    one = np.float32(1)
+
+    @cupy.fuse
+    def gated(gate, up):
+        return gate / (cupy.exp(-gate) + one) * up
+
+    def form(x):
+        half = x.shape[1] // 2
+        return gated(x[:, :half], x[:, half:])
+
+    return form
+
+
 WORKLOAD = Workload(
     name="gated_silu",
     description="silu(gate) * up, 4096x2048 to 4096x1024 f32",
@@ -90,4 +107,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

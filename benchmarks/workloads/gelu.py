@@ -80,6 +80,22 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """One fused kernel; constants in f32, since cupy may widen to f64, and on the right, where NumPy leaves them be."""
+    import cupy
+
+    half, one = np.float32(0.5), np.float32(1)
+    scale, cubic = np.float32(0.7978845608028654), np.float32(0.044715)
+
+    @cupy.fuse
+    def form(x, bias, residual):
+        biased = x + bias
+        inner = (biased * biased * biased * cubic + biased) * scale
+        return residual + biased * half * (cupy.tanh(inner) + one)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="gelu",
     description="bias + GELU + residual, 4096x1024 f32",
@@ -92,4 +108,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -65,6 +65,23 @@ def torch() -> Form:
     return same_source(haversine, np=torch)
 
 
+def cupy() -> Form:
+    """One fused kernel; what is made of numbers alone is computed before."""
+    import cupy
+
+    @cupy.fuse
+    def distances(latitude, longitude, home_latitude, home_longitude, home_cosine):
+        half_latitude = cupy.sin(0.5 * (latitude - home_latitude))
+        half_longitude = cupy.sin(0.5 * (longitude - home_longitude))
+        chord = half_latitude * half_latitude + home_cosine * cupy.cos(latitude) * half_longitude * half_longitude
+        return 12742.0 * cupy.arcsin(cupy.sqrt(chord))
+
+    def form(latitude, longitude, home_latitude, home_longitude):
+        return distances(latitude, longitude, home_latitude, home_longitude, np.cos(home_latitude))
+
+    return form
+
+
 WORKLOAD = Workload(
     name="haversine",
     description="great-circle distances of 2 M places, f64",
@@ -77,4 +94,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -84,6 +84,24 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """One fused kernel with a sum inside."""
+    import cupy
+
+    half = np.float32(0.5)
+
+    @cupy.fuse
+    def total(prediction, target, delta):
+        distance = cupy.abs(prediction - target)
+        loss = cupy.where(distance <= delta, distance * half * distance, delta * (distance - delta * half))
+        return cupy.sum(loss)
+
+    def form(prediction, target, delta):
+        return total(prediction, target, np.float32(delta)) * np.float32(1 / prediction.size)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="huber_loss",
     description="mean Huber loss of 10 M predictions, f32",
@@ -96,4 +114,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

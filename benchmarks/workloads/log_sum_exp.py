@@ -77,6 +77,21 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """Cupy's maximum, and a fused kernel for the exponentials and their sum."""
+    import cupy
+
+    @cupy.fuse
+    def logarithms(x, largest):
+        return cupy.log(cupy.sum(cupy.exp(x - largest), axis=1))
+
+    def form(x):
+        largest = x.max(axis=1)
+        return largest + logarithms(x, largest[:, None])
+
+    return form
+
+
 WORKLOAD = Workload(
     name="log_sum_exp",
     description="log-sum-exp of rows, 4096x1024 f32",
@@ -89,4 +104,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -90,6 +90,18 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """One fused kernel, in which complex numbers have no parts."""
+    import cupy
+
+    @cupy.fuse
+    def form(z, c, count):
+        inside = cupy.abs(z) <= 2.0
+        return cupy.where(inside, z * z + c, z), count + inside
+
+    return form
+
+
 WORKLOAD = Workload(
     name="mandelbrot",
     description="one complex step with mask and count, 4 M complex64",
@@ -103,5 +115,6 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
     carried={0: 0, 2: 1},
 )

@@ -68,6 +68,21 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """Cupy's mean, and a fused kernel for the sum of squares."""
+    import cupy
+
+    @cupy.fuse
+    def squares(x, mean):
+        return cupy.sum((x - mean) * (x - mean))
+
+    def form(x):
+        mean = x.mean()
+        return mean, squares(x, mean) * np.float32(1 / x.size)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="mean_variance",
     description="mean and variance of 10 M numbers, f32",
@@ -80,4 +95,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

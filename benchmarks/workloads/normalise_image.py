@@ -75,6 +75,20 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """One fused kernel; constants in f32."""
+    import cupy
+
+    full, low, high = np.float32(255), np.float32(0.05), np.float32(0.95)
+
+    @cupy.fuse
+    def form(image, mean, deviation):
+        scaled = cupy.minimum(cupy.maximum(image.astype(np.float32) / full, low), high)
+        return (scaled - mean) / deviation
+
+    return form
+
+
 WORKLOAD = Workload(
     name="normalise_image",
     description="scale, clip and normalise a 2160x3840x3 image, u8 to f32",
@@ -87,4 +101,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -63,6 +63,13 @@ def torch() -> Form:
     return same_source(polynomial)
 
 
+def cupy() -> Form:
+    """The NumPy program, all of it fused."""
+    import cupy
+
+    return cupy.fuse(same_source(polynomial, np=cupy))
+
+
 WORKLOAD = Workload(
     name="polynomial",
     description="polynomial of degree 10 of 10 M numbers, f64",
@@ -75,4 +82,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

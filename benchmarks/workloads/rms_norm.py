@@ -81,6 +81,26 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """A fused kernel for the sums of squares, and one for what follows."""
+    import cupy
+
+    epsilon = np.float32(1e-6)
+
+    @cupy.fuse
+    def squares(x):
+        return cupy.sum(x * x, axis=1)
+
+    @cupy.fuse
+    def normalised(x, total, part, scale):
+        return x / cupy.sqrt(total * part + epsilon) * scale
+
+    def form(x, scale):
+        return normalised(x, squares(x)[:, None], np.float32(1 / x.shape[1]), scale)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="rms_norm",
     description="RMS norm of rows, 4096x1024 f32",
@@ -93,4 +113,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

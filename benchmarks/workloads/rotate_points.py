@@ -79,6 +79,22 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """A fused kernel for both coordinates, and one that puts them side by side."""
+    import cupy
+
+    @cupy.fuse
+    def turned(x, y, centre_x, centre_y, cosine, sine):
+        x, y = x - centre_x, y - centre_y
+        return cosine * x - sine * y + centre_x, sine * x + cosine * y + centre_y
+
+    def form(points, centre, angle):
+        ends = turned(points[:, 0], points[:, 1], centre[0], centre[1], np.cos(angle), np.sin(angle))
+        return cupy.stack(ends, axis=1)
+
+    return form
+
+
 WORKLOAD = Workload(
     name="rotate_points",
     description="rotate 4 M points in the plane, f32",
@@ -91,4 +107,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

@@ -85,6 +85,20 @@ def torch() -> Form:
     return form
 
 
+def cupy() -> Form:
+    """Cupy's moments, and a fused kernel for what follows."""
+    import cupy
+
+    @cupy.fuse
+    def standardised(x, mean, deviation):
+        return (x - mean) / deviation
+
+    def form(x):
+        return standardised(x, x.mean(axis=0), x.std(axis=0))
+
+    return form
+
+
 WORKLOAD = Workload(
     name="standardise",
     description="standardise the columns of 100000x64, f32",
@@ -97,4 +111,5 @@ WORKLOAD = Workload(
     numba_loops=numba_loops,
     jax=jax,
     torch=torch,
+    cupy=cupy,
 )

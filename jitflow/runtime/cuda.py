@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jitflow.ir.routines import DEVICE_PREFIX
@@ -68,6 +69,22 @@ class Gpu:
     def architecture(self) -> str:
         """What NVRTC calls its kind, such as ``sm_90``."""
         return f"sm_{self._device.compute_capability}"
+
+    @property
+    def description(self) -> dict[str, str | int]:
+        """Its name, what it holds in bytes, and the versions of what drives it."""
+        runtime = self._cuda.runtime
+        properties = runtime.getDeviceProperties(self.number)
+        return {
+            "name": properties["name"].decode(),
+            "architecture": self.architecture,
+            "multiprocessors": properties["multiProcessorCount"],
+            "memory": properties["totalGlobalMem"],
+            "cache": properties["l2CacheSize"],
+            "driver": _driver_version(),
+            "cuda_driver": _version(runtime.driverGetVersion()),
+            "cuda_runtime": _version(runtime.runtimeGetVersion()),
+        }
 
     def load(self, image: bytes) -> Any:
         """The module of machine code for this GPU. It stays loaded as long as the result lives."""
@@ -144,9 +161,16 @@ class Gpu:
 
     def copy_here(self, here: int, there: int, size: int) -> None:
         """Copy to the host's memory, and wait for it."""
-        stream = self.stream()
-        _expect_success(self.do("cuMemcpyDtoHAsync_v2", here, there, size, stream))
-        _expect_success(self.do("cuStreamSynchronize", stream))
+        _expect_success(self.do("cuMemcpyDtoHAsync_v2", here, there, size, self.stream()))
+        self.synchronize()
+
+    def copy_within(self, target: int, source: int, size: int) -> None:
+        """Copy from the device's memory to itself."""
+        _expect_success(self.do("cuMemcpyDtoDAsync_v2", target, source, size, self.stream()))
+
+    def synchronize(self) -> None:
+        """Wait for the work of the calling thread's stream."""
+        _expect_success(self.do("cuStreamSynchronize", self.stream()))
 
     def array(
         self, address: int, dims: Sequence[int], dtype: Any, strides: Sequence[int] | None = None, owner: object = None
@@ -316,6 +340,19 @@ def _blas() -> ctypes.CDLL:
     """The library that cupy has loaded."""
     major = _cupy().cuda.runtime.runtimeGetVersion() // 1000
     return ctypes.CDLL(f"cublas64_{major}.dll" if sys.platform == "win32" else f"libcublas.so.{major}")
+
+
+def _version(number: int) -> str:
+    """A version as CUDA counts them: 12040 is 12.4."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _driver_version() -> str:
+    """The version of the kernel's module, where the system tells it."""
+    try:
+        return Path("/sys/module/nvidia/version").read_text().strip()
+    except OSError:
+        return "unknown"
 
 
 def _function(name: str, arguments: int) -> Callable[..., int]:

@@ -43,6 +43,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     "cuMemFreeAsync": (_P, _P),
     "cuMemcpyHtoDAsync_v2": (_P, _P, ctypes.c_size_t, _P),
     "cuMemcpyDtoHAsync_v2": (_P, _P, ctypes.c_size_t, _P),
+    "cuMemcpyDtoDAsync_v2": (_P, _P, ctypes.c_size_t, _P),
     "cuStreamSynchronize": (_P,),
     "cuEventCreate": (_P, _U),
     "cuEventRecord": (_P, _P),
@@ -62,6 +63,7 @@ SIGNATURES: dict[str, tuple[Any, ...]] = {
     **{f"cublas{letter}gemm_v2_64": _GEMM for letter in "SDCZ"},
 }
 _GEMM_TYPES = {"S": "f4", "D": "f8", "C": "c8", "Z": "c16"}
+PROPERTIES = {"name": b"stand-in", "multiProcessorCount": 1, "totalGlobalMem": 1 << 30, "l2CacheSize": 1 << 20}
 _TEXTS = {ILLEGAL_ADDRESS: b"an illegal memory access was encountered"}
 
 
@@ -119,7 +121,12 @@ class StandIn:
     def _cupy(self) -> Any:
         names = SimpleNamespace(
             Device=lambda number: _Device(self, number),
-            runtime=SimpleNamespace(getDeviceCount=lambda: self.count),
+            runtime=SimpleNamespace(
+                getDeviceCount=lambda: self.count,
+                getDeviceProperties=lambda number: PROPERTIES,
+                driverGetVersion=lambda: 13000,
+                runtimeGetVersion=lambda: 12090,
+            ),
             function=SimpleNamespace(Module=lambda: _Module(self)),
             get_current_stream=lambda: SimpleNamespace(ptr=self.stream + STREAMS * (self.number or 0)),
             ExternalStream=self._using,
@@ -270,6 +277,15 @@ class StandIn:
 
         self._to_host.add(read)
         self._later(stream, read)
+
+    def _cuMemcpyDtoDAsync_v2(self, target: int, source: int, size: int, stream: int | None) -> None:
+        def copy() -> None:
+            (old, from_), (new, to) = self.bytes_at(source, size), self.bytes_at(target, size)
+            assert old.written is not None
+            assert new.written is not None
+            new.content[to], new.written[to] = old.content[from_], old.written[from_]
+
+        self._later(stream, copy)
 
     def _cuStreamSynchronize(self, stream: int | None) -> int:
         work = self.streams.pop(stream or 0, [])
