@@ -16,15 +16,21 @@ from jitflow.config import CONFIG
 
 __all__ = ["facts", "measured"]
 
-_PACKAGES = ("numpy", "llvmlite", "scipy", "ml_dtypes", "cupy-cuda13x", "nvidia-cuda-nvrtc")
+_PACKAGES = (
+    ("numpy",), ("llvmlite",), ("scipy",), ("ml_dtypes",), ("cupy-cuda13x", "cupy-cuda12x"),
+    ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"),
+)  # fmt: skip
+"""What is looked for, each under the first of its names by which it is installed."""
 
 
 def facts() -> Iterator[tuple[str, str]]:
     """Yield what was found as (name, text); a lookup that fails is a fact too."""
     yield "python", f"{platform.python_implementation()} {platform.python_version()}"
     yield "jitflow", __version__
-    for package in _PACKAGES:
-        yield package, _version(package)
+    for names in _PACKAGES:
+        versions = {name: _version(name) for name in names}
+        name = next((name for name in names if versions[name]), names[0])
+        yield name, versions[name] or "not installed"
     lookups: dict[str, Callable[[], str]] = {
         "llvm": _llvm,
         "system": lambda: f"{platform.system()} {platform.machine()}",
@@ -63,7 +69,7 @@ def _version(package: str) -> str:
     try:
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+        return ""
 
 
 def _llvm() -> str:
