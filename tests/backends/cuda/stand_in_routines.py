@@ -95,8 +95,10 @@ class Routines:
     @contextmanager
     def _errstate(self, *, linalg: str) -> Iterator[None]:
         before, self.raises = self.raises, linalg == "raise"
-        yield
-        self.raises = before
+        try:
+            yield
+        finally:
+            self.raises = before
 
     def _decomposition(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Without anybody looking, what fails leaves something."""
