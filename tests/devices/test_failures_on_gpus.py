@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import jitflow
 from jitflow import config, hardware
 from tests.backends.cuda.kernels import needs_nvrtc
 from tests.backends.cuda.native import OnDevice
@@ -167,7 +168,45 @@ def injure_there(seed: int, kinds: list[Any], runs: int, watch: Callable[[], Non
         assert not there.events
 
 
-@pytest.mark.parametrize("seed", range(3))
+def sent(w: Any, u: Any, x: Any) -> Any:
+    """Stores to two variables; the value of one of them comes from elsewhere."""
+    with jitflow.device("cuda:0"):
+        w += x
+        y = x * 2
+    with jitflow.device("cpu:0"):
+        z = np.sort(x)
+        z[1:] += 1
+    with jitflow.device("cuda:0"):
+        u += z
+    return y, z
+
+
+def test_wherever_memory_ends_nothing_is_written_and_nothing_lost() -> None:
+    x, start = np.arange(5.0), np.ones(5)
+    with a_gpu() as there:
+        w, u = (jitflow.Variable(start, device="cuda:0") for _ in range(2))
+        function = jitflow.function(sent)
+        function(w, u, x)
+        before = there.counts.copy()
+        function(w, u, x)
+        asked = there.counts - before
+        failures = [("cuMemAllocAsync", OUT_OF_MEMORY, 2), ("cuMemcpyDtoHAsync_v2", ILLEGAL_ADDRESS, 1)]
+        for name, code, times in failures:
+            assert asked[name]
+            for number in range(asked[name]):
+                w.assign(start)
+                u.assign(start)
+                there.refuse(name, number, code, times)
+                with pytest.raises((MemoryError, RuntimeError)):
+                    function(w, u, x)
+                there.recover()
+                there.finish()
+                assert len(there.blocks) == 2
+                if code == OUT_OF_MEMORY:
+                    np.testing.assert_array_equal([w, u], [start, start])
+
+
+@pytest.mark.parametrize("seed", [1, 7, 9])
 def test_calls_that_fail(seed: int, watched: Callable[[], None]) -> None:
     injure_there(seed, INJURIES, len(INJURIES), watched)
 
