@@ -16,8 +16,9 @@ def offloaded(hosts: Iterable[tuple[str, Function]]) -> tuple[Function, ...]:
     """Host programs, given with their devices, as they are for these."""
     from jitflow.backends.cuda import offload
     from jitflow.hardware import is_gpu
+    from jitflow.passes.lower.settle import settle
 
-    return tuple(offload(host, device) if is_gpu(device) else host for device, host in hosts)
+    return tuple(settle(offload(host, device)) if is_gpu(device) else host for device, host in hosts)
 
 
 def print_kernels(hosts: Iterable[tuple[str, Function]]) -> Mapping[str, CudaModule]:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from jitflow.runtime.entry_python import (
     Slots,
     array_fits,
     guard_function,
+    pool_free,
     run_alone,
     run_function,
     variables_of,
@@ -72,32 +74,24 @@ class DeviceSpecialisation(Specialisation):
         lent = [(leaf, array, memory[self.plan.wanted[leaf.slot]]) for leaf, array in binding.lent]
         written = [(leaf.slot, array, there) for leaf, array, there in lent
                    if variables.get(leaf.slot, leaf.writeable)]  # fmt: skip
-        try:
+        with ExitStack() as left:
+            for there in memory.values():
+                left.callback(there.release)
             for leaf, array, there in lent:
                 slots[leaf.slot] = there.lend(array)
             try:
-                self._run_in_order(binding.residents.values(), slots, results)
+                with ExitStack() as residents:  # behind other calls that use the same variables, on whatever streams
+                    for resident in binding.residents.values():
+                        resident.begin()
+                        residents.callback(resident.end)
+                    self.run_native(slots, results)
+                    builder = _DeviceBuilder(self.plan, binding, results, memory)
+                    left.callback(builder.release)
             except BaseException:
-                for slot, array, there in written:
-                    if slot not in variables:
-                        there.take_back(array)
+                _take_back([(array, there) for slot, array, there in written if slot not in variables])
                 raise
-            for _, array, there in written:
-                there.take_back(array)
-            return _DeviceBuilder(self.plan, binding, results, memory).build()
-        finally:
-            for there in memory.values():
-                there.release()
-
-    def _run_in_order(self, residents: Collection[Resident], slots: Slots, results: Slots) -> None:
-        """Run behind other calls that use the same variables, on whatever streams these were."""
-        try:
-            for resident in residents:
-                resident.begin()
-            self.run_native(slots, results)
-        finally:
-            for resident in residents:
-                resident.end()
+            _take_back([(array, there) for _, array, there in written])
+            return builder.build()
 
     def run_native(self, slots: Slots, results: Slots) -> None:
         """Run on the words of arguments, for those of results. It returns as soon as the host needs nothing more."""
@@ -173,15 +167,13 @@ class _Memory:
         self.device.copy_there(span.there, low, span.size)
         return span.there + array.ctypes.data - low
 
-    def take_back(self, array: np.ndarray[Any, Any]) -> None:
-        """Write what the program has written into an array of the host, and nothing between its elements."""
+    def fetch(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What the program has left of an array of the host that was lent, between other bytes."""
         low, high = byte_bounds(array)
         span = next(span for span in self.spans if span.here == low and span.size == high - low)
         content = np.empty(span.size, np.uint8)
         self.device.copy_here(content.ctypes.data, span.there, span.size)
-        if array.size:
-            start = array.ctypes.data - low
-            array[...] = np.ndarray(array.shape, array.dtype, content, start, array.strides)
+        return np.ndarray(array.shape, array.dtype, content, array.ctypes.data - low, array.strides)
 
     def bring(self, address: int, size: int) -> int:
         """Make memory of the program's a block of the host's pool; the address of that."""
@@ -189,9 +181,13 @@ class _Memory:
         block: int | None = allocate(max(size, 1))
         if not block:
             raise MemoryError(f"Unable to allocate {size} bytes for an array")
+        try:
+            self.device.copy_here(block, address, size)
+        except BaseException:
+            pool_free()(block, 0)
+            raise
         self.own.append(address)
         self.spans.append(_Span(address, block, size))
-        self.device.copy_here(block, address, size)
         return block
 
     def here(self, address: int) -> int | None:
@@ -206,6 +202,13 @@ class _Memory:
         for address in self.own:
             self.device.free(address)
         self.own.clear()
+
+
+def _take_back(lent: list[tuple[np.ndarray[Any, Any], _Memory]]) -> None:
+    """Write what the program has written into arrays of the host, into all or none, and nothing between elements."""
+    found = [(array, there.fetch(array)) for array, there in lent if array.size]
+    for array, content in found:
+        array[...] = content
 
 
 class _DeviceBuilder(ResultBuilder):
@@ -239,7 +242,16 @@ class _DeviceBuilder(ResultBuilder):
         if not self._stays(leaf):
             return super()._take_over(leaf)
         device = self._made_on(leaf).device
-        return self._array_there(leaf, device, _Owner(device, self._there[leaf.slot]))
+        owner = _Owner(device, self._there[leaf.slot])
+        self._taken.add(leaf.slot)
+        return self._array_there(leaf, device, owner)
+
+    def _give_back(self, leaf: p.NewArray) -> None:
+        if leaf.slot in self._plan.made and self._slots[leaf.slot] == self._there[leaf.slot]:
+            self._taken.add(leaf.slot)
+            self._made_on(leaf).device.free(self._there[leaf.slot])
+        else:
+            super()._give_back(leaf)
 
     def _array_there(self, node: p.ArrayResult, device: Gpu, owner: Any) -> Any:
         dims = self._there[node.slot + 1 : node.slot + 1 + node.rank]

@@ -326,7 +326,7 @@ class ResultBuilder:
 
     def _give_back(self, leaf: p.NewArray) -> None:
         self._taken.add(leaf.slot)
-        _pool_free()(self._slots[leaf.slot], 0)
+        pool_free()(self._slots[leaf.slot], 0)
 
     def _make(self, node: p.Result) -> Any:
         if isinstance(node, p.Container):
@@ -436,7 +436,7 @@ def _with_base(view: np.ndarray[Any, Any], base: np.ndarray[Any, Any]) -> np.nda
 
 
 @cache
-def _pool_free() -> Callable[[int, int], None]:
+def pool_free() -> Callable[[int, int], None]:
     """Gives a block of the pool back; it knows the size itself."""
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(pool().free_address)
 

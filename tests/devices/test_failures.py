@@ -81,6 +81,10 @@ class Subject:
             raise CallbackError(f"told {given}")
         told.append(given)
 
+    def call(self, arguments: list[Any]) -> Any:
+        """Call the compiled program."""
+        return self.compiled(*arguments)
+
     def variables(self) -> dict[str, jitflow.Variable]:
         return {name: jitflow.Variable(self.inputs[name], device=at) for name, at in self.program.variables.items()}
 
@@ -99,7 +103,7 @@ class Subject:
         arguments = [variables.get(name, given[name]) for name in self.program.parameters]
         try:
             with around or nullcontext():
-                outcome.result = self.compiled(*arguments)
+                outcome.result = self.call(arguments)
         except BaseException as error:
             outcome.error = error.with_traceback(None)
         outcome.left = {**given, **{name: variable.numpy() for name, variable in variables.items()}}
@@ -311,10 +315,13 @@ def watched() -> Iterator[Callable[[], None]]:
     faulthandler.cancel_dump_traceback_later()
 
 
-def injure(seed: int, kinds: list[Injury], runs: int, watch: Callable[[], None], *, slow: bool = False) -> None:
-    """Compile a program and let it fail so many times, each time in one of some ways."""
+def injure(
+    subject: Subject, kinds: list[Injury], runs: int, watch: Callable[[], None],
+    check: Callable[[], None] = lambda: None,
+) -> None:  # fmt: skip
+    """Let a program fail so many times, each time in one of some ways; ``check`` is called behind each."""
     watch()
-    subject, random = Subject(seed, slow=slow), Random(seed)
+    random = Random(subject.program.name)
     check_call(subject)
     gc.collect()
     used, threads = memory_stats()["bytes_in_use"], threading.active_count()
@@ -326,26 +333,27 @@ def injure(seed: int, kinds: list[Injury], runs: int, watch: Callable[[], None],
             kind(subject, random)
             check_call(subject)
             gc.collect()
+            check()
             assert memory_stats()["bytes_in_use"] == used
             assert threading.active_count() == threads
             assert injuries.idle_workers() == workers_started() <= workers
         except BaseException as error:
-            error.add_note(f"seed {seed}, run {number}, {kind.__name__}\n{subject.program.source}")
+            error.add_note(f"{subject.program.name}, run {number}, {kind.__name__}\n{subject.program.source}")
             raise
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_calls_that_fail(seed: int, watched: Callable[[], None]) -> None:
-    injure(seed, INJURIES, len(INJURIES), watched)
+    injure(Subject(seed), INJURIES, len(INJURIES), watched)
 
 
 def test_long_calls_that_are_stopped(watched: Callable[[], None]) -> None:
-    injure(4, [signalled, cancelled], 4, watched, slow=True)
+    injure(Subject(4, slow=True), [signalled, cancelled], 4, watched)
 
 
 @pytest.mark.stress
 @pytest.mark.parametrize("block", range(10))
 def test_many_calls_that_fail(block: int, watched: Callable[[], None]) -> None:
     for seed in range(1000 + 10 * block, 1010 + 10 * block):
-        injure(seed, INJURIES, len(INJURIES), watched)
-        injure(seed, [signalled, cancelled], 2, watched, slow=True)
+        injure(Subject(seed), INJURIES, len(INJURIES), watched)
+        injure(Subject(seed, slow=True), [signalled, cancelled], 2, watched)

@@ -347,7 +347,8 @@ class _Offloading:
         types, names = [result.type for result in op.results], [result.name for result in op.results]
         here, *sizes = self.builder.add("recv", types=types, names=names, **op.attributes)
         self.values.update(zip((size, *dims), sizes, strict=True))
-        there = self.values[buffer] = self.builder.make("alloc", sizes[0], dtype=_dtype(buffer), device=self.device)
+        room = self.values[op.operands[0]] if op.operands else sizes[0]
+        there = self.values[buffer] = self.builder.make("alloc", room, dtype=_dtype(buffer), device=self.device)
         self.own.add(there)
         self.builder.add("transfer", there, here, sizes[0])
         self.builder.add("free", here, sizes[0])

@@ -2,7 +2,8 @@
 
 An array goes as memory in C order that belongs to the message, with its bytes and all its sizes: what the sender needs
 no more is handed over as it is, everything else is copied. The receiver owns it, and binds the sizes that it does not
-know yet. Numbers go as they are.
+know yet. Numbers go as they are. A ``recv`` on a GPU has the bytes as its operand where they are known before, so that
+the GPU's memory for them can be taken by then.
 
 A partition takes its arguments from the slots of the whole program, which the attribute ``slots`` names. At the end all
 meet, so that nobody hands out results unless all can (``meets``: lowering adds that). What waits on the caller's thread
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from jitflow.ir.core import Op, Value
-from jitflow.ir.dims import Dim, Expression
+from jitflow.ir.dims import Dim, Expression, product, symbols
 from jitflow.ir.layout import contiguous
 from jitflow.ir.types import Buffer, Index, Scalar, Tensor, Type, dims_of
 from jitflow.passes.lower.owning import OwningProgram
@@ -50,7 +51,9 @@ def _recv(host: OwningProgram, op: Op) -> None:
         return
     assert isinstance(type, Tensor)
     types: list[Type] = [Buffer(type.dtype), Index(), *(Index() for _ in dims)]
-    buffer, nbytes, *sizes = host.builder.add("recv", types=types, names=(value.name,), **given)
+    known = host.target.distributed and all(host.scopes.knows(name) for dim in dims for name in symbols(dim))
+    room = [host.dim(product(dims) * type.dtype.itemsize)] if known else []
+    buffer, nbytes, *sizes = host.builder.add("recv", *room, types=types, names=(value.name,), **given)
     _bind(host, dims, sizes)
     layout = contiguous(dims, type.dtype.itemsize)
     host.give(value, Storage(buffer, nbytes, -1, type.dtype, dims, layout))

@@ -9,7 +9,8 @@ that is needed later is allocated before the first write, and loops behind it do
     %t = alloc %size                               launch %w, %t {kernel="k1"}
     launch %w, %t {kernel="k1"}
 
-Memory whose size only a kernel finds stays where it is.
+Memory whose size only a kernel, or a message, tells stays where it is. A program of a GPU is settled once more when its
+movements are ops (`jitflow.backends.cuda.offload`): they need memory, too.
 
 Of a program in several parts none can fail any more behind the first place where all ``meet``: others go on to write,
 or to hand out results.
@@ -64,7 +65,7 @@ class _Writes:
             return True
         if op.name == "launch":
             return any(op.operands[place] in self.buffers for place in self.kernels[op.attributes["kernel"]])
-        if op.name == "write":
+        if op.name in ("write", "transfer"):
             return op.operands[0] in self.buffers
         return any(self.by(inner) for region in op.regions for inner in region.ops)
 

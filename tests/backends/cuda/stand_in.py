@@ -142,8 +142,10 @@ class StandIn:
     @contextmanager
     def _using(self, stream: int, number: int) -> Iterator[None]:
         before, self.stream = self.stream, stream - STREAMS * number
-        yield
-        self.stream = before
+        try:
+            yield
+        finally:
+            self.stream = before
 
     def attached(self) -> list[int]:
         """The numbers of the GPUs for which the thread calls the driver, the last of them now.
@@ -227,7 +229,20 @@ class StandIn:
         assert self.blocks.pop(address >> 40) is block
 
     def _later(self, stream: int | None, work: Callable[[], None]) -> None:
-        self.streams.setdefault(stream or 0, []).append(work)
+        with self._lock:
+            self.streams.setdefault(stream or 0, []).append(work)
+
+    def refuse(self, name: str, number: int, code: int, times: int = 1) -> None:
+        """Give a code at calls of a function, from the one with a number on, counted from now."""
+        start = self.counts[name] + number
+        self.failures.update({(name, start + turn): code for turn in range(times)})
+
+    def recover(self) -> None:
+        """Refuse nothing any more. Nobody waits for copies of a call that was refused: they had ended at once."""
+        self.failures.clear()
+        with self._lock:
+            for work in self.streams.values():
+                work[:] = [step for step in work if step not in self._to_host]
 
     def finish(self) -> None:
         """Do what is left of all streams; raises what went wrong since the last time."""
@@ -288,13 +303,13 @@ class StandIn:
         self._later(stream, copy)
 
     def _cuStreamSynchronize(self, stream: int | None) -> int:
-        work = self.streams.pop(stream or 0, [])
-        for step in work:
-            try:
-                step()
-            except Exception as error:
-                self._note(error)
-        return ILLEGAL_ADDRESS if self.fault else 0
+        with self._lock:
+            for step in self.streams.pop(stream or 0, []):
+                try:
+                    step()
+                except Exception as error:
+                    self._note(error)
+            return ILLEGAL_ADDRESS if self.fault else 0
 
     def _cuLaunchKernel(self, handle: int, *given: Any) -> int:
         gx, gy, gz, bx, by, bz, shared, stream, places, extra = given

@@ -6,6 +6,7 @@ forbids. What is written into memory of the program waits in the stream like all
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
@@ -55,8 +56,7 @@ class Routines:
 
     def __init__(self, device: StandIn) -> None:
         self.device = device
-        self.raises = False
-        """Whether functions look if they have failed: ``cupyx.errstate(linalg="raise")``."""
+        self._state = threading.local()
         self.cupyx = SimpleNamespace(errstate=self._errstate)
         same = "where isnan isfinite take take_along_axis concatenate ones broadcast_to"
         self.functions = {name: self._function(name, getattr(np, name)) for name in same.split()}
@@ -69,6 +69,11 @@ class Routines:
         self.functions["linalg"] = SimpleNamespace(
             **{name: self._function(name, self._decomposition(function)) for name, function in _LINALG.items()}
         )
+
+    @property
+    def raises(self) -> bool:
+        """Whether functions look if they have failed, in this thread: ``cupyx.errstate(linalg="raise")``."""
+        return getattr(self._state, "raises", False)
 
     def _function(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -94,9 +99,11 @@ class Routines:
 
     @contextmanager
     def _errstate(self, *, linalg: str) -> Iterator[None]:
-        before, self.raises = self.raises, linalg == "raise"
-        yield
-        self.raises = before
+        before, self._state.raises = self.raises, linalg == "raise"
+        try:
+            yield
+        finally:
+            self._state.raises = before
 
     def _decomposition(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Without anybody looking, what fails leaves something."""
