@@ -437,8 +437,8 @@ def _aligned_item(item: Any) -> Any:
     if kind is dict:
         values = {key: _aligned_item(inner) for key, inner in item.items()}
         return item if all(map(_same, values.values(), item.values())) else values
-    if hasattr(kind, "__dlpack_device__") and item.__dlpack_device__()[0] == _ON_HOST:
-        return np.from_dlpack(item)
+    if hasattr(kind, "__dlpack_device__") and not isinstance(item, np.ndarray):
+        return np.from_dlpack(item) if item.__dlpack_device__()[0] == _ON_HOST else item
     return item
 
 

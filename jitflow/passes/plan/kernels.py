@@ -148,7 +148,7 @@ class Kernels(Memory):
 
         Processors wait for the masked store at the end of a row before they read what lies behind it.
         """
-        *rows, last = dims_of(result.type)
+        *rows, last = dims_of(result.type) or (1,)
         hints: dict[str, int] = dict(self.function.attributes.get("hints", ()))
         return not rows or not hints.keys() >= set(symbols(last)) or evaluate(last, hints) >= _LONG_ROW
 

@@ -321,7 +321,8 @@ class StandIn:
             place = ctypes.c_uint64.from_address(places + 8 * number).value
             dtype = np.dtype(DTYPES[type])
             arguments[name] = np.frombuffer(ctypes.string_at(place, dtype.itemsize), dtype)[0]
-            if self.owners.get(int(arguments[name]) >> 40, self.number) != self.number:
+            address = int(arguments[name]) if dtype.kind in "iu" else 0
+            if self.owners.get(address >> 40, self.number) != self.number:
                 raise PtxError("a kernel gets memory of another GPU")
         self._later(stream, lambda: run_on(self.blocks, kernel, arguments, (gx, gy, gz), (bx, by, bz)))
         return 0
