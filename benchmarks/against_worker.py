@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -95,29 +96,26 @@ def training_step(name: str) -> float:
 
 def first_call(name: str) -> float:
     """The seconds of a first call."""
-    import jitflow
-
-    function, arguments = program(name)
-    found = []
-    for _ in range(TRIES):
-        given, made = arguments(), jitflow.function(function)
-        start = time.process_time()
-        made(*given)
-        found.append(time.process_time() - start)
-    return min(found)
+    return compiling(name, lambda made, given: made(*given))
 
 
 def front(name: str) -> float:
     """The seconds of all stages of a compilation in front of LLVM."""
-    import jitflow
     from jitflow.compiler import lower
+
+    return compiling(name, lambda made, given: lower(made._trace(made._bind(given, {}))))
+
+
+def compiling(name: str, work: Callable[[Any, Any], object]) -> float:
+    """The seconds that the work on a function takes which nobody has compiled yet, with its arguments."""
+    import jitflow
 
     function, arguments = program(name)
     found = []
     for _ in range(TRIES):
         given, made = arguments(), jitflow.function(function)
         start = time.process_time()
-        lower(made._trace(made._bind(given, {})))
+        work(made, given)
         found.append(time.process_time() - start)
     return min(found)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
@@ -172,23 +172,24 @@ def partitions(compilation: Compilation) -> tuple[Function, ...]:
         if len(devices("cpu")) == 1 and not has_seen_gpus():
             compilation.devices = (HOME,)
         else:
-            _split(compilation, optimized)
+            _split(compilation)
     if len(compilation.devices) == 1:
         return (optimized,)
     assert compilation.partitioned is not None
     return tuple(part.function for part in compilation.partitioned.partitions)
 
 
-def _split(compilation: Compilation, function: Function) -> None:
+def _split(compilation: Compilation) -> None:
     """Decide where the program runs, and cut it if that is on several devices."""
     from jitflow.hardware import HOME
     from jitflow.passes.partition import partition
     from jitflow.passes.place import sole_gpu
 
-    if len(_machine(compilation, function).devices) == 1:
+    wanted = _wanted(compilation)
+    if len(wanted.machine.devices) == 1:
         compilation.devices = (HOME,)
         return
-    placed = _placed(compilation)
+    placed = _placed(compilation, wanted)
     alone = sole_gpu(placed)
     if alone:
         compilation.devices = (alone,)
@@ -198,24 +199,30 @@ def _split(compilation: Compilation, function: Function) -> None:
     compilation.devices = tuple(part.device for part in compilation.partitioned.partitions)
 
 
-def _machine(compilation: Compilation, function: Function) -> Machine:
-    """The devices that may take part."""
+class _Wanted(NamedTuple):
+    """The devices that may take part, the plan to follow, if there is one, and whether to search long for one."""
+
+    machine: Machine
+    plan: Placement | None
+    search: bool
+
+
+def _wanted(compilation: Compilation) -> _Wanted:
     from jitflow.machine import this_machine
     from jitflow.passes.place import gpus_of, read_placement
 
-    return this_machine(gpus_of(function, read_placement(compilation.placement)[0]))
+    plan, search = read_placement(compilation.placement)
+    return _Wanted(this_machine(gpus_of(optimize(compilation), plan)), plan, search)
 
 
-def _placed(compilation: Compilation) -> Function:
+def _placed(compilation: Compilation, wanted: _Wanted) -> Function:
     """The optimized program with a device for each op."""
-    from jitflow.passes.place import place, read_placement
+    from jitflow.passes.place import place
 
     optimized = optimize(compilation)
     if compilation.placed is None:
         with compilation.stage("place"):
-            plan, search = read_placement(compilation.placement)
-            machine = _machine(compilation, optimized)
-            compilation.placed = place(optimized, machine, plan, search=search)
+            compilation.placed = place(optimized, wanted.machine, wanted.plan, search=wanted.search)
     return compilation.placed
 
 
@@ -296,8 +303,9 @@ def generate(compilation: Compilation, entry: EntryCode | None = None) -> Execut
     from jitflow.backends.llvm.executable import compile_program
 
     if compilation.executable is None:
-        hosts = lower(compilation)
-        sites = [*compilation.kernels.values()][-1].sites if compilation.kernels else ()
+        from jitflow.gpu import sites_of
+
+        hosts, sites = lower(compilation), sites_of(compilation.kernels)
         text = _guard_text(compilation) + (f"\n{entry.text}" if entry is not None else "")
         with compilation.stage("llvm"):
             compilation.executable = compile_program(
@@ -322,7 +330,7 @@ def stage_graph(compilation: Compilation, stage: str, format: str, *, placement:
 
     if placement:
         check_stage(stage, ("optimized",))
-        return draw(_placed(compilation), format, is_placed=True)
+        return draw(_placed(compilation, _wanted(compilation)), format, is_placed=True)
     readers: Mapping[str, Callable[[], Function]] = {
         "traced": lambda: unmark(compilation.traced.function),
         "gradient": lambda: differentiated(compilation),

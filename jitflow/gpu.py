@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jitflow.backends.cuda import CudaModule
-    from jitflow.ir.core import Function
+    from jitflow.ir.core import Function, Op
 
-__all__ = ["kernels_text", "load_kernels", "offloaded", "print_kernels"]
+__all__ = ["kernels_text", "load_kernels", "offloaded", "print_kernels", "sites_of"]
 
 
 def offloaded(hosts: Iterable[tuple[str, Function]]) -> tuple[Function, ...]:
@@ -29,9 +29,13 @@ def print_kernels(hosts: Iterable[tuple[str, Function]]) -> Mapping[str, CudaMod
     modules: dict[str, CudaModule] = {}
     for device, host in hosts:
         if is_gpu(device):
-            known = [*modules.values()][-1].sites if modules else ()
-            modules[device] = print_program(host, known)
+            modules[device] = print_program(host, sites_of(modules))
     return modules
+
+
+def sites_of(modules: Mapping[str, CudaModule]) -> tuple[Op, ...]:
+    """The ops that can fail in the kernels of all modules: the last one knows those before it."""
+    return [*modules.values()][-1].sites if modules else ()
 
 
 def load_kernels(modules: Mapping[str, CudaModule]) -> Mapping[str, object]:

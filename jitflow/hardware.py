@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from jitflow.config import CONFIG
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.ir.routines import DEVICE_PREFIX
 
 __all__ = ["HOME", "Device", "device_named", "devices", "has_seen_gpus", "is_gpu"]
 
@@ -59,7 +60,7 @@ def has_seen_gpus() -> bool:
 
 def is_gpu(name: str) -> bool:
     """Whether a device of that name is a GPU, with memory of its own."""
-    return name.startswith("cuda:")
+    return name.startswith(DEVICE_PREFIX)
 
 
 def device_named(name: str | Device) -> str:

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from jitflow.hardware import is_gpu
 from jitflow.ir.routines import DEVICE_PREFIX
 from jitflow.runtime.native_code import make_immortal
 
@@ -288,7 +289,7 @@ def address_on(module: Any, what: str) -> int:
 def handle_of(symbol: str) -> tuple[str, str] | None:
     """The device and the handle that a call has to fill in for a symbol, if it is one."""
     device, _, what = symbol.partition(" ")
-    return (device, what) if device.startswith(DEVICE_PREFIX) and what in _HANDLES else None
+    return (device, what) if is_gpu(device) and what in _HANDLES else None
 
 
 # -- libraries

@@ -37,7 +37,7 @@ def assert_alike(function: Callable[..., Any], other: Callable[..., Any], progra
 def test_programs_on_three_devices(program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = jitflow.function(program)
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))
-    monkeypatch.setattr(compiler, "_split", lambda compilation, _: setattr(compilation, "devices", ("cpu:0",)))
+    monkeypatch.setattr(compiler, "_split", lambda compilation: setattr(compilation, "devices", ("cpu:0",)))
     assert_alike(whole, program, program, REDUCTION)
     monkeypatch.undo()
     monkeypatch.setattr(hardware, "CONFIG", replace(config.CONFIG, cpu_devices=3))

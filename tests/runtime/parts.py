@@ -10,7 +10,7 @@ from typing import Any
 
 from jitflow.backends.cuda import compile_to_ptx
 from jitflow.backends.llvm import compile_program
-from jitflow.gpu import offloaded, print_kernels
+from jitflow.gpu import offloaded, print_kernels, sites_of
 from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function
 from jitflow.ir.parser import parse
@@ -54,8 +54,7 @@ class CompiledParts(Compiled):
         for host in self.hosts:
             verify(host, "test")
         modules = print_kernels(zip(devices, self.hosts, strict=True))
-        sites = [*modules.values()][-1].sites if modules else ()
-        self.executable = compile_program(self.hosts, sites=sites)
+        self.executable = compile_program(self.hosts, sites=sites_of(modules))
         images = {name: compile_to_ptx(module.text, "compute_75").encode() for name, module in modules.items()}
         loaded = {name: gpu(name).load(image) for name, image in images.items()}
         linked = link_symbols(self.executable.symbols, self.executable.sites, loaded)

@@ -115,12 +115,17 @@ def test_messages_keep_their_values(kind: str) -> None:
     assert type(got) is type(value)
 
 
+def _turns(count: int) -> str:
+    """The bounds of a loop, as text."""
+    return f"""  %z: index = constant {{value=0, type=<index>}}
+  %n: index = constant {{value={count}, type=<index>}}
+  %s: index = constant {{value=1, type=<index>}}
+"""
+
+
 def test_a_sender_may_be_far_ahead() -> None:
     """A channel has room for all messages: nobody waits to send."""
-    turns = """  %z: index = constant {value=0, type=<index>}
-  %n: index = constant {value=1000, type=<index>}
-  %s: index = constant {value=1, type=<index>}
-"""
+    turns = _turns(1000)
     _, parts = together(
         "func @f(%x: f64[n]) {\n yield %x\n}",
         part("cpu:0", f"""func @f(%x: f64[n]) {{
@@ -149,10 +154,7 @@ def test_a_sender_may_be_far_ahead() -> None:
 
 @pytest.mark.parametrize("fails_there", [False, True])
 def test_a_sender_waits_for_room_where_there_is_no_memory(fails_there: bool) -> None:
-    turns = """  %z: index = constant {value=0, type=<index>}
-  %n: index = constant {value=100, type=<index>}
-  %s: index = constant {value=1, type=<index>}
-"""
+    turns = _turns(100)
     _, parts = together(
         "func @f(%x: f64[n]) {\n yield %x\n}",
         part("cpu:0", f"""func @f(%x: f64[n]) {{

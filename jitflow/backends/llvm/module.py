@@ -22,8 +22,8 @@ from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.errors import CompilerBug
+from jitflow.hardware import is_gpu
 from jitflow.ir.core import Function, Op, Region, walk
-from jitflow.ir.routines import DEVICE_PREFIX
 from jitflow.ir.types import Buffer, Tape
 
 __all__ = ["RUN", "ModuleCode", "ProgramText", "Work", "emit_program"]
@@ -119,7 +119,7 @@ def emit_program(
 
 def _is_of_gpu(kernel: Function) -> bool:
     """Whether a kernel is compiled elsewhere, for a GPU."""
-    return str(kernel.attributes.get("device", "")).startswith(DEVICE_PREFIX)
+    return is_gpu(str(kernel.attributes.get("device", "")))
 
 
 _WORTH_A_MODULE = 30

@@ -5,7 +5,8 @@ work         what ops cost, from their types
 gpus         what a program has to do with GPUs
 recency      how long ago memory was used, which tells in which cache it is
 colocation   what has to be together, and where
-graph        tasks, which are placed together, and what flows between them
+tasks        groups of ops, which are placed together, and what flows between them
+graph        makes them of a function
 simulator    what a plan takes, in time and memory
 schedule     drafts of plans, the best of them, improved; simulated annealing
 placement    the plan as a record that is printed, saved, edited and followed again

@@ -1,4 +1,4 @@
-"""The tasks of a function: groups of ops that are placed together, and what flows between them.
+"""Makes the graph of a function: tasks, which are placed together, and what flows between them.
 
 Ops are grouped as fusion would join them, cheaply, in one walk: an op joins the task that computes what it reads as
 long as nothing else has read of that task. So tasks never wait for each other in a circle, and each runs where its last
@@ -7,15 +7,14 @@ waits, so that the branches of a fork stay apart, and if the task stays small be
 chains can be cut.
 
 Constants, sizes and numbers made of the caller's numbers are no tasks: every device computes them for itself. Views are
-what they show. Branches and loops are *spans*, whose tasks may be on several devices, if that could pay; those that are
-short, or compute nothing but numbers, are one task.
+what they show. Branches and loops that are short, or compute nothing but numbers, are one task.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from jitflow.errors import UserValueError
 from jitflow.ir.core import Function, Op, Region, Value, walk, walk_inside
@@ -27,6 +26,7 @@ from jitflow.passes.order import reads_of
 from jitflow.passes.place.colocation import Colocation
 from jitflow.passes.place.recency import Recency, Touch, Used, footprint
 from jitflow.passes.place.sizes import NO_TURNS, Sizes, Turns
+from jitflow.passes.place.tasks import Block, Graph, Span, Task
 from jitflow.passes.place.work import (
     NO_WORK,
     Work,
@@ -39,7 +39,7 @@ from jitflow.passes.place.work import (
     work_of,
 )
 
-__all__ = ["Block", "Graph", "Span", "Task", "build_graph", "worth_splitting"]
+__all__ = ["build_graph", "worth_splitting"]
 
 _TASK_SHARE = 1 / 32
 """A task of several kernels is at most this part of what is around it."""
@@ -49,75 +49,6 @@ _TURN_SHARE = 1 / 8
 
 _SHORT = 1e-5
 """A branch or loop that takes no longer, in seconds, is one task."""
-
-
-@dataclass(eq=False, slots=True)
-class Task:
-    """Ops that are placed together. Values are numbers of the graph's values."""
-
-    number: int
-    ops: list[Op]
-    device: str = ""
-    """Where it has to be; empty if it may be anywhere."""
-    why: str = ""
-    group: Value | None = None
-    """The storage that it works on."""
-    inputs: list[int] = field(default_factory=list)
-    outputs: list[int] = field(default_factory=list)
-    seconds: tuple[float, ...] = ()
-    """On each device of the machine."""
-
-
-@dataclass(eq=False, slots=True)
-class Block:
-    """The tasks and spans of a region, in order, and the values that it yields (-1 for those of no task)."""
-
-    items: list[Task | Span] = field(default_factory=list)
-    yielded: list[int] = field(default_factory=list)
-    tasks: list[Task] = field(default_factory=list)
-    """All of them, those of spans included."""
-
-
-@dataclass(eq=False, slots=True)
-class Span:
-    """A branch or loop. ``times``: how often each block runs, for a loop its turns."""
-
-    op: Op
-    blocks: list[Block]
-    times: Sequence[float]
-    condition: int
-    """Of a branch; that of a ``while`` is what its first block yields."""
-    initial: list[int]
-    carried: list[list[int]]
-    """For each block of a loop, the values that stand for what it carries."""
-    results: list[int]
-    tasks: list[Task]
-
-    @property
-    def is_loop(self) -> bool:
-        return self.op.name != "if"
-
-
-@dataclass(eq=False, slots=True)
-class Graph:
-    """The tasks of a function on a machine."""
-
-    function: Function
-    machine: Machine
-    root: Block
-    tasks: list[Task]
-    bytes: list[float]
-    """What each value is to send."""
-    memory: list[float]
-    """What each value takes where it was made."""
-    last: list[int]
-    """The last task that reads each value, or the last of the loop that does; -1 if none does."""
-    homes: dict[int, int]
-    """Devices of the function's parameters, as numbers."""
-    units: list[list[Task]]
-    """Tasks that are on one device, whichever it is; only those that may be anywhere."""
-    guessed: tuple[str, ...] = ()
-    """The lines of loops that nobody can count."""
 
 
 def worth_splitting(machine: Machine) -> float:

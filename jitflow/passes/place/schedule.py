@@ -21,8 +21,8 @@ import math
 import random
 from collections.abc import Iterable, Iterator, Sequence
 
-from jitflow.passes.place.graph import Block, Graph, Span, Task
 from jitflow.passes.place.simulator import Plan, Simulation, peaks
+from jitflow.passes.place.tasks import Block, Graph, Span, Task
 
 __all__ = ["anneal", "schedule"]
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from jitflow.passes.place.graph import Block, Graph, Span, Task
+from jitflow.passes.place.tasks import Block, Graph, Span, Task
 
 __all__ = ["Busy", "Outcome", "Plan", "Simulation", "Transfer", "peaks", "simulate_graph"]
 
