@@ -169,7 +169,8 @@ def partitions(compilation: Compilation) -> tuple[Function, ...]:
 
     optimized = optimize(compilation)
     if not compilation.devices:
-        if len(devices("cpu")) == 1 and not has_seen_gpus():
+        alone = len(devices("cpu")) == 1 and not has_seen_gpus()
+        if alone and compilation.placement in ("heuristic", "search"):
             compilation.devices = (HOME,)
         else:
             _split(compilation)

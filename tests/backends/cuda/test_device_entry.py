@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -348,3 +349,19 @@ def test_two_gpus() -> None:
     np.testing.assert_array_equal(x.get(), np.arange(5.0) + 2)
     np.testing.assert_array_equal(y.get(), np.arange(5.0) * 4)
     assert code.device.owners[found.address >> 40] == 1
+
+
+def test_a_plan_names_a_gpu_that_nobody_has_asked_for(tmp_path: Path) -> None:
+    x, path = np.arange(5.0), tmp_path / "plan.json"
+    jitflow.function(squares).placement(x).save(path)
+    path.write_text(path.read_text().replace('"device": "cpu:0"', '"device": "cuda:0"'))
+    code = OnDevice(jitflow.function(squares, placement=path), x, device=None)
+    with code.installed():
+        cuda.gpu_count.cache_clear()
+        assert "launch" in code.function.ir(x, stage="kernels")
+        assert 'device="cuda:0"' in code.function.ir(x, stage="kernels")
+    np.testing.assert_array_equal(code(x), x * x)
+
+
+def squares(x: Any) -> Any:
+    return x * x
