@@ -13,7 +13,7 @@ __all__ = ["kernels_text", "load_kernels", "offloaded", "print_kernels", "sites_
 
 
 def offloaded(hosts: Iterable[tuple[str, Function]]) -> tuple[Function, ...]:
-    """Host programs, given with their devices, as they are for these."""
+    """Host programs, given with their devices, as they are for these; those of GPUs settle with what moves in them."""
     from jitflow.backends.cuda import offload
     from jitflow.hardware import is_gpu
     from jitflow.passes.lower.settle import settle

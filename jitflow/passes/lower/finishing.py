@@ -34,6 +34,5 @@ HOST_PASSES: Mapping[str, Pass] = {
 GPU_HOST_PASSES: Mapping[str, Pass] = {
     "outline": partial(outline, reaching_memory=True),
     "poll": poll,
-    "settle": settle,
 }
 """Those of a program whose memory is a GPU's: numbers stay on the host, loops that reach elements are one thread's."""
