@@ -29,6 +29,7 @@ from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, ty
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
+from jitflow.runtime.texts import filled
 
 __all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated"]
 
@@ -144,6 +145,9 @@ class Results:
             return self._one_of(result)
         if isinstance(result, Tracer):
             return self._computed(result)
+        if kind is TracedText:
+            operands = tuple(self._computed(operand) for operand in result.operands)
+            return Group(partial(StructOf, partial(filled, result.template)), operands)
         if isinstance(result, Recorded):
             listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
@@ -265,8 +269,6 @@ def _unreturnable(result: Any, path: str) -> UserTypeError:
     name = type(result).__name__
     if isinstance(result, FunctionType):
         found, mend = "a function made while tracing", "return what it computes"
-    elif isinstance(result, TracedText):
-        found, mend = "text with traced values in it", "return the values, and format them outside"
     elif hasattr(result, "__next__"):
         found, mend = f"a {name}, which would yield traced values", "return list(...) of it"
     else:

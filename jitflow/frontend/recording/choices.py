@@ -31,7 +31,7 @@ class Choice(Enum):
     CARRIED_CONTENTS = "a native loop carries what its turns change in objects; so the first trace does it already"
     NUMBERED = "a local is merged and carried with a number that says which object it is"
     LEFT_OUT = "a comprehension leaves items out by a test that only the run knows, so it is a loop"
-    REWRITTEN = "a function without control flow is rewritten as others are, for an index that only the run knows"
+    REWRITTEN = "a function without control flow is rewritten as others are, for a number that only the run knows"
     OVERLAPPING = "arguments overlap; the answer is the parameters that the program writes to"
 
 
