@@ -14,6 +14,7 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache, lru_cache, partial
 from types import FunctionType
 from typing import Any
@@ -22,6 +23,7 @@ import numpy as np
 
 from jitflow.runtime import locks
 from jitflow.runtime import plan as p
+from jitflow.runtime.drawing import drawing
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype, same_layout_dtypes, slot_count
 from jitflow.runtime.plan import ERROR_SLOTS, Plan
 from jitflow.runtime.pool import pool
@@ -56,11 +58,12 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
     run = partial(function, ctypes.addressof(specialisation.context), binding.slots, results, error)
     builder = ResultBuilder(specialisation.plan, binding, results)
     try:  # what Ctrl-C raises may come as soon as the run has ended
-        status = run() if variables is None else run_alone(variables, run)
-        if status:
-            specialisation.raise_error(status, ctypes.addressof(error))
-            raise SystemError("jitflow: the error handler of a failed call did not raise")
-        return builder.build()
+        with drawing(binding.objects()) if specialisation.plan.draws else nullcontext():
+            status = run() if variables is None else run_alone(variables, run)
+            if status:
+                specialisation.raise_error(status, ctypes.addressof(error))
+                raise SystemError("jitflow: the error handler of a failed call did not raise")
+            return builder.build()
     finally:
         if not error[0]:
             builder.release()
@@ -118,6 +121,8 @@ class Binding:
                     self._pack_array(check, thing)
                 elif isinstance(check, p.ScalarLeaf):
                     self._pack_scalar(check, thing)
+                elif isinstance(check, p.ObjectLeaf):
+                    self.slots[check.slot] = id(thing)
                 elif isinstance(check, p.IsSame):
                     if thing is not self.register(check.other):
                         return False
@@ -128,6 +133,10 @@ class Binding:
         except _Mismatch:
             return False
         return len(arguments) == len(self.plan.parameter_names)
+
+    def objects(self) -> list[Any]:
+        """The objects whose addresses are in slots."""
+        return [self.register(check.register) for check in self.plan.checks if isinstance(check, p.ObjectLeaf)]
 
     def lock_of(self, slot: int) -> int:
         """Where the lock words lie of the variable whose array is in a slot."""

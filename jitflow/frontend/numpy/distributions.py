@@ -1,0 +1,508 @@
+"""What NumPy's generators draw, while a program is traced: numbers and arrays of the distributions with a formula.
+
+The parameters are checked as NumPy checks them, in front of the draw, with the words of the installed NumPy: it is
+asked what it says to a parameter of that kind. Then the draw is an op (`jitflow.ir.draws`), or, where no C function does
+it, a call of the generator's own method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.arrays import broadcasting, layouts
+from jitflow.frontend.arrays.operands import as_value, dtype_argument, new, refuse, shape_argument
+from jitflow.frontend.control.calls_out import call_out
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.draws import DRAWS, object_at
+from jitflow.ir.dtypes import BOOL, F32, F64, I64, DType, dtype_of
+from jitflow.ir.types import Scalar, Tensor, Type
+from jitflow.runtime.draws import are_native
+
+__all__ = ["LEGACY", "METHODS", "Dims", "bound", "call_method", "common_shape", "give", "integers", "result_type",
+           "size_argument"]  # fmt: skip
+
+Dims = tuple[Dim, ...]
+Handler = Callable[..., Any]
+REQUIRED = object()
+
+
+# -- parameters
+
+
+def _at_least_0(value: Value) -> Value:
+    return _not(_and(emit("signbit", value), _not(emit("isnan", value))))
+
+
+def _above_0(value: Value) -> Value:
+    return _not(_compare("less_equal", value, 0.0))
+
+
+def _above_0_not_nan(value: Value) -> Value:
+    return _compare("greater", value, 0.0)
+
+
+def _between(low: str, high: str) -> Callable[[Value], Value]:
+    return lambda value: _and(_compare(low, value, 0.0), _compare(high, value, 1.0))
+
+
+def _above_1(value: Value) -> Value:
+    return _compare("greater", value, 1.0)
+
+
+def _not_too_large(value: Value) -> Value:
+    return _not(_compare("greater", value, _largest_lam()))
+
+
+@cache
+def _largest_lam() -> float:
+    """The largest mean of a Poisson distribution, as NumPy has it."""
+    return float(np.random.Generator(np.random.MT19937(0))._poisson_lam_max)  # type: ignore[attr-defined]
+
+
+def _compare(name: str, value: Value, number: float) -> Value:
+    limit = values.constant(number, F64)
+    return emit(name, value, values.fill(limit, values.dims(value)) if values.rank(value) else limit)
+
+
+def _and(left: Value, right: Value) -> Value:
+    return emit("logical_and", left, right)
+
+
+def _not(value: Value) -> Value:
+    return emit("logical_not", value)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a distribution. ``rules`` are what must hold, each with a number for which it does not."""
+
+    name: str
+    default: Any = REQUIRED
+    rules: tuple[tuple[Callable[[Value], Value], float], ...] = ()
+    is_integer: bool = False
+
+
+NON_NEGATIVE = ((_at_least_0, -1.0),)
+POSITIVE = ((_above_0, -1.0),)
+POISSON = ((_between("greater_equal", "less_equal"), -1.0),)
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A method of NumPy's: the parameters in front of ``size``, and the dtype of what is drawn."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    result: DType = F64
+
+    @property
+    def signature(self) -> dict[str, Any]:
+        """The names of the parameters with their defaults."""
+        return {**{one.name: one.default for one in self.parameters}, "size": None}
+
+
+def _row(name: str, *parameters: Parameter, result: DType = F64) -> Distribution:
+    return Distribution(name, parameters, result)
+
+
+_LOC, _SCALE = Parameter("loc", 0.0), Parameter("scale", 1.0, NON_NEGATIVE)
+_PROBABILITY = Parameter("p", REQUIRED, ((_between("greater", "less_equal"), -1.0),))
+
+DISTRIBUTIONS: Mapping[str, Distribution] = {
+    row.name: row
+    for row in (
+        _row("standard_cauchy"),
+        _row("normal", _LOC, _SCALE),
+        _row("laplace", _LOC, _SCALE),
+        _row("gumbel", _LOC, _SCALE),
+        _row("logistic", _LOC, _SCALE),
+        _row("exponential", _SCALE),
+        _row("rayleigh", _SCALE),
+        _row("lognormal", Parameter("mean", 0.0), Parameter("sigma", 1.0, NON_NEGATIVE)),
+        _row("gamma", Parameter("shape", REQUIRED, NON_NEGATIVE), _SCALE),
+        _row("beta", Parameter("a", REQUIRED, POSITIVE), Parameter("b", REQUIRED, POSITIVE)),
+        _row("f", Parameter("dfnum", REQUIRED, POSITIVE), Parameter("dfden", REQUIRED, POSITIVE)),
+        _row("noncentral_f", Parameter("dfnum", REQUIRED, POSITIVE), Parameter("dfden", REQUIRED, POSITIVE),
+             Parameter("nonc", REQUIRED, NON_NEGATIVE)),
+        _row("chisquare", Parameter("df", REQUIRED, POSITIVE)),
+        _row("noncentral_chisquare", Parameter("df", REQUIRED, POSITIVE), Parameter("nonc", REQUIRED, NON_NEGATIVE)),
+        _row("standard_t", Parameter("df", REQUIRED, POSITIVE)),
+        _row("vonmises", Parameter("mu"), Parameter("kappa", REQUIRED, NON_NEGATIVE)),
+        _row("pareto", Parameter("a", REQUIRED, POSITIVE)),
+        _row("weibull", Parameter("a", REQUIRED, NON_NEGATIVE)),
+        _row("power", Parameter("a", REQUIRED, POSITIVE)),
+        _row("wald", Parameter("mean", REQUIRED, POSITIVE), Parameter("scale", REQUIRED, POSITIVE)),
+        _row("poisson", Parameter("lam", 1.0, (
+            (lambda value: _compare("greater_equal", value, 0.0), -1.0), (_not_too_large, 1e30))), result=I64),
+        _row("geometric", _PROBABILITY, result=I64),
+        _row("logseries", Parameter("p", REQUIRED, ((_between("greater_equal", "less"), -1.0),)), result=I64),
+        _row("zipf", Parameter("a", REQUIRED, ((_above_1, 0.0),)), result=I64),
+        _row("binomial", Parameter("n", REQUIRED, NON_NEGATIVE, is_integer=True),
+             Parameter("p", REQUIRED, ((_between("greater_equal", "less_equal"), -1.0),)), result=I64),
+        _row("triangular", Parameter("left"), Parameter("mode"), Parameter("right")),
+        _row("negative_binomial", Parameter("n"), Parameter("p"), result=I64),
+        _row("hypergeometric", Parameter("ngood", is_integer=True), Parameter("nbad", is_integer=True),
+             Parameter("nsample", is_integer=True), result=I64),
+    )
+}  # fmt: skip
+
+
+# -- arguments
+
+
+def bound(name: str, signature: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a method by name. Raises Python's TypeError for others than the signature has."""
+    if len(args) > len(signature):
+        raise UserTypeError(f"{name}() takes at most {len(signature)} positional arguments ({len(args)} given)")
+    given = dict(zip(signature, args, strict=False))
+    for key, item in kwargs.items():
+        if key not in signature:
+            raise UserTypeError(f"{name}() got an unexpected keyword argument '{key}'")
+        if key in given:
+            raise UserTypeError(f"{name}() got multiple values for keyword argument '{key}'")
+        given[key] = item
+    for key, default in signature.items():
+        if given.setdefault(key, default) is REQUIRED:
+            raise UserTypeError(f"{name}() missing required argument '{key}'")
+    return given
+
+
+def size_argument(size: Any) -> Dims | None:
+    """The dims that ``size=`` asks for; None for a number."""
+    return None if size is None else shape_argument(size)
+
+
+def common_shape(parameters: Sequence[Value], size: Any) -> Dims | None:
+    """The dims of a draw: those that ``size`` says, to which the parameters broadcast, or those of the parameters."""
+    shapes = [values.dims(parameter) for parameter in parameters]
+    wanted = size_argument(size)
+    if wanted is None:
+        return broadcasting.common_dims(shapes) if any(map(values.rank, parameters)) else None
+    if any(shapes) and broadcasting.common_dims([wanted, *shapes]) != wanted:
+        raise UserValueError("shape mismatch: objects cannot be broadcast to a single shape")
+    return wanted
+
+
+def _parameter(item: Any, dtype: DType) -> Value:
+    """A parameter as a number or an array of a dtype, which is C's ``double`` most often."""
+    value = values.as_scalar(as_value(item))
+    if values.dtype_of_value(value).is_complex:
+        raise UserTypeError("must be real number, not complex")
+    return values.cast(value, dtype)
+
+
+def _require(row: Distribution, position: int, value: Value, kind: type) -> None:
+    for rule, wrong in row.parameters[position].rules:
+        as_float = values.cast(value, F64)
+        message = _words(row, position, wrong, bool(values.rank(value)), kind)
+        if message:
+            require(rule(as_float), message)
+
+
+def require(condition: Value, message: str) -> None:
+    """Raise ValueError when the program runs unless a condition holds, everywhere in an array."""
+    holds = tracers.lift(np.all(tracers.wrap(condition))) if values.rank(condition) else condition
+    values.check(values.as_strong(holds), ValueError, message)
+
+
+@cache
+def _words(row: Distribution, position: int, wrong: float, is_array: bool, kind: type) -> str:
+    """What NumPy says to a parameter that is wrong; nothing if it takes it."""
+    given: list[Any] = [0.5] * len(row.parameters)
+    given[position] = [wrong] if is_array else wrong
+    if row.parameters[position].is_integer:
+        given[position] = [int(wrong)] if is_array else int(wrong)
+    try:
+        getattr(kind(np.random.MT19937(0)), row.name)(*given)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+# -- draws
+
+
+def give(value: Value) -> Any:
+    """What the program gets: a new array, or Python's number."""
+    if isinstance(value.type, Tensor):
+        return new(value)
+    dtype = values.dtype_of_value(value)
+    return tracers.wrap(emit("cast", value, dtype=F64 if dtype.is_float else dtype, weak=True))
+
+
+def drawn(generator: Any, method: str, parameters: Sequence[Value], dims: Dims | None) -> Value:
+    """The op of a draw, with its parameters over the dims."""
+    given = [values.as_strong(parameter) for parameter in parameters]
+    if dims is None:
+        return emit("draw", generator.address, *given, method=method)
+    spread = [broadcasting.broadcast_to(one, dims) if values.rank(one) else one for one in given]
+    return emit("draw", generator.address, *spread, method=method, dims=dims)
+
+
+def result_type(dtype: DType, dims: Dims | None) -> Type:
+    """The type of what a method of a generator gives."""
+    return Scalar(dtype, weak=True) if dims is None else Tensor(dtype, dims)
+
+
+def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **kwargs: Any) -> tuple[Value, ...]:
+    """Call the generator's own method when the program comes here."""
+    def call(address: Any, *given: Any, **named: Any) -> Any:
+        return getattr(object_at(address), name)(*given, **named)
+
+    return call_out(current_trace(), call, name, (generator.handle, *args), kwargs, types)
+
+
+def draw(row: Distribution, generator: Any, *args: Any, **kwargs: Any) -> Any:
+    """A number or an array of a distribution."""
+    given = bound(row.name, row.signature, args, kwargs)
+    kinds = [I64 if one.is_integer else F64 for one in row.parameters]
+    found = [_parameter(given[one.name], kind) for one, kind in zip(row.parameters, kinds, strict=True)]
+    dims = common_shape(found, given["size"])
+    if not is_native(generator, row.name):
+        size = None if given["size"] is None else sizes(dims or ())
+        (value,) = call_method(generator, row.name, [result_type(row.result, dims)], *map(tracers.wrap, found), size)
+        return tracers.wrap(value, owned=True)
+    for position, parameter in enumerate(found):
+        _require(row, position, parameter, generator.kind)
+    ordered = found[::-1] if row.name == "binomial" else found
+    return give(drawn(generator, row.name, ordered, dims))
+
+
+def sizes(dims: Dims) -> tuple[Any, ...]:
+    """Dims as a call out is given them."""
+    return tuple(map(tracers.size_of, dims))
+
+
+_LEGACY_NATIVE = frozenset(("standard_uniform", "uniform"))
+
+
+def is_native(generator: Any, name: str) -> bool:
+    """Whether compiled code does this draw itself."""
+    if name not in DRAWS or not are_native():
+        return False
+    return generator.is_new or name in _LEGACY_NATIVE
+
+
+def uniform(generator: Any, *args: Any, **kwargs: Any) -> Any:
+    """Between two numbers, whose distance must be finite, and for the new generators not negative."""
+    given = bound("uniform", {"low": 0.0, "high": 1.0, "size": None}, args, kwargs)
+    low, high = (_parameter(given[name], F64) for name in ("low", "high"))
+    dims = common_shape([low, high], given["size"])
+    if not is_native(generator, "uniform"):
+        size = None if given["size"] is None else sizes(dims or ())
+        (value,) = call_method(generator, "uniform", [result_type(F64, dims)], *map(tracers.wrap, (low, high)), size)
+        return tracers.wrap(value, owned=True)
+    span = tracers.lift(tracers.wrap(high) - tracers.wrap(low))
+    finite = emit("isfinite", span)
+    holds = tracers.lift(np.all(tracers.wrap(finite))) if values.rank(finite) else finite
+    is_new, is_array = generator.is_new, bool(values.rank(span))
+    values.check(values.as_strong(holds), OverflowError, _says(OverflowError, is_new, is_array, 0.0, np.inf))
+    if is_new:
+        require(_at_least_0(span), _says(ValueError, is_new, is_array, 1.0, 0.0))
+    return give(drawn(generator, "uniform", [low, span], dims))
+
+
+@cache
+def _says(error: type[Exception], is_new: bool, is_array: bool, low: float, high: float) -> str:
+    kind = np.random.Generator if is_new else np.random.RandomState
+    try:
+        kind(np.random.MT19937(0)).uniform([low] if is_array else low, high)
+    except error as found:
+        return str(found)
+    return ""
+
+
+def standard(method: str, name: str, generator: Any, *args: Any, **kwargs: Any) -> Any:
+    """A distribution that is drawn as float64 or float32, and into ``out``."""
+    signature: dict[str, Any] = {"size": None}
+    if generator.is_new:
+        if name == "standard_gamma":
+            signature = {"shape": REQUIRED, **signature}
+        signature |= {"dtype": np.float64, **({"method": "zig"} if name == "standard_exponential" else {}), "out": None}
+    elif name == "standard_gamma":
+        signature = {"shape": REQUIRED, **signature}
+    given = bound(name, signature, args, kwargs)
+    out, dtype = given.get("out"), dtype_argument(given.get("dtype", np.float64))
+    if dtype not in (F64, F32):
+        raise UserTypeError(f"Unsupported dtype {dtype.numpy!r} for {name}")
+    parameters = [_parameter(given["shape"], F64)] if "shape" in given else []
+    dims = common_shape(parameters, given["size"] if out is None else _dims_of_out(out, given["size"], dtype))
+    native = method if dtype == F64 else f"{method}_f"
+    if given.get("method", "zig") != "zig" or not is_native(generator, native):
+        options = {"dtype": dtype.numpy} if generator.is_new else {}
+        options |= {key: given[key] for key in ("method",) if key in given}
+        options |= {} if dims is None else {"size": sizes(dims)}
+        kinds = [result_type(F64 if dims is None else dtype, dims)]
+        (value,) = call_method(generator, name, kinds, *map(tracers.wrap, parameters), **options)
+        return _in_out(value, out) if out is not None else tracers.wrap(value, owned=True)
+    if parameters:
+        row = Distribution(name, (Parameter("shape", REQUIRED, NON_NEGATIVE),))
+        _require(row, 0, parameters[0], generator.kind)
+    value = drawn(generator, native, [values.cast(parameter, dtype) for parameter in parameters], dims)
+    return give(value) if out is None else _in_out(value, out)
+
+
+def _dims_of_out(out: Any, size: Any, dtype: DType) -> Dims:
+    """The dims of an array that is drawn into."""
+    if not isinstance(out, tracers.ArrayTracer):
+        raise refuse("out= that is not an array of the compiled function", "leave out= away")
+    if dtype_of(out.dtype) != dtype:
+        raise UserTypeError(
+            f"Supplied output array has the wrong type. Expected {dtype.numpy.name}, got {out.dtype.name}"
+        )
+    if not layouts.is_contiguous(out.value):
+        raise refuse("out= of a draw that is not known to lie in C order", "assign instead: out[...] = ...")
+    dims = values.dims(out.value)
+    if size is not None and shape_argument(size) != dims:
+        raise refuse("size= beside out= of a draw, which may differ from its shape", "leave size= away")
+    return dims
+
+
+def _in_out(value: Value, out: Any) -> Any:
+    surface.set_item(out, ..., tracers.wrap(value, owned=True))
+    return out
+
+
+# -- integers
+
+
+def integers(
+    generator: Any, low: Any, high: Any, size: Any, dtype: Any, *, closed: bool = False, method: str = "integers",
+) -> Any:  # fmt: skip
+    """Whole numbers from ``low`` on, below ``high`` or up to it."""
+    wanted = dtype_argument(dtype)
+    if wanted.kind not in "biu":
+        raise UserTypeError(f"Unsupported dtype {wanted.numpy!r} for {method}")
+    first, last = (0, low) if high is None else (low, high)
+    is_python = size is None and dtype in (bool, int)
+    lowest, highest = _limits(wanted)
+    known = all(type(item) is int for item in (first, last))
+    found = [] if known else [values.as_scalar(as_value(item)) for item in (first, last)]
+    if any(map(values.rank, found)) or wanted.kind == "u" and wanted.bits == 64 and not known or not are_native():
+        return _integers_out(generator, first, last, size, dtype, closed, method, wanted, is_python)
+    top = last if closed else last - 1 if known else None
+    if known:
+        if first < lowest:
+            raise UserValueError(f"low is out of bounds for {wanted.numpy.name}")
+        if top > highest:
+            raise UserValueError(f"high is out of bounds for {wanted.numpy.name}")
+        if first > top:
+            raise UserValueError(_bounds_error(closed, first == 0))
+        base, span = (values.constant(number % (1 << 64), _u64()) for number in (first, top - first))
+    else:
+        start, end = (values.cast(value, I64) for value in found)
+        base, span = _span(start, end, closed, wanted)
+    unsigned = BOOL if wanted == BOOL else dtype_argument(f"u{wanted.itemsize}")
+    way = "bounded" if generator.is_new else "masked"
+    name = f"{way}_{'bool' if wanted == BOOL else unsigned.numpy.name}"
+    value = drawn(generator, name, [values.cast(base, unsigned), values.cast(span, unsigned)], size_argument(size))
+    value = values.cast(value, wanted)
+    if is_python or isinstance(value.type, Tensor):
+        return give(value)
+    return tracers.wrap(value)
+
+
+def _u64() -> DType:
+    return dtype_argument(np.uint64)
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    if dtype == BOOL:
+        return 0, 1
+    info = np.iinfo(dtype.numpy)
+    return int(info.min), int(info.max)
+
+
+def _bounds_error(closed: bool, from_zero: bool) -> str:
+    if from_zero:
+        return f"high {'<' if closed else '<='} 0"
+    return f"low {'>' if closed else '>='} high"
+
+
+def _span(start: Value, end: Value, closed: bool, wanted: DType) -> tuple[Value, Value]:
+    """The smallest number, and how many more there are, behind the checks of numbers that the run knows."""
+    lowest, highest = _limits(wanted)
+    name = wanted.numpy.name
+
+    def within(relation: str, value: Value, limit: int) -> Value:
+        return emit(relation, value, values.constant(limit, I64))
+
+    if lowest > -(1 << 63):
+        require(within("greater_equal", start, lowest), f"low is out of bounds for {name}")
+    if highest < (1 << 63) - 1:
+        require(within("less_equal", end, highest + (not closed)), f"high is out of bounds for {name}")
+    ordered = emit("less_equal" if closed else "less", start, end)
+    from_zero = within("equal", start, 0)
+    require(emit("logical_or", ordered, _not(from_zero)), _bounds_error(closed, True))
+    require(emit("logical_or", ordered, from_zero), _bounds_error(closed, False))
+    span = emit("subtract", values.cast(end, _u64()), values.cast(start, _u64()))
+    if not closed:
+        span = emit("subtract", span, values.constant(1, _u64()))
+    return values.cast(start, _u64()), span
+
+
+def _integers_out(
+    generator: Any, low: Any, high: Any, size: Any, dtype: Any, closed: bool, method: str, wanted: DType,
+    is_python: bool,
+) -> Any:  # fmt: skip
+    """The generator's own method: bounds that are arrays are drawn within one by one."""
+    shapes = [as_value(item) for item in (low, high)]
+    dims = common_shape(shapes, size)
+    kind: Type = Scalar(wanted, weak=is_python) if dims is None else Tensor(wanted, dims)
+    options: dict[str, Any] = {"endpoint": closed} if generator.is_new else {}
+    bounds = [item if isinstance(item, int) else tracers.wrap(value) for item, value in zip((low, high), shapes)]
+    (value,) = call_method(
+        generator, method, [kind], *bounds, size=None if size is None else sizes(dims or ()), dtype=wanted.numpy, **options
+    )
+    return tracers.wrap(value, owned=True)
+
+
+def _generator_integers(generator: Any, *args: Any, **kwargs: Any) -> Any:
+    signature = {"low": REQUIRED, "high": None, "size": None, "dtype": np.int64, "endpoint": False}
+    given = bound("integers", signature, args, kwargs)
+    return integers(generator, given["low"], given["high"], given["size"], given["dtype"],
+                    closed=bool(given["endpoint"]))  # fmt: skip
+
+
+def _randint(generator: Any, *args: Any, **kwargs: Any) -> Any:
+    given = bound("randint", {"low": REQUIRED, "high": None, "size": None, "dtype": int}, args, kwargs)
+    return integers(generator, given["low"], given["high"], given["size"], given["dtype"], method="randint")
+
+
+_STANDARD = {
+    "random": partial(standard, "standard_uniform", "random"),
+    **{name: partial(standard, name, name) for name in ("standard_normal", "standard_exponential", "standard_gamma")},
+}
+_FORMULAS = {name: partial(draw, row) for name, row in DISTRIBUTIONS.items()}
+
+METHODS: Mapping[str, Handler] = {**_FORMULAS, **_STANDARD, "uniform": uniform, "integers": _generator_integers}
+"""Of a `numpy.random.Generator`."""
+
+
+def _of_dims(name: str) -> Handler:
+    """``rand(2, 3)``: the dims are the arguments."""
+    return lambda generator, *dims: LEGACY[name](generator, dims or None)
+
+
+LEGACY: Mapping[str, Handler] = {
+    **_FORMULAS,
+    **_STANDARD,
+    "uniform": uniform,
+    "randint": _randint,
+    **dict.fromkeys(("random_sample", "ranf", "sample"), partial(standard, "standard_uniform", "random_sample")),
+    "rand": _of_dims("random_sample"),
+    "randn": _of_dims("standard_normal"),
+}
+"""Of a `numpy.random.RandomState`, and of ``numpy.random`` itself."""
