@@ -96,7 +96,6 @@ class Parameter:
 
 NON_NEGATIVE = ((_at_least_0, -1.0),)
 POSITIVE = ((_above_0, -1.0),)
-POISSON = ((_between("greater_equal", "less_equal"), -1.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +105,8 @@ class Distribution:
     name: str
     parameters: tuple[Parameter, ...]
     result: DType = F64
+    wrong: tuple[tuple[str, int, int, str], ...] = ()
+    """Relations of two parameters that must not hold, and what NumPy says then."""
 
     @property
     def signature(self) -> dict[str, Any]:
@@ -151,7 +152,8 @@ DISTRIBUTIONS: Mapping[str, Distribution] = {
         _row("zipf", Parameter("a", REQUIRED, ((_above_1, 0.0),)), result=I64),
         _row("binomial", Parameter("n", REQUIRED, NON_NEGATIVE, is_integer=True),
              Parameter("p", REQUIRED, ((_between("greater_equal", "less_equal"), -1.0),)), result=I64),
-        _row("triangular", Parameter("left"), Parameter("mode"), Parameter("right")),
+        Distribution("triangular", (Parameter("left"), Parameter("mode"), Parameter("right")), F64, (
+            ("greater", 0, 1, "left > mode"), ("greater", 1, 2, "mode > right"), ("equal", 0, 2, "left == right"))),
         _row("negative_binomial", Parameter("n"), Parameter("p"), result=I64),
         _row("hypergeometric", Parameter("ngood", is_integer=True), Parameter("nbad", is_integer=True),
              Parameter("nsample", is_integer=True), result=I64),
@@ -188,11 +190,23 @@ def common_shape(parameters: Sequence[Value], size: Any) -> Dims | None:
     """The dims of a draw: those that ``size`` says, to which the parameters broadcast, or those of the parameters."""
     shapes = [values.dims(parameter) for parameter in parameters]
     wanted = size_argument(size)
-    if wanted is None:
-        return broadcasting.common_dims(shapes) if any(map(values.rank, parameters)) else None
-    if any(shapes) and broadcasting.common_dims([wanted, *shapes]) != wanted:
-        raise UserValueError("shape mismatch: objects cannot be broadcast to a single shape")
-    return wanted
+    if wanted is None and not any(shapes):
+        return None
+    common = () if wanted is None else wanted
+    first = 0 if wanted is None else 1
+    for number, shape in enumerate(shapes, first):
+        if shape:
+            common = broadcasting.common_dims([common, shape], _MISMATCH.format(number))
+    if wanted is not None and common != wanted:
+        text = " is not compatible with broadcast dimensions of inputs "
+        raise UserValueError(f"Output size {broadcasting.shape_text(wanted)}{text}{broadcasting.shape_text(common)}.")
+    return common
+
+
+_MISMATCH = (
+    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape {{shape}} and "
+    "arg {} with shape {{shape}}."
+)
 
 
 def _parameter(item: Any, dtype: DType) -> Value:
@@ -264,7 +278,7 @@ def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **
     return call_out(current_trace(), call, name, (generator.handle, *args), kwargs, types)
 
 
-def draw(row: Distribution, generator: Any, *args: Any, **kwargs: Any) -> Any:
+def draw(row: Distribution, generator: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A number or an array of a distribution."""
     given = bound(row.name, row.signature, args, kwargs)
     kinds = [I64 if one.is_integer else F64 for one in row.parameters]
@@ -276,6 +290,8 @@ def draw(row: Distribution, generator: Any, *args: Any, **kwargs: Any) -> Any:
         return tracers.wrap(value, owned=True)
     for position, parameter in enumerate(found):
         _require(row, position, parameter, generator.kind)
+    for relation, left, right, message in row.wrong:
+        require(_not(emit(relation, *broadcasting.align([found[left], found[right]])[0])), message)
     ordered = found[::-1] if row.name == "binomial" else found
     return give(drawn(generator, row.name, ordered, dims))
 
@@ -324,7 +340,7 @@ def _says(error: type[Exception], is_new: bool, is_array: bool, low: float, high
     return ""
 
 
-def standard(method: str, name: str, generator: Any, *args: Any, **kwargs: Any) -> Any:
+def standard(method: str, name: str, generator: Any, /, *args: Any, **kwargs: Any) -> Any:
     """A distribution that is drawn as float64 or float32, and into ``out``."""
     signature: dict[str, Any] = {"size": None}
     if generator.is_new:

@@ -79,7 +79,7 @@ class _Traced:
             return MethodType(handler, self)
         if name.startswith("__"):
             raise AttributeError(name)
-        path = f"numpy.random.{self.kind.__name__}"
+        path = f"{self.kind.__module__}.{self.kind.__name__}"
         if not hasattr(self.kind, name):
             raise located(UserAttributeError(f"'{path}' object has no attribute '{name}'"))
         raise located(refuse(f"{path}.{name} in a compiled function", "use it outside the compiled function"))
