@@ -434,7 +434,7 @@ def _entry(compilation: Compilation) -> EntryCode | None:
     from jitflow.runtime.dispatcher import uses_native_entry
     from jitflow.runtime.entry_native import emit_entry
 
-    if not uses_native_entry() or _plan(compilation).needs_python:
+    if not uses_native_entry() or _plan(compilation).gpus:
         return None
     with compilation.stage("entry"):
         return emit_entry(_plan(compilation))

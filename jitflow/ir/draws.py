@@ -124,6 +124,8 @@ def draw(name: str, address: int, parameters: Sequence[Any], shape: Sequence[int
         function.restype = _TYPES[row.result]
         given = [np.broadcast_to(parameter, made.shape) for parameter in parameters]
         flat = made.reshape(-1)
-        for position, numbers in enumerate(zip(*(item.flat for item in given)) if given else [()] * flat.size):
+        for position, numbers in enumerate(
+            zip(*(item.flat for item in given), strict=False) if given else [()] * flat.size
+        ):
             flat[position] = function(state, *(number.item() for number in numbers), *([scratch] if scratch else []))
     return made

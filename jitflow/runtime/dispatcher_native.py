@@ -177,12 +177,12 @@ class NativeChain(Chain):
 
     def _call_linked(self, flat: tuple[Any, ...]) -> Any:
         address = _dispatcher().walk(self, id(flat) + TUPLE_ITEMS, len(flat))
-        return self._call_in_python(flat) if address == MISMATCH_VALUE else _take_reference(address)
+        return self._call_on_gpus(flat) if address == MISMATCH_VALUE else _take_reference(address)
 
-    def _call_in_python(self, flat: tuple[Any, ...]) -> Any:
+    def _call_on_gpus(self, flat: tuple[Any, ...]) -> Any:
         """Call what has no native entry."""
         for specialisation in reversed(self._linked):
-            if specialisation.plan.needs_python:
+            if specialisation.plan.gpus:
                 result = specialisation.call(flat)
                 if result is not NOT_MATCHED:
                     return result
@@ -190,7 +190,7 @@ class NativeChain(Chain):
 
     def _link(self, specialisation: Specialisation) -> None:
         release_retired()
-        if specialisation.plan.needs_python:
+        if specialisation.plan.gpus:
             Chain._link(self, specialisation)
             return
         specialisation.need_native_entry()
@@ -198,7 +198,7 @@ class NativeChain(Chain):
         _dispatcher().link(self, specialisation.address)
 
     def _unlink(self, specialisation: Specialisation) -> None:
-        if not specialisation.plan.needs_python:
+        if not specialisation.plan.gpus:
             _dispatcher().unlink(self, specialisation.address)
         Chain._unlink(self, specialisation)
         retire(specialisation)

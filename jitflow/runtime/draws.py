@@ -7,7 +7,7 @@ functions work on. Where exactly is found by looking for its words in an object 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
@@ -83,9 +83,13 @@ def _text(row: Draw) -> Iterator[str]:
     names = [f"%p{number}" for number in range(len(row.parameters))]
     parameters = [f"{_type(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
     scratch = ["ptr %memory"] if row.memory else []
-    memory = f"""
+    memory = (
+        f"""
   %memory = alloca i8, i64 {row.memory}, align 16
-  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false)""" if row.memory else ""
+  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false)"""
+        if row.memory
+        else ""
+    )
     function = f"inttoptr (i64 {function_address(row)} to ptr)"
     if row.memory:
         yield "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
@@ -96,14 +100,16 @@ define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{{memory}
   ret {kind} %drawn
 }}"""
     places = [f"ptr {name}.at, i64 {name}.step" for name in names]
-    lines = [f"""
+    lines = [
+        f"""
 define void @fill({", ".join(["i64 %generator, i64 %count, ptr %target", *places])}) {{
 start:{memory}
   %bitgen = call ptr @bitgen(i64 %generator)
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %turn, label %end
 turn:
-  %i = phi i64 [ 0, %start ], [ %next, %turn ]"""]
+  %i = phi i64 [ 0, %start ], [ %next, %turn ]"""
+    ]
     for dtype, name in zip(row.parameters, names, strict=True):
         lines += [
             f"  {name}.distance = mul i64 %i, {name}.step",

@@ -14,7 +14,6 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from functools import cache, lru_cache, partial
 from types import FunctionType
 from typing import Any
@@ -23,7 +22,7 @@ import numpy as np
 
 from jitflow.runtime import locks
 from jitflow.runtime import plan as p
-from jitflow.runtime.drawing import drawing
+from jitflow.runtime.drawing import begin
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype, same_layout_dtypes, slot_count
 from jitflow.runtime.plan import ERROR_SLOTS, Plan
 from jitflow.runtime.pool import pool
@@ -57,14 +56,16 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
     function = run_function(specialisation.run_address, binding.releases_gil())
     run = partial(function, ctypes.addressof(specialisation.context), binding.slots, results, error)
     builder = ResultBuilder(specialisation.plan, binding, results)
+    drawing = begin(*binding.objects()) if specialisation.plan.draws else None
     try:  # what Ctrl-C raises may come as soon as the run has ended
-        with drawing(binding.objects()) if specialisation.plan.draws else nullcontext():
-            status = run() if variables is None else run_alone(variables, run)
-            if status:
-                specialisation.raise_error(status, ctypes.addressof(error))
-                raise SystemError("jitflow: the error handler of a failed call did not raise")
-            return builder.build()
+        status = run() if variables is None else run_alone(variables, run)
+        if status:
+            specialisation.raise_error(status, ctypes.addressof(error))
+            raise SystemError("jitflow: the error handler of a failed call did not raise")
+        return builder.build()
     finally:
+        if drawing is not None:
+            drawing.end()
         if not error[0]:
             builder.release()
 

@@ -396,7 +396,7 @@ class Plan:
     program that is split over devices must).
 
     A program that draws from generators of NumPy's takes the locks of those in its arguments (`ObjectLeaf`), and keeps
-    those that it makes until its results are there; `draws` says so. Only the Python entry knows such plans.
+    those that it makes until its results are there; `draws` says so.
 
     A program that uses GPUs has their names in `gpus`. It wants the arrays of the argument slots in `wanted` on the GPU
     named there, which makes those of the result slots in `made`. Only the Python entry knows such plans.
@@ -415,11 +415,6 @@ class Plan:
     gpus: tuple[str, ...] = ()
     wanted: Mapping[int, str] = field(default_factory=dict)
     made: Mapping[int, str] = field(default_factory=dict)
-
-    @property
-    def needs_python(self) -> bool:
-        """Whether the Python entry alone knows such plans."""
-        return bool(self.gpus) or self.draws
 
 
 def named_objects(plan: Plan) -> dict[int, IsObject]:

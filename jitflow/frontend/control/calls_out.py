@@ -43,7 +43,7 @@ def record_call(trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], k
 def call_out(
     trace: Trace, function: Any, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Sequence[Type]
 ) -> tuple[Value, ...]:
-    """The values of these types that a function gives when the program comes here; ``name`` is that of the text form."""
+    """The values of these types that a function gives when the program comes here; ``name`` is for the text form."""
     given: list[Tracer] = []
     template = _template((args, dict(kwargs)), given)
 

@@ -282,7 +282,7 @@ class Recorder:
     def _legacy_generator(self) -> Any:
         """The generator behind the functions of ``numpy.random``."""
         module = np.random.mtrand
-        return self.take(module._rand, Global(vars(module), "_rand"), "numpy.random")  # type: ignore[attr-defined]
+        return self.take(module._rand, Global(vars(module), "_rand"), "numpy.random")
 
     def _number(self, thing: Any, register: int) -> Any:
         tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)), thing)

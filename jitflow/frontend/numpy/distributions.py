@@ -1,13 +1,13 @@
 """What NumPy's generators draw, while a program is traced: numbers and arrays of the distributions with a formula.
 
-The parameters are checked as NumPy checks them, in front of the draw, with the words of the installed NumPy: it is
-asked what it says to a parameter of that kind. Then the draw is an op (`jitflow.ir.draws`), or, where no C function does
-it, a call of the generator's own method.
+The parameters are checked as NumPy checks them, in front of the draw, with the words of the installed NumPy, which is
+asked what it says to a parameter of that kind. Then the draw is an op (`jitflow.ir.draws`), or a call of the
+generator's own method where no C function does it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -15,27 +15,29 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays import broadcasting, layouts
-from jitflow.frontend.arrays.operands import as_value, dtype_argument, new, refuse, shape_argument
-from jitflow.frontend.control.calls_out import call_out
+from jitflow.frontend.arrays.operands import as_value, dtype_argument, refuse, shape_argument
+from jitflow.frontend.numpy.draw_calls import (
+    REQUIRED,
+    Dims,
+    bound,
+    call_method,
+    common_shape,
+    drawn,
+    give,
+    is_native,
+    require,
+    result_type,
+    sizes,
+)
 from jitflow.frontend.recording import values
-from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
-from jitflow.ir.dims import Dim
-from jitflow.ir.draws import DRAWS, object_at
-from jitflow.ir.dtypes import BOOL, F32, F64, I64, DType, dtype_of
-from jitflow.ir.types import Scalar, Tensor, Type
-from jitflow.runtime.draws import are_native
+from jitflow.ir.dtypes import F32, F64, I64, DType, dtype_of
 
-__all__ = ["LEGACY", "METHODS", "Dims", "bound", "call_method", "common_shape", "give", "integers", "result_type",
-           "size_argument"]  # fmt: skip
-
-Dims = tuple[Dim, ...]
-Handler = Callable[..., Any]
-REQUIRED = object()
+__all__ = ["METHODS", "standard"]
 
 
 # -- parameters
@@ -161,54 +163,6 @@ DISTRIBUTIONS: Mapping[str, Distribution] = {
 }  # fmt: skip
 
 
-# -- arguments
-
-
-def bound(name: str, signature: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a method by name. Raises Python's TypeError for others than the signature has."""
-    if len(args) > len(signature):
-        raise UserTypeError(f"{name}() takes at most {len(signature)} positional arguments ({len(args)} given)")
-    given = dict(zip(signature, args, strict=False))
-    for key, item in kwargs.items():
-        if key not in signature:
-            raise UserTypeError(f"{name}() got an unexpected keyword argument '{key}'")
-        if key in given:
-            raise UserTypeError(f"{name}() got multiple values for keyword argument '{key}'")
-        given[key] = item
-    for key, default in signature.items():
-        if given.setdefault(key, default) is REQUIRED:
-            raise UserTypeError(f"{name}() missing required argument '{key}'")
-    return given
-
-
-def size_argument(size: Any) -> Dims | None:
-    """The dims that ``size=`` asks for; None for a number."""
-    return None if size is None else shape_argument(size)
-
-
-def common_shape(parameters: Sequence[Value], size: Any) -> Dims | None:
-    """The dims of a draw: those that ``size`` says, to which the parameters broadcast, or those of the parameters."""
-    shapes = [values.dims(parameter) for parameter in parameters]
-    wanted = size_argument(size)
-    if wanted is None and not any(shapes):
-        return None
-    common = () if wanted is None else wanted
-    first = 0 if wanted is None else 1
-    for number, shape in enumerate(shapes, first):
-        if shape:
-            common = broadcasting.common_dims([common, shape], _MISMATCH.format(number))
-    if wanted is not None and common != wanted:
-        text = " is not compatible with broadcast dimensions of inputs "
-        raise UserValueError(f"Output size {broadcasting.shape_text(wanted)}{text}{broadcasting.shape_text(common)}.")
-    return common
-
-
-_MISMATCH = (
-    "shape mismatch: objects cannot be broadcast to a single shape.  Mismatch is between arg 0 with shape {{shape}} and "
-    "arg {} with shape {{shape}}."
-)
-
-
 def _parameter(item: Any, dtype: DType) -> Value:
     """A parameter as a number or an array of a dtype, which is C's ``double`` most often."""
     value = values.as_scalar(as_value(item))
@@ -225,12 +179,6 @@ def _require(row: Distribution, position: int, value: Value, kind: type) -> None
             require(rule(as_float), message)
 
 
-def require(condition: Value, message: str) -> None:
-    """Raise ValueError when the program runs unless a condition holds, everywhere in an array."""
-    holds = tracers.lift(np.all(tracers.wrap(condition))) if values.rank(condition) else condition
-    values.check(values.as_strong(holds), ValueError, message)
-
-
 @cache
 def _words(row: Distribution, position: int, wrong: float, is_array: bool, kind: type) -> str:
     """What NumPy says to a parameter that is wrong; nothing if it takes it."""
@@ -243,39 +191,6 @@ def _words(row: Distribution, position: int, wrong: float, is_array: bool, kind:
     except ValueError as error:
         return str(error)
     return ""
-
-
-# -- draws
-
-
-def give(value: Value) -> Any:
-    """What the program gets: a new array, or Python's number."""
-    if isinstance(value.type, Tensor):
-        return new(value)
-    dtype = values.dtype_of_value(value)
-    return tracers.wrap(emit("cast", value, dtype=F64 if dtype.is_float else dtype, weak=True))
-
-
-def drawn(generator: Any, method: str, parameters: Sequence[Value], dims: Dims | None) -> Value:
-    """The op of a draw, with its parameters over the dims."""
-    given = [values.as_strong(parameter) for parameter in parameters]
-    if dims is None:
-        return emit("draw", generator.address, *given, method=method)
-    spread = [broadcasting.broadcast_to(one, dims) if values.rank(one) else one for one in given]
-    return emit("draw", generator.address, *spread, method=method, dims=dims)
-
-
-def result_type(dtype: DType, dims: Dims | None) -> Type:
-    """The type of what a method of a generator gives."""
-    return Scalar(dtype, weak=True) if dims is None else Tensor(dtype, dims)
-
-
-def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **kwargs: Any) -> tuple[Value, ...]:
-    """Call the generator's own method when the program comes here."""
-    def call(address: Any, *given: Any, **named: Any) -> Any:
-        return getattr(object_at(address), name)(*given, **named)
-
-    return call_out(current_trace(), call, name, (generator.handle, *args), kwargs, types)
 
 
 def draw(row: Distribution, generator: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -294,21 +209,6 @@ def draw(row: Distribution, generator: Any, /, *args: Any, **kwargs: Any) -> Any
         require(_not(emit(relation, *broadcasting.align([found[left], found[right]])[0])), message)
     ordered = found[::-1] if row.name == "binomial" else found
     return give(drawn(generator, row.name, ordered, dims))
-
-
-def sizes(dims: Dims) -> tuple[Any, ...]:
-    """Dims as a call out is given them."""
-    return tuple(map(tracers.size_of, dims))
-
-
-_LEGACY_NATIVE = frozenset(("standard_uniform", "uniform"))
-
-
-def is_native(generator: Any, name: str) -> bool:
-    """Whether compiled code does this draw itself."""
-    if name not in DRAWS or not are_native():
-        return False
-    return generator.is_new or name in _LEGACY_NATIVE
 
 
 def uniform(generator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -357,7 +257,7 @@ def standard(method: str, name: str, generator: Any, /, *args: Any, **kwargs: An
     dims = common_shape(parameters, given["size"] if out is None else _dims_of_out(out, given["size"], dtype))
     native = method if dtype == F64 else f"{method}_f"
     if given.get("method", "zig") != "zig" or not is_native(generator, native):
-        options = {"dtype": dtype.numpy} if generator.is_new else {}
+        options: dict[str, Any] = {"dtype": dtype.numpy} if generator.is_new else {}
         options |= {key: given[key] for key in ("method",) if key in given}
         options |= {} if dims is None else {"size": sizes(dims)}
         kinds = [result_type(F64 if dims is None else dtype, dims)]
@@ -391,134 +291,10 @@ def _in_out(value: Value, out: Any) -> Any:
     return out
 
 
-# -- integers
-
-
-def integers(
-    generator: Any, low: Any, high: Any, size: Any, dtype: Any, *, closed: bool = False, method: str = "integers",
-) -> Any:  # fmt: skip
-    """Whole numbers from ``low`` on, below ``high`` or up to it."""
-    wanted = dtype_argument(dtype)
-    if wanted.kind not in "biu":
-        raise UserTypeError(f"Unsupported dtype {wanted.numpy!r} for {method}")
-    first, last = (0, low) if high is None else (low, high)
-    is_python = size is None and dtype in (bool, int)
-    lowest, highest = _limits(wanted)
-    known = all(type(item) is int for item in (first, last))
-    found = [] if known else [values.as_scalar(as_value(item)) for item in (first, last)]
-    if any(map(values.rank, found)) or wanted.kind == "u" and wanted.bits == 64 and not known or not are_native():
-        return _integers_out(generator, first, last, size, dtype, closed, method, wanted, is_python)
-    top = last if closed else last - 1 if known else None
-    if known:
-        if first < lowest:
-            raise UserValueError(f"low is out of bounds for {wanted.numpy.name}")
-        if top > highest:
-            raise UserValueError(f"high is out of bounds for {wanted.numpy.name}")
-        if first > top:
-            raise UserValueError(_bounds_error(closed, first == 0))
-        base, span = (values.constant(number % (1 << 64), _u64()) for number in (first, top - first))
-    else:
-        start, end = (values.cast(value, I64) for value in found)
-        base, span = _span(start, end, closed, wanted)
-    unsigned = BOOL if wanted == BOOL else dtype_argument(f"u{wanted.itemsize}")
-    way = "bounded" if generator.is_new else "masked"
-    name = f"{way}_{'bool' if wanted == BOOL else unsigned.numpy.name}"
-    value = drawn(generator, name, [values.cast(base, unsigned), values.cast(span, unsigned)], size_argument(size))
-    value = values.cast(value, wanted)
-    if is_python or isinstance(value.type, Tensor):
-        return give(value)
-    return tracers.wrap(value)
-
-
-def _u64() -> DType:
-    return dtype_argument(np.uint64)
-
-
-def _limits(dtype: DType) -> tuple[int, int]:
-    if dtype == BOOL:
-        return 0, 1
-    info = np.iinfo(dtype.numpy)
-    return int(info.min), int(info.max)
-
-
-def _bounds_error(closed: bool, from_zero: bool) -> str:
-    if from_zero:
-        return f"high {'<' if closed else '<='} 0"
-    return f"low {'>' if closed else '>='} high"
-
-
-def _span(start: Value, end: Value, closed: bool, wanted: DType) -> tuple[Value, Value]:
-    """The smallest number, and how many more there are, behind the checks of numbers that the run knows."""
-    lowest, highest = _limits(wanted)
-    name = wanted.numpy.name
-
-    def within(relation: str, value: Value, limit: int) -> Value:
-        return emit(relation, value, values.constant(limit, I64))
-
-    if lowest > -(1 << 63):
-        require(within("greater_equal", start, lowest), f"low is out of bounds for {name}")
-    if highest < (1 << 63) - 1:
-        require(within("less_equal", end, highest + (not closed)), f"high is out of bounds for {name}")
-    ordered = emit("less_equal" if closed else "less", start, end)
-    from_zero = within("equal", start, 0)
-    require(emit("logical_or", ordered, _not(from_zero)), _bounds_error(closed, True))
-    require(emit("logical_or", ordered, from_zero), _bounds_error(closed, False))
-    span = emit("subtract", values.cast(end, _u64()), values.cast(start, _u64()))
-    if not closed:
-        span = emit("subtract", span, values.constant(1, _u64()))
-    return values.cast(start, _u64()), span
-
-
-def _integers_out(
-    generator: Any, low: Any, high: Any, size: Any, dtype: Any, closed: bool, method: str, wanted: DType,
-    is_python: bool,
-) -> Any:  # fmt: skip
-    """The generator's own method: bounds that are arrays are drawn within one by one."""
-    shapes = [as_value(item) for item in (low, high)]
-    dims = common_shape(shapes, size)
-    kind: Type = Scalar(wanted, weak=is_python) if dims is None else Tensor(wanted, dims)
-    options: dict[str, Any] = {"endpoint": closed} if generator.is_new else {}
-    bounds = [item if isinstance(item, int) else tracers.wrap(value) for item, value in zip((low, high), shapes)]
-    (value,) = call_method(
-        generator, method, [kind], *bounds, size=None if size is None else sizes(dims or ()), dtype=wanted.numpy, **options
-    )
-    return tracers.wrap(value, owned=True)
-
-
-def _generator_integers(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    signature = {"low": REQUIRED, "high": None, "size": None, "dtype": np.int64, "endpoint": False}
-    given = bound("integers", signature, args, kwargs)
-    return integers(generator, given["low"], given["high"], given["size"], given["dtype"],
-                    closed=bool(given["endpoint"]))  # fmt: skip
-
-
-def _randint(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    given = bound("randint", {"low": REQUIRED, "high": None, "size": None, "dtype": int}, args, kwargs)
-    return integers(generator, given["low"], given["high"], given["size"], given["dtype"], method="randint")
-
-
-_STANDARD = {
+METHODS: Mapping[str, Callable[..., Any]] = {
+    **{name: partial(draw, row) for name, row in DISTRIBUTIONS.items()},
     "random": partial(standard, "standard_uniform", "random"),
     **{name: partial(standard, name, name) for name in ("standard_normal", "standard_exponential", "standard_gamma")},
-}
-_FORMULAS = {name: partial(draw, row) for name, row in DISTRIBUTIONS.items()}
-
-METHODS: Mapping[str, Handler] = {**_FORMULAS, **_STANDARD, "uniform": uniform, "integers": _generator_integers}
-"""Of a `numpy.random.Generator`."""
-
-
-def _of_dims(name: str) -> Handler:
-    """``rand(2, 3)``: the dims are the arguments."""
-    return lambda generator, *dims: LEGACY[name](generator, dims or None)
-
-
-LEGACY: Mapping[str, Handler] = {
-    **_FORMULAS,
-    **_STANDARD,
     "uniform": uniform,
-    "randint": _randint,
-    **dict.fromkeys(("random_sample", "ranf", "sample"), partial(standard, "standard_uniform", "random_sample")),
-    "rand": _of_dims("random_sample"),
-    "randn": _of_dims("standard_normal"),
 }
-"""Of a `numpy.random.RandomState`, and of ``numpy.random`` itself."""
+"""By name, of a `numpy.random.Generator` and of a `RandomState`."""

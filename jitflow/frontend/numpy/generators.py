@@ -8,37 +8,26 @@ seen, and its state is that of the object itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import MethodType
 from typing import Any
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserAttributeError, UserError, UserTypeError, UserValueError
-from jitflow.frontend.arrays.operands import array_operand, as_value, normalized_axis, refuse
+from jitflow.errors import UserAttributeError, UserError, UserTypeError
+from jitflow.frontend.arrays.operands import refuse
 from jitflow.frontend.control.calls_out import call_out
-from jitflow.frontend.numpy.distributions import (
-    LEGACY,
-    METHODS,
-    REQUIRED,
-    Dims,
-    bound,
-    call_method,
-    common_shape,
-    integers,
-    size_argument,
-    sizes,
-)
+from jitflow.frontend.numpy import distributions, random_integers
+from jitflow.frontend.numpy.draw_calls import bound, call_method
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import holds_alternatives, located
 from jitflow.frontend.tracers.alternatives import distributed
-from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.draws import object_at
-from jitflow.ir.dtypes import F64, I64
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Scalar
 from jitflow.runtime.drawing import make
 
 __all__ = ["Made", "RandomModule", "TracedGenerator", "TracedRandomState", "is_of_numpy_random", "traced_generator"]
@@ -131,146 +120,8 @@ def _located(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 @cache
 def _handlers(is_new: bool) -> Mapping[str, Callable[..., Any]]:
-    table = {**_SHARED, **METHODS, **_NEW} if is_new else {**_SHARED, **LEGACY, **_OLD}
+    table = {**_SHARED, **(random_integers.NEW_METHODS if is_new else _OLD)}
     return {name: _located(handler) for name, handler in table.items()}
-
-
-# -- draws from what the program has: choices, permutations, and distributions of several numbers
-
-
-def _choice(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    signature = {"a": REQUIRED, "size": None, "replace": True, "p": None}
-    if generator.is_new:
-        signature |= {"axis": 0, "shuffle": True}
-    given = bound("choice", signature, args, kwargs)
-    pool, size, axis = given["a"], given["size"], given.get("axis", 0)
-    is_pool = isinstance(pool, np.ndarray | list | tuple | range) or getattr(pool, "ndim", 0) > 0
-    if is_pool:
-        array = tracers.wrap(array_operand(pool), owned=True) if not isinstance(pool, tracers.ArrayTracer) else pool
-        if not generator.is_new and array.ndim != 1:
-            raise UserValueError("a must be 1-dimensional")
-        place = normalized_axis(axis, array.ndim)
-        count = array.shape[place]
-    else:
-        count = pool
-    dims = size_argument(size)
-    if given["replace"] is True and given["p"] is None:
-        positions = _positions(generator, count, size, is_pool)
-    else:
-        kind = Scalar(I64, weak=True) if dims is None else Tensor(I64, dims)
-        options = {"shuffle": given["shuffle"]} if generator.is_new else {}
-        size = None if dims is None else sizes(dims)
-        replace = given["replace"]
-        (value,) = call_method(generator, "choice", [kind], count, size, replace, given["p"], **options)
-        positions = tracers.wrap(value, owned=True)
-    return np.take(array, positions, axis=place) if is_pool else positions
-
-
-def _positions(generator: Any, count: Any, size: Any, is_pool: bool) -> Any:
-    """Positions in what there is to choose from, each as likely as any other."""
-    number = values.cast(as_value(count), I64)
-    if generator.is_new:
-        message = "a cannot be empty" if is_pool else "a must be a positive integer"
-    else:
-        message = "'a' cannot be empty" if is_pool else "a must be greater than 0"
-    enough = values.emit("greater", number, values.constant(0, I64))
-    values.check(enough, ValueError, f"{message} unless no samples are taken")
-    if generator.is_new:
-        return integers(generator, 0, tracers.wrap(number), size, np.int64 if size is not None else int)
-    return integers(generator, 0, tracers.wrap(number), size, int, method="randint")
-
-
-def _permutation(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    given = bound("permutation", {"x": REQUIRED, **({"axis": 0} if generator.is_new else {})}, args, kwargs)
-    x = given.pop("x")
-    if isinstance(x, list | tuple | range) or getattr(x, "ndim", 0) > 0:
-        value = array_operand(x)
-        (found,) = call_method(generator, "permutation", [value.type], tracers.wrap(value), **given)
-    else:
-        count = values.cast(as_value(x), I64)
-        (dim,) = sizes(size_argument(tracers.wrap(count)) or ()) if not isinstance(x, int) else (x,)
-        (found,) = call_method(generator, "permutation", [Tensor(I64, size_argument(dim))], x)  # type: ignore[arg-type]
-    return tracers.wrap(found, owned=True)
-
-
-def _shuffle(generator: Any, *args: Any, **kwargs: Any) -> None:
-    given = bound("shuffle", {"x": REQUIRED, **({"axis": 0} if generator.is_new else {})}, args, kwargs)
-    x = given.pop("x")
-    if not isinstance(x, tracers.ArrayTracer):
-        raise refuse(f"a shuffle of a {type(x).__name__}", "shuffle an array: np.array(x)")
-    axis = tuple(given.values())
-
-    def shuffled(address: Any, array: Any) -> Any:
-        object_at(address).shuffle(array, *axis)
-        return array
-
-    (found,) = call_out(current_trace(), shuffled, "shuffle", (generator.handle, x), {}, [Tensor(*_of(x))])
-    surface.set_item(x, ..., tracers.wrap(found, owned=True))
-
-
-def _permuted(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    given = bound("permuted", {"x": REQUIRED, "axis": None, "out": None}, args, kwargs)
-    value = array_operand(given["x"])
-    (found,) = call_method(generator, "permuted", [value.type], tracers.wrap(value), axis=given["axis"])
-    made = tracers.wrap(found, owned=True)
-    if given["out"] is None:
-        return made
-    surface.set_item(given["out"], ..., made)
-    return given["out"]
-
-
-def _of(array: Any) -> tuple[Any, Dims]:
-    value = array.value
-    return values.dtype_of_value(value), values.dims(value)
-
-
-def _several(generator: Any, name: str, dtype: Any, outer: Dims | None, inner: Dims, *args: Any, **kwargs: Any) -> Any:
-    """A call of a method that draws several numbers at a time."""
-    (found,) = call_method(generator, name, [Tensor(dtype, (*(outer or ()), *inner))], *args, **kwargs)
-    return tracers.wrap(found, owned=True)
-
-
-def _given_size(size: Any) -> tuple[Dims | None, Any]:
-    dims = size_argument(size)
-    return dims, None if dims is None else sizes(dims)
-
-
-def _multinomial(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    given = bound("multinomial", {"n": REQUIRED, "pvals": REQUIRED, "size": None}, args, kwargs)
-    count, chances = as_value(given["n"]), array_operand(given["pvals"])
-    *outer, last = values.dims(chances)
-    if values.rank(count) or outer:
-        rows = values.slice_axes(chances, (0,) * (len(outer) + 1), (*outer, 1), (1,) * (len(outer) + 1))
-        dims = common_shape([values.as_array(count), values.reshape(rows, tuple(outer))], given["size"])
-        size = None if given["size"] is None else sizes(dims or ())
-    else:
-        dims, size = _given_size(given["size"])
-    return _several(generator, "multinomial", I64, dims, (last,), tracers.wrap(count), tracers.wrap(chances), size)
-
-
-def _dirichlet(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    given = bound("dirichlet", {"alpha": REQUIRED, "size": None}, args, kwargs)
-    alpha, (dims, size) = array_operand(given["alpha"]), _given_size(given["size"])
-    return _several(generator, "dirichlet", F64, dims, values.dims(alpha), tracers.wrap(alpha), size)
-
-
-def _multivariate_normal(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    signature = {"mean": REQUIRED, "cov": REQUIRED, "size": None, "check_valid": "warn", "tol": 1e-8}
-    if generator.is_new:
-        signature |= {"method": "svd"}
-    given = bound("multivariate_normal", signature, args, kwargs)
-    mean, cov = array_operand(given.pop("mean")), array_operand(given.pop("cov"))
-    dims, size = _given_size(given.pop("size"))
-    return _several(generator, "multivariate_normal", F64, dims, values.dims(mean), tracers.wrap(mean),
-                    tracers.wrap(cov), size, **given)  # fmt: skip
-
-
-def _multivariate_hypergeometric(generator: Any, *args: Any, **kwargs: Any) -> Any:
-    signature = {"colors": REQUIRED, "nsample": REQUIRED, "size": None, "method": "marginals"}
-    given = bound("multivariate_hypergeometric", signature, args, kwargs)
-    colors, (dims, size) = array_operand(given["colors"]), _given_size(given["size"])
-    return _several(generator, "multivariate_hypergeometric", I64, dims, values.dims(colors), tracers.wrap(colors),
-                    given["nsample"], size, method=given["method"])  # fmt: skip
 
 
 def _seed(generator: Any, *args: Any, **kwargs: Any) -> None:
@@ -278,16 +129,19 @@ def _seed(generator: Any, *args: Any, **kwargs: Any) -> None:
     call_method(generator, "seed", (), given["seed"])
 
 
-_SHARED: Mapping[str, Callable[..., Any]] = {
-    "choice": _choice,
-    "permutation": _permutation,
-    "shuffle": _shuffle,
-    "multinomial": _multinomial,
-    "dirichlet": _dirichlet,
-    "multivariate_normal": _multivariate_normal,
+def _of_dims(name: str) -> Callable[..., Any]:
+    """``rand(2, 3)``: the dims are the arguments."""
+    return lambda generator, *dims: distributions.METHODS[name](generator, dims or None)
+
+
+_SHARED = {**distributions.METHODS, **random_integers.METHODS}
+_OLD: Mapping[str, Callable[..., Any]] = {
+    **random_integers.OLD_METHODS,
+    **{name: partial(distributions.standard, "standard_uniform", name) for name in ("random_sample", "ranf", "sample")},
+    "rand": _of_dims("random"),
+    "randn": _of_dims("standard_normal"),
+    "seed": _seed,
 }
-_NEW = {"permuted": _permuted, "multivariate_hypergeometric": _multivariate_hypergeometric}
-_OLD = {"seed": _seed}
 
 
 # -- generators that the program makes

@@ -179,8 +179,8 @@ STATE_OPS = [
           frozenset({"sized"})),
     OpDef("poke", "tape, count, number: puts another number where `peek` finds one", "any", 3, _infer_poke, _poke,
           (_READS, _WRITES)),
-    OpDef("draw", "generator, parameters: the next number that a generator of NumPy's draws, or an array of so many with "
-          "``dims``, by the C function ``method`` (`jitflow.ir.draws`). The generator is an address; ordered with "
+    OpDef("draw", "generator, parameters: the next number that a generator of NumPy's draws, with ``dims`` an array of "
+          "them, by the C function ``method`` (`jitflow.ir.draws`). The generator is an address; ordered with "
           "everything, since nobody knows what else draws from it", "any", None, _infer_draw, _draw, _EXTERNAL,
           frozenset(), ("method", "dims")),
     OpDef("print", "prints the operands formatted with ``message``", "any", None, _nothing,

@@ -1,5 +1,8 @@
-"""Draws from NumPy's generators: a number is an op of the host program, which kernels of scalar code have as well; an
-array is memory that is filled, one call for all of it."""
+"""Draws from NumPy's generators.
+
+A number is an op of the host program, which kernels of scalar code have as well. An array is memory that is filled, by
+one call for all of it.
+"""
 
 from __future__ import annotations
 
