@@ -194,6 +194,8 @@ class CheckWriter:
             case p.ScalarLeaf():
                 self._require_scalar_type(check, thing)
                 self._pack_scalar(check, thing)
+            case p.ObjectLeaf():
+                self._pack_object(check, thing)
 
     def _require_same(self, left: str, right: str) -> None:
         self._function.require(self._function.compare("eq", left, right, "ptr"), self._frame.mismatch)
@@ -264,6 +266,10 @@ class CheckWriter:
         truth = python.call("i32", "PyObject_IsTrue", f"ptr {answer}")
         python.release(answer)
         function.require(function.compare("eq", truth, "1", "i32"), frame.mismatch)
+
+    def _pack_object(self, leaf: p.ObjectLeaf, thing: str) -> None:
+        function = self._function
+        function.store("i64", function.let(f"ptrtoint ptr {thing} to i64"), self._frame.arguments, 8 * leaf.slot)
 
     # -- leaves ------------------------------------------------------------------------------------
 

@@ -110,4 +110,4 @@ class EntryFrame:
 def _owned_count(plan: Plan) -> int:
     """An upper bound of the references that the entry will own."""
     reads = sum(not isinstance(read, Argument) for read in plan.reads) - len(named_objects(plan))
-    return reads + sum(len(check.keys) for check in plan.checks if isinstance(check, KeysAre))
+    return plan.draws + reads + sum(len(check.keys) for check in plan.checks if isinstance(check, KeysAre))

@@ -207,7 +207,15 @@ class ScalarLeaf:
     slot: int
 
 
-Leaf = ArrayLeaf | ScalarLeaf
+@dataclass(frozen=True, eq=False)
+class ObjectLeaf:
+    """The address of the object in a register: a generator of NumPy's, whose type a guard has fixed."""
+
+    register: int
+    slot: int
+
+
+Leaf = ArrayLeaf | ScalarLeaf | ObjectLeaf
 Check = Guard | Leaf
 
 
@@ -387,6 +395,9 @@ class Plan:
     than `releases_gil_bytes` bytes together, `run` runs without the GIL (None: it never does; -1: it always does, as a
     program that is split over devices must).
 
+    A program that draws from generators of NumPy's takes the locks of those in its arguments (`ObjectLeaf`), and keeps
+    those that it makes until its results are there; `draws` says so.
+
     A program that uses GPUs has their names in `gpus`. It wants the arrays of the argument slots in `wanted` on the GPU
     named there, which makes those of the result slots in `made`. Only the Python entry knows such plans.
     """
@@ -400,6 +411,7 @@ class Plan:
     bases: tuple[NewArray, ...] = ()
     uses: tuple[Use, ...] = ()
     releases_gil_bytes: int | None = 64 * 1024
+    draws: bool = False
     gpus: tuple[str, ...] = ()
     wanted: Mapping[int, str] = field(default_factory=dict)
     made: Mapping[int, str] = field(default_factory=dict)

@@ -275,7 +275,7 @@ def can_fail(function: Function) -> bool:
 
 def takes_context(function: Function) -> bool:
     """Whether a kernel calls what the context holds: then this is its last argument."""
-    return any("polls" in op.attributes or op.name in ("push", "clear") for op in walk(function.region))
+    return any("polls" in op.attributes or op.name in ("push", "clear", "draw") for op in walk(function.region))
 
 
 def intrinsic_suffix(type: Number) -> str:

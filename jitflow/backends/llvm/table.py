@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
+from jitflow.backends.llvm.emit_draw import DRAW_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
@@ -28,6 +29,7 @@ EMISSION: dict[str, Emission] = {
     **HOST_EMISSION,
     **DEVICE_EMISSION,
     **INVOKE_EMISSION,
+    **DRAW_EMISSION,
     **MESSAGE_EMISSION,
     **NOTES_EMISSION,
     **TAPE_EMISSION,

@@ -30,6 +30,7 @@ from jitflow.frontend.entry.naming import Part, Wanted
 from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
+from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.recording.choices import Choices, Restart
 from jitflow.frontend.recording.locate import Locator, definition, in_pythons_words, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
@@ -69,6 +70,8 @@ class TracedFunction:
     """The sizes that were seen at the call that caused the trace."""
     numbers: Mapping[int, int] = field(default_factory=dict)
     """The whole numbers that were seen there, by their parameters' positions."""
+    makes_generators: bool = False
+    """Whether it makes generators of random numbers."""
 
 
 def trace(
@@ -198,6 +201,7 @@ def _trace(
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
+        state.state(Made).any,
     )
 
 

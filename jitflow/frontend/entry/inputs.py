@@ -40,6 +40,7 @@ from jitflow.runtime.plan import (
     IsType,
     Item,
     Leaf,
+    ObjectLeaf,
     Read,
     Satisfies,
     ScalarLeaf,
@@ -214,6 +215,12 @@ class Inputs:
         self._leaf(ScalarLeaf(register, kind.dtype.name, kind.kind, self.slots))
         self.slots += slot_count(kind.dtype.name)
         return wrap(self._parameter(Scalar(kind.dtype, kind.kind == "python"), self.path(register)))
+
+    def address(self, register: int) -> Any:
+        """The tracer of the address of the object that a register holds."""
+        self._leaf(ObjectLeaf(register, self.slots))
+        self.slots += 1
+        return wrap(self._parameter(Scalar(I64), self.path(register)))
 
     def size(self, tracer: Any, number: int) -> Dim | None:
         """The size that an integer argument is: named after it, and guarded not to be negative, as it is not now."""

@@ -234,8 +234,8 @@ class Results:
     def _around_arrays(self, result: Any, path: str) -> ResultTree:
         if id(result) in self._origins:
             return SameObject(self._origins[id(result)])
-        names = array_fields(type(result))
-        return Group(lambda children: StructOf(type(result), children, names), self._fields(result, names, path))
+        names, make = array_fields(type(result)), getattr(type(result), "returned_as", type(result))
+        return Group(lambda children: StructOf(make, children, names), self._fields(result, names, path))
 
     def _dataclass(self, result: Any, path: str) -> ResultTree:
         fields = dataclasses.fields(result)

@@ -119,7 +119,7 @@ def is_foreign_impure(name: str) -> bool:
 
 def is_impure_member(module: ModuleType, name: str) -> bool:
     """Whether this member of a pure module is one of its impure ones."""
-    return module.__name__ == "numpy" and name in _IMPURE_NUMPY
+    return module.__name__ == "numpy" and name in _IMPURE_NUMPY and name != "random"
 
 
 def impure_builtins() -> dict[str, Any]:

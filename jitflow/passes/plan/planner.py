@@ -123,6 +123,14 @@ class _Planner(Kernels):
         if dims_of(op.result.type):
             self.make(op.result, owned=op.result not in self.lifetimes.lender)
 
+    def draw(self, op: Op) -> None:
+        """A number needs numbers; an array takes its parameters as they lie."""
+        if isinstance(op.result.type, Tensor):
+            self.read(tuple(operand for operand in op.operands if not dims_of(operand.type)))
+            self.make(op.result)
+        else:
+            self.read(op.operands)
+
     def message(self, op: Op) -> None:
         """An array goes, and comes, as memory that the message owns."""
         for value in op.operands:
@@ -234,6 +242,7 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "store": _Planner.store,
     "variable": _Planner.variable,
     "pop": _Planner.pop,
+    "draw": _Planner.draw,
     "scatter": _Planner.scatter,
     "send": _Planner.message,
     "recv": _Planner.message,
