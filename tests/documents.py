@@ -28,11 +28,19 @@ class Block:
     file: str | None
     start: int
     end: int
+    first_line: int
+    """Of its text in the document, from 1."""
+
+    @property
+    def last_line(self) -> int:
+        return self.first_line + self.text.count("\n") - 1
 
 
 def blocks(document: Path) -> Iterator[Block]:
-    for match in BLOCK.finditer(document.read_text()):
-        yield Block(match["language"], match["text"], match["file"], match.start("text"), match.end("text"))
+    text = document.read_text()
+    for match in BLOCK.finditer(text):
+        start, end = match.span("text")
+        yield Block(match["language"], match["text"], match["file"], start, end, text.count("\n", 0, start) + 1)
 
 
 def check(document: Path, *, bless: bool) -> None:
