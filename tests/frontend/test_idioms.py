@@ -1,9 +1,9 @@
 """Everyday Python around NumPy: what a program says in Python says the same compiled.
 
-The idioms are those of ``docs/idioms.md``, which ``tests/idioms.py`` reads. Each is compared with plain Python by value,
-type and dtype, by what it does to its arguments, and by what it raises; or it is refused, with the message that the page
-shows. ``pytest -n0 --bless tests/frontend/test_idioms.py`` renews these messages, and takes those of idioms away that are
-compiled by now.
+The idioms are those of ``docs/idioms.md``, which ``tests/idioms.py`` reads. Each is compared with plain Python by
+value, type and dtype, by what it does to its arguments, and by what it raises; or it is refused, with the message that
+the page shows. ``pytest -n0 --bless tests/frontend/test_idioms.py`` renews these messages, and takes those of idioms
+away that are compiled by now.
 """
 
 from __future__ import annotations
