@@ -6,6 +6,7 @@ import ast
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def idioms() -> dict[str, Idiom]:
     namespace: dict[str, Any] = {"__name__": "idioms"}
     exec(compile(tree, SOURCE, "exec", dont_inherit=True), namespace)
     table: dict[str, Idiom] = {}
-    for block, behind in zip(page, [*page[1:], None], strict=True):
+    for block, behind in zip_longest(page, page[1:]):
         own = [call for call in calls if block.first_line <= call.lineno <= block.last_line]
         if own:
             (name,) = {call.value.func.id for call in own}
