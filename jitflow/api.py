@@ -394,7 +394,8 @@ class CompiledFunction(Generic[_Parameters, _Result]):
     def ir(self, *args: Any, stage: str = "traced", **kwargs: Any) -> str:
         """The program for these arguments (arrays, numbers or `Spec`) as text, at a stage of its compilation.
 
-        Stages: ``traced gradient optimized fused planned kernels llvm asm cuda``. Raises ValueError for any other.
+        Stages: ``traced gradient optimized partitioned fused planned kernels llvm asm cuda``. Raises ValueError for any
+        other.
         """
         from jitflow.compiler import check_stage, stage_text
 
