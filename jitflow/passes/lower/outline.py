@@ -93,8 +93,10 @@ class _Outlining:
         wanted = [result for result in op.results if self.counts[result]]
         region = builder.region(parameters, [inside[result] for result in wanted])
         name = f"loop_{len(self.kernels)}"
-        attributes = MappingProxyType({"scalar": True, "unaliased": self._unaliased(arguments)})
-        self.kernels.append(Function(name, region, (), "loop", attributes))
+        attributes = {"scalar": True, "unaliased": self._unaliased(arguments)}
+        if self.reaching_memory:
+            attributes["distributed"] = True
+        self.kernels.append(Function(name, region, (), "loop", MappingProxyType(attributes)))
         launch = Builder(loc=op.loc)
         launch.add("launch", *arguments, types=[result.type for result in wanted], kernel=name)
         (made,) = launch.ops
