@@ -16,6 +16,7 @@ from jitflow.runtime.plan import (
     Guard,
     HasLength,
     IsObject,
+    IsOther,
     IsSame,
     IsType,
     KeysAre,
@@ -121,7 +122,9 @@ def _guard_text(guard: Guard) -> str:
     if isinstance(guard, IsObject):
         return f"is {_short(guard.object)}"
     if isinstance(guard, IsSame):
-        return "is a variable that was found before"
+        return "is the object that was found before"
+    if isinstance(guard, IsOther):
+        return "is another object than the one that is stored to"
     if isinstance(guard, IsType):
         return f"is of type {_short(guard.type)}"
     if isinstance(guard, HasLength):

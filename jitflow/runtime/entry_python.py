@@ -124,8 +124,8 @@ class Binding:
                     self._pack_scalar(check, thing)
                 elif isinstance(check, p.ObjectLeaf):
                     self.slots[check.slot] = id(thing)
-                elif isinstance(check, p.IsSame):
-                    if thing is not self.register(check.other):
+                elif isinstance(check, p.IsSame | p.IsOther):
+                    if (thing is self.register(check.other)) != isinstance(check, p.IsSame):
                         return False
                 elif not guard_holds(check, thing):
                     return False
@@ -171,6 +171,8 @@ class Binding:
                 return getattr(self.register(parent), name)
             case p.Contents(parent):
                 return self.register(parent)._at_home
+            case p.Made(function, parents):
+                return function(*map(self.register, parents))
 
     def _fitting(self, leaf: p.ArrayLeaf, array: Any) -> Any:
         """The array, if it is one of the leaf's class."""
@@ -238,7 +240,7 @@ def _as_signed(word: int) -> int:
 
 
 def guard_holds(guard: p.Guard, thing: Any) -> bool:
-    """Whether a guard holds of an object. `IsSame` is about two of them, and not asked here."""
+    """Whether a guard holds of an object. `IsSame` and `IsOther` are about two of them, and not asked here."""
     match guard:
         case p.IsObject(_, expected):
             return thing is expected

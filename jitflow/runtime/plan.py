@@ -93,7 +93,15 @@ class Contents:
     parent: int
 
 
-Read = Argument | Global | Cell | Item | Attribute | Contents
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What a function of the runtime's makes of the objects in registers; where it raises, the call does not fit."""
+
+    function: Callable[..., Any]
+    parents: tuple[int, ...]
+
+
+Read = Argument | Global | Cell | Item | Attribute | Contents | Made
 
 
 # -- guards: what must hold ------------------------------------------------------------------------
@@ -110,6 +118,14 @@ class IsObject:
 @dataclass(frozen=True, eq=False)
 class IsSame:
     """The register holds the very object that another one holds, which was read before."""
+
+    register: int
+    other: int
+
+
+@dataclass(frozen=True, eq=False)
+class IsOther:
+    """The register holds another object than another one, which was read before."""
 
     register: int
     other: int
@@ -173,7 +189,7 @@ class FunctionIs:
     any_closure: bool = False
 
 
-Guard = IsObject | IsSame | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
+Guard = IsObject | IsSame | IsOther | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
 
 
 # -- leaves: guards that also fill slots -----------------------------------------------------------

@@ -57,8 +57,9 @@ from jitflow.frontend.outside.objects import (
     is_plain_class,
 )
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module
+from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.outside.scopes import device, on_device
+from jitflow.frontend.outside.stores import Stores, active_stores, refusal
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.python.callbacks import Callback
 from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
@@ -98,6 +99,7 @@ class Recorder:
         self._taken: dict[int, Any] = {}
         self._classes: dict[int, ClassProxy] = {}
         self.functions = RecordedFunctions(inputs, self.take)
+        self.stores = inputs.trace.state(Stores)
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
 
@@ -249,7 +251,8 @@ class Recorder:
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
-        return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
+        read = partial(self._attribute, thing, register)
+        return self.stores.meet(thing, register, partial(ObjectProxy, thing, register, path, read))
 
     def _of_numpy_random(self, thing: Any, register: int) -> Any:
         """A generator of NumPy's, a method of one, or what ``numpy.random`` has."""
@@ -389,12 +392,17 @@ class Recorder:
         if name not in vars(module):  # the module's own __getattr__ makes it
             return self.replace(found)
         read, path = Global(vars(module), name), f"{module.__name__}.{name}"
-        if _is_put_there(found, module):
+        if is_put_there(found, module):
             return self.take(found, read, path)
         self.inputs.guard(IsObject(self.inputs.register(read, path), found))
         return self.replace(found)
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
+        if active_stores() is not None and not isinstance(thing, ModuleType | type):
+            if name == "__dict__":
+                raise refusal("reading __dict__, behind stores to attributes, of", self.inputs.path(register))
+            if isinstance(getattr(type(thing), name, None), property):  # which may read what was stored
+                return self._property(thing, register, name)
         try:
             found = getattr(thing, name, _MISSING)
         except UserRuntimeError as error:  # a property that computes with variables
@@ -421,14 +429,6 @@ class Recorder:
         member = inputs.register(Attribute(kind, name), path)
         getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
         return getter(self._taken[register])
-
-
-def _is_put_there(member: Any, module: ModuleType) -> bool:
-    """Whether a member of a pure module is what a user has put in the place of its own."""
-    if isinstance(member, ModuleType):
-        return False
-    home = getattr(member, "__module__", None) or type(member).__module__
-    return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
 
 
 def _lacks_attribute(name: str, thing: Any) -> bool:

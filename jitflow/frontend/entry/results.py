@@ -23,6 +23,7 @@ from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with,
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.outside.stores import Stores, is_stored
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
@@ -31,7 +32,7 @@ from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
 from jitflow.runtime.texts import filled
 
-__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated"]
+__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated", "with_stores"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +264,20 @@ class Results:
             hash(key)  # raises, or fixes a size
             return int(key)
         return key
+
+
+def with_stores(tree: ResultTree, stores: Stores, results: Results) -> ResultTree:
+    """What the function returns, and behind it what it has stored in objects from outside."""
+    targets, children = [], [tree]
+    for overlay, name in stores.dirty():
+        targets.append(overlay.targets[name])
+        happened, thing = overlay[is_stored(name)], overlay[name]
+        children += [results.tree(happened), results.tree(thing, f"{overlay.path}.{name}")]
+    if not targets:
+        return tree
+    end = partial(stores.table.end, tuple(targets))
+    children.insert(1, SameObject(stores.register))
+    return Group(lambda children: StructOf(end, children), tuple(children))
 
 
 def _unreturnable(result: Any, path: str) -> UserTypeError:

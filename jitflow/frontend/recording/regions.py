@@ -148,6 +148,8 @@ class Regions:
         """How much was recorded for each place of the program."""
         self.noted: Callable[[Op], None] = lambda _: None
         """Called with each op that is appended."""
+        self.announced: Callable[[Op], None] | None = None
+        """Called with each op that is appended, if somebody has to do something in front of it."""
         self.refusals: list[UserError] = []
         """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.left_by: Exception | None = None
@@ -183,6 +185,8 @@ class Regions:
         if work > MOST_WORK:
             raise self.too_large()
         self.noted(builder.ops[-1])
+        if self.announced is not None:
+            self.announced(builder.ops[-1])
         return results
 
     def make(self, name: str, *operands: Value, **keywords: Any) -> Value:
