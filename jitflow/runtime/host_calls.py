@@ -34,6 +34,7 @@ from jitflow.ir.routines import (
     NOTE,
     NOTES,
     POLL,
+    ROOM,
     SHARE,
     SITE_PREFIX,
     TRAMPOLINE,
@@ -59,6 +60,7 @@ from jitflow.runtime.notes import NoteTable, recorder
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
+from jitflow.runtime.recursion import room_address
 from jitflow.runtime.symbols import symbol_address
 from jitflow.runtime.threads import share_address
 
@@ -281,6 +283,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str
             return _trampoline()
         if name == POLL:
             return api_address("poll")
+        if name == ROOM:
+            return room_address()
         if name == FRAME:
             return 0
         if name in DEVICE_FUNCTIONS:

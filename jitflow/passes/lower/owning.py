@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
@@ -32,6 +33,8 @@ class OwningProgram(HostProgram):
         self.unwritten: set[Value] = set()
         """Arrays of which nobody has written an element: they need no copying."""
         self._shown: dict[Value, Value] = {}
+        self.recursions: dict[str, tuple[Any, Any]] = {}
+        """What flows into functions that call themselves, and out of them, by their names."""
 
     # Which variable a place shows
 
