@@ -16,7 +16,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import wraps
+from functools import partial, wraps
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -34,7 +34,7 @@ from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.recording.choices import WRITTEN_OUT, Choice, Restart, Site
 from jitflow.frontend.recording.lifting import lifted
-from jitflow.frontend.recording.regions import recursion_site
+from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.syntax import CELL, is_block
 from jitflow.frontend.tracers.base import located
@@ -47,14 +47,22 @@ _ATTEMPTS = 16
 
 
 def recursive(function: Any) -> Any:
-    """A function of the program as it is to be called: itself, unless it calls itself when it runs."""
-    trace = current_trace()
-    if not isinstance(function, FunctionType) or not trace.choices.answer(recursion_site(function.__code__)):
+    """A function of the program as it is to be called: itself, unless it may call itself when it runs."""
+    if not isinstance(function, FunctionType):
+        return function
+    choices, site = current_trace().choices, recursion_site(function.__code__)
+    if choices.answer(site):
+        record = partial(_called, function)
+    elif not choices.is_settled(site) and _names_itself(function.__code__, function.__name__):
+        record = partial(_watched, function, site)
+    else:
         return function
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return _called(function, args, kwargs)
+        if any(scope.is_differentiated for scope in current_trace().scope.around()):
+            return function(*args, **kwargs)
+        return record(args, kwargs)
 
     return call
 
@@ -62,18 +70,48 @@ def recursive(function: Any) -> Any:
 def first_call(function: FunctionType) -> Any:
     """The function that is compiled. Where it gives arrays, its first call is written out: they may be the caller's."""
     site = recursion_site(function.__code__)
-    if current_trace().choices.answer(site) in (None, WRITTEN_OUT):
-        return function
-    call = recursive(function)
+    answer = current_trace().choices.answer(site)
+    if answer is None:
+        return recursive(function)
+    call = function if answer == WRITTEN_OUT else recursive(function)
 
     @wraps(function)
     def first(*args: Any, **kwargs: Any) -> Any:
         result = call(*args, **kwargs)
-        if any(isinstance(item, tracers.ArrayTracer) for item in flatten(result).items):
+        if answer != WRITTEN_OUT and any(isinstance(item, tracers.ArrayTracer) for item in flatten(result).items):
             raise current_trace().begin_anew(Restart(site, WRITTEN_OUT))
         return result
 
     return first
+
+
+def _names_itself(code: CodeType, name: str) -> bool:
+    """Whether a function mentions its own name."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return name in code.co_names or name in code.co_freevars or any(_names_itself(inner, name) for inner in inside)
+
+
+class _Calls(dict[Site, list[tuple[Scope, tuple[Any, ...]]]]):
+    """What functions that mention themselves are given where they call themselves, and where, outer calls first."""
+
+
+def _watched(function: FunctionType, site: Site, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call that is written out, unless it calls itself and nothing that is known now says that this ends.
+
+    What sizes decide, guards could decide as well.
+    """
+    trace = current_trace()
+    calls = trace.state(_Calls).setdefault(site, [])
+    given = (*args, *kwargs.values())
+    if calls:
+        may_end = is_known_to_change(given, calls[-1][1])
+        if not may_end or len(calls) >= MOST_WRITTEN_OUT:
+            raise trace.begin_anew(Restart(site, is_wish=may_end or trace.scope is calls[0][0]))
+    calls.append((trace.scope, given))
+    try:
+        return function(*args, **kwargs)
+    finally:
+        calls.pop()
 
 
 class _Running:

@@ -25,7 +25,7 @@ from jitflow.ir.location import Loc
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Type
 
-__all__ = ["Knowledge", "Regions", "Scope", "recursion_site"]
+__all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site"]
 
 _DEEP = 64
 """How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
@@ -35,7 +35,7 @@ _DEEPEST = 128
 
 _RECURSION_SHOWS = 4
 """How deep they lie, and how much deeper each time, when it is looked whether a function calls itself."""
-_MOST_WRITTEN_OUT = 8
+MOST_WRITTEN_OUT = 8
 """How many calls of a function lie in each other while what is known when it is traced may tell when it ends."""
 
 
@@ -44,15 +44,18 @@ def recursion_site(code: CodeType) -> Site:
     return Site(Choice.RECURSIVE, code.co_filename, code.co_firstlineno, code.co_qualname)
 
 
-def _is_known_to_change(call: FrameType, before: FrameType) -> bool:
+def is_known_to_change(given: Sequence[Any], before: Sequence[Any]) -> bool:
     """Whether one call of a function gets other numbers than another, which the trace knows."""
-    code = call.f_code
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    ours, theirs = call.f_locals, before.f_locals
-    pairs = ((ours.get(name), theirs.get(name)) for name in names)
     return any(
-        type(one) is type(other) and type(one) in (int, bool, str, float) and one != other for one, other in pairs
+        type(one) is type(other) and type(one) in (int, bool, str, float) and one != other
+        for one, other in zip(given, before, strict=False)
     )
+
+
+def _given(call: FrameType) -> list[Any]:
+    code = call.f_code
+    names, known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], call.f_locals
+    return [known.get(name) for name in names]
 
 
 class Knowledge:
@@ -251,8 +254,8 @@ class Regions:
         site = recursion_site(frames[0].f_code)
         if self.choices.answer(site) or self.choices.is_settled(site):
             return
-        may_end = _is_known_to_change(frames[0], frames[1])
-        if not may_end or len(frames) >= _MOST_WRITTEN_OUT:
+        may_end = is_known_to_change(*map(_given, frames[:2]))
+        if not may_end or len(frames) >= MOST_WRITTEN_OUT:
             raise self.begin_anew(Restart(site, is_wish=may_end))
 
     def _require_end(self, depth: int) -> None:
