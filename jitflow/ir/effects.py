@@ -263,7 +263,11 @@ def _arriving(op: Op, region: Region) -> Sequence[Value]:
 
 def calls_again(recursion: Op) -> Iterator[Op]:
     """The ops in the region of a recursion that call it again."""
-    return (op for op in walk_inside(recursion) if op.name == "recur" and op.attributes["function"] == recursion.attributes["function"])
+    return (
+        op
+        for op in walk_inside(recursion)
+        if op.name == "recur" and op.attributes["function"] == recursion.attributes["function"]
+    )
 
 
 def carried_in(op: Op, region: Region) -> Sequence[Value]:

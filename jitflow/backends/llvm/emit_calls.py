@@ -60,8 +60,9 @@ def begin_procedure(out: Emitter) -> str:
     share_polls(out)
     out.lines.append("  br label %enter")
     out.begin("enter")
-    for position in function.attributes.get("owned", ()) if out.ledger is not None else ():
-        out.ledger.take(out, function.parameters[position])
+    for position in function.attributes.get("owned", ()):
+        if out.ledger is not None:
+            out.ledger.take(out, function.parameters[position])
     poll_each_call(out, function.region.ops[0])
     return parameters
 

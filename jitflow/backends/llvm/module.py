@@ -227,7 +227,7 @@ def _procedures(module: ModuleText) -> Iterator[str]:
         parameters = begin_procedure(out)
         end_procedure(out, out.emit_region(function.region))
         if out.failures:
-            _fail(out, lambda status: out.give(status))
+            _fail(out, out.give)
         yield out.text(f'hidden {returned_type(function)} @"{function.name}"({parameters}) #0')
 
 

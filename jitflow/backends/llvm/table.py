@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_calls import CALL_EMISSION
+from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION

@@ -1,8 +1,7 @@
 """Functions that call themselves on a decision of the running program.
 
-Written out where they are called they would never end. Where a trace comes to know that (`Regions.region`), it starts
-anew, and such a function is traced once, into the region of a `recursion`; where its body calls it again, directly or
-by way of others, stands a `recur`.
+Such a function is traced once, into the region of a `recursion`; where its body calls it again, directly or by way of
+others, stands a `recur` (which functions these are, `recursive.py` finds).
 
 What the calls are given in the same place is a parameter if it differs between them: numbers of the running program
 from the start, others once a call has brought another one. What is the same object in all calls stays that object, as
@@ -15,138 +14,62 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial, wraps
-from types import CellType, CodeType, FunctionType
+from collections.abc import Sequence
+from types import CellType, FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.cells import UNBOUND
-from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
 from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
+from jitflow.frontend.control.function_cells import cells_of, content_of, is_same_function, put
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import Slot, Way, agreeing, common_kind, is_there_before, result_of, word
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
-from jitflow.frontend.recording.choices import WRITTEN_OUT, Choice, Restart, Site
+from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.lifting import lifted
-from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
 from jitflow.frontend.recording.trace import Trace, current_trace
-from jitflow.frontend.syntax import CELL, is_block
+from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor, Type
 
-__all__ = ["first_call", "recursive"]
+__all__ = ["called"]
 
 _ATTEMPTS = 16
 
 
-def recursive(function: Any) -> Any:
-    """A function of the program as it is to be called: itself, unless it may call itself when it runs."""
-    if not isinstance(function, FunctionType):
-        return function
-    choices, site = current_trace().choices, recursion_site(function.__code__)
-    if choices.answer(site):
-        record = partial(_called, function)
-    elif not choices.is_settled(site) and _names_itself(function.__code__, function.__name__):
-        record = partial(_watched, function, site)
-    else:
-        return function
-
-    @wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if any(scope.is_differentiated for scope in current_trace().scope.around()):
-            return function(*args, **kwargs)
-        return record(args, kwargs)
-
-    return call
-
-
-def first_call(function: FunctionType) -> Any:
-    """The function that is compiled. Where it gives arrays, its first call is written out: they may be the caller's."""
-    site = recursion_site(function.__code__)
-    answer = current_trace().choices.answer(site)
-    if answer is None:
-        return recursive(function)
-    call = function if answer == WRITTEN_OUT else recursive(function)
-
-    @wraps(function)
-    def first(*args: Any, **kwargs: Any) -> Any:
-        result = call(*args, **kwargs)
-        if answer != WRITTEN_OUT and any(isinstance(item, tracers.ArrayTracer) for item in flatten(result).items):
-            raise current_trace().begin_anew(Restart(site, WRITTEN_OUT))
-        return result
-
-    return first
-
-
-def _names_itself(code: CodeType, name: str) -> bool:
-    """Whether a function mentions its own name."""
-    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return name in code.co_names or name in code.co_freevars or any(_names_itself(inner, name) for inner in inside)
-
-
-class _Calls(dict[Site, list[tuple[Scope, tuple[Any, ...]]]]):
-    """What functions that mention themselves are given where they call themselves, and where, outer calls first."""
-
-
-def _watched(function: FunctionType, site: Site, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call that is written out, unless it calls itself and nothing that is known now says that this ends.
-
-    What sizes decide, guards could decide as well.
-    """
-    trace = current_trace()
-    calls = trace.state(_Calls).setdefault(site, [])
-    given = (*args, *kwargs.values())
-    if calls:
-        may_end = is_known_to_change(given, calls[-1][1])
-        if not may_end or len(calls) >= MOST_WRITTEN_OUT:
-            raise trace.begin_anew(Restart(site, is_wish=may_end or trace.scope is calls[0][0]))
-    calls.append((trace.scope, given))
-    try:
-        return function(*args, **kwargs)
-    finally:
-        calls.pop()
-
-
-class _Running:
+class Running:
     """The functions that call themselves whose bodies are being traced, outermost first."""
 
     def __init__(self) -> None:
-        self.bodies: list[_Recursion] = []
+        self.bodies: list[Recursion] = []
         self.names: Counter[str] = Counter()
 
 
-def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    running = current_trace().state(_Running)
+def called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call of a function that calls itself when it runs: the first, or a further one in its body."""
+    running = current_trace().state(Running)
     try:
         bound = inspect.signature(function).bind(*args, **kwargs)
     except TypeError:
         return function(*args, **kwargs)  # which raises as Python does
     bound.apply_defaults()
     for body in reversed(running.bodies):
-        if _is_same(body.function, function):
+        if is_same_function(body.function, function):
             return body.recur(bound.arguments)
-    return _Recursion(function, bound, running).call()
+    return Recursion(function, bound, running).call()
 
 
-def _is_same(one: FunctionType, other: FunctionType) -> bool:
-    """Whether two functions have the same code and the same locals of functions around them."""
-    if one.__code__ != other.__code__:
-        return False
-    ours, theirs = one.__closure__ or (), other.__closure__ or ()
-    return all(a is b or _content(a) is _content(b) for a, b in zip(ours, theirs, strict=True))
-
-
-class _Recursion:
+class Recursion:
     """One function that calls itself, from its first call on."""
 
-    def __init__(self, function: FunctionType, bound: inspect.BoundArguments, running: _Running) -> None:
+    def __init__(self, function: FunctionType, bound: inspect.BoundArguments, running: Running) -> None:
         self.function, self.bound, self.running = function, bound, running
         running.names[function.__name__] += 1
         number = running.names[function.__name__]
@@ -171,7 +94,7 @@ class _Recursion:
         trace = current_trace()
         self.home, frames = trace.scope, _frames(trace)
         self.objects = Mutables([self.function, *self.bound.arguments.values()])
-        cells = [(cell, _content(cell)) for cell in _cells_of(self.function)]
+        cells = [(cell, content_of(cell)) for cell in cells_of(self.function)]
         take_back = trace.trial()
         for _ in range(_ATTEMPTS):
             take_back()
@@ -189,7 +112,7 @@ class _Recursion:
                 self.running.bodies.pop()
                 self.objects.restore()
                 for cell, content in cells:
-                    _put(cell, content)
+                    put(cell, content)
             if self._has_learnt_all(trace, path) and not trace.storage.goes_again(before):
                 return self._finish(trace, path, parameters, frames)
         raise located(self._refused("what its calls are given, or give, is of another type each time"))
@@ -224,7 +147,7 @@ class _Recursion:
 
     def _given(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
         """What a call is given: its arguments, and what it finds in the cells that calls change."""
-        return (*arguments.values(), *map(_content, self.cells.values()))
+        return (*arguments.values(), *map(content_of, self.cells.values()))
 
     def _taken_apart(self, given: Any) -> Leaves:
         """What is given in parts; what shows by all its names what is stored in it is one."""
@@ -263,12 +186,14 @@ class _Recursion:
             return
         before = entry if slot is None else slot.kind
         if entry is UNBOUND or item is UNBOUND or kind_of(before) is None or kind_of(item) is None:
-            raise located(self._refused(
-                f"{self._word_of(number)} is {_shown(entry)} in one call and {_shown(item)} in another"))
+            raise located(
+                self._refused(f"{self._word_of(number)} is {_shown(entry)} in one call and {_shown(item)} in another")
+            )
         kinds = kind_of(before), kind_of(item)
         if isinstance(kinds[0], Scalar) and kinds[0] != kinds[1]:
-            raise located(self._refused(
-                f"{self._word_of(number)} is {_shown(entry)} in one call and {_shown(item)} in another"))
+            raise located(
+                self._refused(f"{self._word_of(number)} is {_shown(entry)} in one call and {_shown(item)} in another")
+            )
         fresh: list[Any] = []
 
         def new_size() -> Any:
@@ -301,12 +226,12 @@ class _Recursion:
         given = self.entry.rebuild(items)
         count = len(self.bound.arguments)
         for cell, content in zip(self.cells.values(), given[count:], strict=True):
-            _put(cell, content)
-        bound = inspect.BoundArguments(self.bound.signature, dict(zip(self.bound.arguments, given, strict=False)))  # type: ignore[arg-type]
+            put(cell, content)
+        bound = inspect.BoundArguments(self.bound.signature, dict(zip(self.bound.arguments, given, strict=False)))
 
         def run() -> Any:
             result = self.function(*bound.args, **bound.kwargs)
-            return (result, *map(_content, self.cells.values()))
+            return (result, *map(content_of, self.cells.values()))
 
         return trace_path(run, dict, scope), parameters
 
@@ -324,7 +249,7 @@ class _Recursion:
         """Let what the body changes in cells and objects go into each call, and come out of it."""
         known = set(map(id, self.cells.values()))
         for cell, content in cells:
-            if _content(cell) is not content and id(cell) not in known:
+            if content_of(cell) is not content and id(cell) not in known:
                 self._add_cell(f"a local of the function around {self.name} {len(self.cells) + 1}", cell)
         try:
             for item, _ in changed_items(self.objects, Mutables(())):
@@ -378,7 +303,7 @@ class _Recursion:
                  for item in self.known.items]  # fmt: skip
         result, *left = self.known.rebuild(items)
         for cell, content in zip(self.cells.values(), left, strict=True):
-            _put(cell, content)
+            put(cell, content)
         return result
 
     def _result_slot(self, trace: Trace, kind: Scalar | Tensor, value: Value) -> Any:
@@ -432,8 +357,8 @@ class _Recursion:
     def _refused(self, what: str, mend: str = "") -> UserError:
         return UserNotImplementedError(
             f"{self.function.__name__}, which calls itself: {what}",
-            mend=mend or "give each call numbers and arrays of the same types, and return such on every path; "
-            "or write a loop",
+            mend=mend
+            or "give each call numbers and arrays of the same types, and return such on every path; or write a loop",
         )
 
 
@@ -466,35 +391,3 @@ def _fresh(trace: Trace, kind: Scalar | Tensor, home: Any) -> Scalar | Tensor:
 def _frames(trace: Trace) -> int:
     """How many calls of the user's functions lie in each other here."""
     return sum(1 for code in trace.running_code() if not is_block(code))
-
-
-def _content(cell: CellType | Item) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return UNBOUND
-
-
-def _put(cell: CellType | Item, thing: Any) -> None:
-    if thing is not UNBOUND:
-        cell.cell_contents = thing
-    elif _content(cell) is not UNBOUND:
-        del cell.cell_contents  # type: ignore[union-attr]
-
-
-def _cells_of(function: FunctionType) -> Iterator[CellType]:
-    """The locals of functions around it that a function, and those that it can reach by them, may change."""
-    seen: set[int] = set()
-    waiting = [function]
-    while waiting:
-        current = waiting.pop()
-        for name, cell in zip(current.__code__.co_freevars, current.__closure__ or (), strict=True):
-            if id(cell) in seen or name == CELL:
-                continue
-            seen.add(id(cell))
-            content = _content(cell)
-            content = getattr(content, "__wrapped__", content)
-            if isinstance(content, FunctionType):
-                waiting.append(content)
-            else:
-                yield cell

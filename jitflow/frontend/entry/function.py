@@ -24,7 +24,7 @@ from jitflow.frontend.control import switching  # noqa: F401 - what a value of s
 from jitflow.frontend.control.identity import require_apart, require_unchanged
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
-from jitflow.frontend.control.recursion import first_call
+from jitflow.frontend.control.recursive import first_call
 from jitflow.frontend.control.same import require_numbers
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted

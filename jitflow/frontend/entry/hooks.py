@@ -15,7 +15,7 @@ from jitflow.frontend.control.foreseen import again
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.raising import exception, free, raise_
-from jitflow.frontend.control.recursion import recursive
+from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
@@ -24,5 +24,5 @@ from jitflow.frontend.texts import percent, text, text_method
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
            "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "recursive", "text", "text_method", "trying", "unequal", "watched",
-           "while_"]  # fmt: skip
+           "made_list", "not_", "or_", "percent", "raise_", "recursive", "text", "text_method", "trying", "unequal",
+           "watched", "while_"]  # fmt: skip

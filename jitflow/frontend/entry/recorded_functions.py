@@ -20,7 +20,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from jitflow.errors import as_user_error
-from jitflow.frontend.control.recursion import recursive
+from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.outer_assignments import refuse_stores

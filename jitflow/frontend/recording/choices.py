@@ -14,7 +14,7 @@ from typing import Any
 
 from jitflow.errors import CompilerBug
 
-__all__ = ["OBJECTS", "SHOWN", "Choice", "Choices", "Restart", "WRITTEN_OUT", "Signal", "Site"]
+__all__ = ["OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Signal", "Site"]
 
 
 class Choice(Enum):

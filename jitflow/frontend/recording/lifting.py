@@ -45,7 +45,9 @@ class _Rewriting:
     def __init__(self, name: str, storage: tuple[Value, ...], external: bool) -> None:
         self.name, self.storage, self.external = name, storage, external
 
-    def op(self, op: Op, values: Mapping[Value, Value], storage: tuple[Value, ...], inner: frozenset[str] = frozenset()) -> Op:
+    def op(
+        self, op: Op, values: Mapping[Value, Value], storage: tuple[Value, ...], inner: frozenset[str] = frozenset()
+    ) -> Op:
         """An op where other values stand for some, and ``storage`` is what there is to hand on."""
         operands = tuple(values.get(operand, operand) for operand in op.operands)
         attributes: dict[str, Any] = dict(op.attributes)

@@ -57,8 +57,8 @@ CONTROL_OPS = [
         None, None, None, (Effect("check"),), attributes=("function", "frames", "owned"), regions=1,
     ),
     OpDef(
-        "recur", "calls the region of the `recursion` around it of this ``function`` again, for its results. It reads and "
-        "writes the operands that are ``storage``, and is ``external`` if something in the region is", "any",
+        "recur", "calls the region of the `recursion` around it of this ``function`` again, for its results. It reads "
+        "and writes the operands that are ``storage``, and is ``external`` if something in the region is", "any",
         None, None, None, _recur_effects, attributes=("function", "frames", "storage", "external"),
     ),
     OpDef("call", "runs ``function`` of this module on the operands. One that calls itself counts ``frames``; if these "

@@ -78,8 +78,9 @@ def lower_recursion(host: OwningProgram, op: Op) -> None:
     host.end_region(region)
     body = host.scopes.leave().builder.region(arriving, yielded)
     owned = given.owned(region.parameters)
-    results = host.builder.add("recursion", *operands, types=found.types(), regions=(body,), function=op.attributes["function"] + host.suffix,
-                               frames=op.attributes["frames"], owned=owned)  # fmt: skip
+    name, frames = op.attributes["function"] + host.suffix, op.attributes["frames"]
+    results = host.builder.add("recursion", *operands, types=found.types(), regions=(body,), function=name,
+                               frames=frames, owned=owned)  # fmt: skip
     found.receive(op.results, results)
 
 
@@ -87,8 +88,8 @@ def lower_recur(host: OwningProgram, op: Op) -> None:
     """A call of the function that it stands in."""
     given, found = host.recursions[op.attributes["function"]]
     operands = given.send(op, op.operands)
-    results = host.builder.add("recur", *operands, types=found.types(), function=op.attributes["function"] + host.suffix,
-                               frames=op.attributes["frames"])  # fmt: skip
+    name, frames = op.attributes["function"] + host.suffix, op.attributes["frames"]
+    results = host.builder.add("recur", *operands, types=found.types(), function=name, frames=frames)
     found.receive(op.results, results)
 
 
