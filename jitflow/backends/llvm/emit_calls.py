@@ -14,6 +14,7 @@ from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emit_poll import PERIOD, poll_each_call, share_polls
 from jitflow.backends.llvm.emitter import Emission, Emitter, returned_type
 from jitflow.backends.llvm.ledger import Ledger
+from jitflow.backends.llvm.tapes import take_tapes
 from jitflow.backends.llvm.types import register_type
 from jitflow.ir.core import Function, Op, walk
 from jitflow.ir.routines import ROOM
@@ -58,6 +59,7 @@ def begin_procedure(out: Emitter) -> str:
         out.ledger = Ledger(function)
         out.ledger.open(out)
     share_polls(out)
+    take_tapes(out)
     out.lines.append("  br label %enter")
     out.begin("enter")
     for position in function.attributes.get("owned", ()):

@@ -20,7 +20,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
-from jitflow.frontend.control.alternatives import described
+from jitflow.frontend.control.alternatives import aligned, described
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
@@ -75,6 +75,8 @@ class Recursion:
         number = running.names[function.__name__]
         self.name = word(function.__name__) + (f"_{number}" if number > 1 else "")
         self.key = (function.__code__.co_filename, function.__code__.co_firstlineno)
+        self.first: list[Any] = [*bound.arguments.values()]
+        """What the first call is given, and finds in the cells, beside the other kinds that these are of in others."""
         self.cells: dict[str, CellType | Item] = {}
         """What calls change besides what they give, by name."""
         self.slots: dict[int, Slot] = {}
@@ -98,9 +100,9 @@ class Recursion:
         take_back = trace.trial()
         for _ in range(_ATTEMPTS):
             take_back()
-            self.entry = self._taken_apart(self._given(self.bound.arguments))
+            self.entry = self._taken_apart(tuple(self.first))
             self._find_parameters()
-            self.has_grown = self.has_recurred = False
+            self.has_grown = self.has_recurred = self.is_another = False
             self.arriving.clear()
             self.began = trace.storage.now()
             self.running.bodies.append(self)
@@ -113,6 +115,7 @@ class Recursion:
                 self.objects.restore()
                 for cell, content in cells:
                     put(cell, content)
+            self.first += map(content_of, [*self.cells.values()][len(self.first) - len(self.bound.arguments) :])
             if self._has_learnt_all(trace, path) and not trace.storage.goes_again(before):
                 return self._finish(trace, path, parameters, frames)
         raise located(self._refused("what its calls are given, or give, is of another type each time"))
@@ -120,12 +123,15 @@ class Recursion:
     def recur(self, arguments: dict[str, Any]) -> Any:
         """A further call, in the body."""
         trace = current_trace()
-        given = self._taken_apart(self._given(arguments))
+        self.has_recurred = True
+        things = self._aligned(self._given(arguments))
+        if self.is_another:
+            raise EndOfPath
+        given = self._taken_apart(things)
         if repr(given.shape) != repr(self.entry.shape):
             raise located(self._refused("its calls are given structures of different shapes"))
         for number, item in enumerate(given.items):
             self._meet(trace, number, item)
-        self.has_recurred = True
         if self.has_grown or (self.known is None and not self.never_ends):
             raise EndOfPath
         way = Way(self.home, turn=self.scope, since=self.began)
@@ -149,13 +155,25 @@ class Recursion:
         """What a call is given: its arguments, and what it finds in the cells that calls change."""
         return (*arguments.values(), *map(content_of, self.cells.values()))
 
+    def _aligned(self, given: Sequence[Any]) -> tuple[Any, ...]:
+        """What a further call is given, of several kinds where the first call is given another one."""
+        found = []
+        for number, (name, thing) in enumerate(zip((*self.bound.arguments, *self.cells), given, strict=True)):
+            first, thing = aligned([self.first[number], thing], name, can_change)
+            found.append(thing)
+            if first is not self.first[number]:
+                self.first[number], self.has_grown, self.is_another = first, True, True
+                self.slots.clear()
+                self.open_axes.clear()
+        return tuple(found)
+
     def _taken_apart(self, given: Any) -> Leaves:
         """What is given in parts; what shows by all its names what is stored in it is one."""
         return flatten(given, is_itself=can_change)
 
     def _find_parameters(self) -> None:
         """Let the numbers of the running program be parameters, and what calls change."""
-        count = len(self._taken_apart(tuple(self.bound.arguments.values())).items)
+        count = len(self._taken_apart(tuple(self.first[: len(self.bound.arguments)])).items)
         for number, item in enumerate(self.entry.items):
             is_number = isinstance(item, tracers.ScalarTracer | tracers.SizeTracer)
             kind = kind_of(item)
@@ -171,7 +189,7 @@ class Recursion:
 
     def _word_of(self, number: int) -> str:
         """What messages call a part of what is given."""
-        counts = [len(self._taken_apart(thing).items) for thing in self._given(self.bound.arguments)]
+        counts = [len(self._taken_apart(thing).items) for thing in self.first]
         names = [*self.bound.arguments, *self.cells]
         for name, count in zip(names, counts, strict=True):
             if number < count:
@@ -184,13 +202,10 @@ class Recursion:
         slot, entry = self.slots.get(number), self.entry.items[number]
         if slot is None and (entry is item if can_change(item) else agreeing([entry, item])):
             return
-        before = entry if slot is None else slot.kind
-        if entry is UNBOUND or item is UNBOUND or kind_of(before) is None or kind_of(item) is None:
-            raise located(
-                self._refused(f"{self._word_of(number)} is {_shown(entry)} in one call and {_shown(item)} in another")
-            )
-        kinds = kind_of(before), kind_of(item)
-        if isinstance(kinds[0], Scalar) and kinds[0] != kinds[1]:
+        before = slot.kind if slot is not None else item if entry is UNBOUND else entry
+        if item is UNBOUND:
+            return
+        if kind_of(before) is None or kind_of(item) is None:
             raise located(
                 self._refused(f"{self._word_of(number)} is {_shown(entry)} in one call and {_shown(item)} in another")
             )
@@ -208,9 +223,11 @@ class Recursion:
             opened |= changed
             if slot is not None and not changed:
                 return
-        elif slot is not None:
+        elif slot is not None and kind == slot.kind:
             return
-        self.slots[number], self.has_grown = self._slot(number, kind_of(before) or kind), True
+        known = kind_of(before)
+        self.slots[number] = self._slot(number, known if isinstance(known, Tensor) else kind)
+        self.has_grown = True
 
     def _traced(self, trace: Trace) -> tuple[Path, list[Value]]:
         """The body with its parameters."""

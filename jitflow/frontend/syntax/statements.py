@@ -300,7 +300,7 @@ class _Rewriting:
         if not is_suspendable(function):
             self._inner(function)
             used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-            if not used.isdisjoint(self._scope.shared):  # it may call itself, or what calls it
+            if not used.isdisjoint(self._scope.bound):  # it may call itself, or what calls it
                 function.decorator_list.append(placed(ast.Attribute(load(CELL), "recursive", ast.Load()), function))
         return [function]
 

@@ -16,7 +16,7 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, product
 from jitflow.ir.effects import calls_again
-from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, dims_of
+from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
 from jitflow.passes.plan.record import Carried
@@ -70,12 +70,13 @@ def lower_recursion(host: OwningProgram, op: Op) -> None:
     found = _Flow(host, op, [op.results, *(call.results for call in again)], carried=[_ALONE] * len(op.results))
     host.recursions[op.attributes["function"]] = given, found
     operands = given.send(op, op.operands)
-    host.scopes.enter()
+    host.bodies.append(host.scopes.enter())
     arriving = given.parameters()
     given.receive(region.parameters, arriving)
     host.lower_ops(region)
     yielded = found.send(region.ops[-1], region.yielded)
     host.end_region(region)
+    host.bodies.pop()
     body = host.scopes.leave().builder.region(arriving, yielded)
     owned = given.owned(region.parameters)
     name, frames = op.attributes["function"] + host.suffix, op.attributes["frames"]
@@ -128,6 +129,9 @@ class _Flow:
         if isinstance(kind, Scalar | Index):
             yield kind if isinstance(kind, Scalar) else Index()
             return
+        if isinstance(kind, Tape):
+            yield kind
+            return
         if not isinstance(kind, Tensor | Variable | Place):
             raise CompilerBug(f"expected numbers and arrays to flow through regions, got {kind}")
         if self.carried[position].variable is not None:
@@ -155,6 +159,9 @@ class _Flow:
         host = self.host
         if isinstance(value.type, Scalar | Index):
             yield host.number(value)
+            return
+        if isinstance(value.type, Tape):
+            yield host.tapes[value]
             return
         if self.carried[position].variable is not None:
             return
@@ -196,6 +203,9 @@ class _Flow:
             host.set_number(value, number)
             if isinstance(kind, Index):
                 self._bind(kind.dim, number)
+            return
+        if isinstance(kind, Tape):
+            host.tapes[value] = next(parts)
             return
         assert isinstance(kind, Tensor | Variable | Place)
         variable = self.carried[position].variable

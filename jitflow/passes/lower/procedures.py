@@ -27,7 +27,7 @@ from jitflow.passes.lower.outline import free_values
 
 __all__ = ["procedures"]
 
-_OF_HOSTS = frozenset({"print", "progress"})
+_OF_HOSTS = frozenset({"print", "progress", "tape"})
 _TOO_DEEP = MappingProxyType({"error": "RecursionError", "message": "maximum recursion depth exceeded"})
 
 
