@@ -35,6 +35,7 @@ from jitflow.ir.routines import (
     NOTE,
     NOTES,
     POLL,
+    ROOM,
     SHARE,
     SITE_PREFIX,
     TRAMPOLINE,
@@ -61,6 +62,7 @@ from jitflow.runtime.notes import NoteTable, recorder
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
+from jitflow.runtime.recursion import room_address
 from jitflow.runtime.symbols import symbol_address
 from jitflow.runtime.threads import share_address
 
@@ -283,6 +285,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str
             return _trampoline()
         if name == POLL:
             return api_address("poll")
+        if name == ROOM:
+            return room_address()
         if name == FRAME:
             return 0
         if name in DEVICE_FUNCTIONS:

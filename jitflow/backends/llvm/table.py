@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jitflow.backends.llvm.emit_calls import CALL_EMISSION
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_draw import DRAW_EMISSION
@@ -25,6 +26,7 @@ EMISSION: dict[str, Emission] = {
     **MEMORY_EMISSION,
     **LANE_EMISSION,
     **CONTROL_EMISSION,
+    **CALL_EMISSION,
     **LOOP_EMISSION,
     **HOST_EMISSION,
     **DEVICE_EMISSION,
@@ -44,5 +46,5 @@ REMOVED_BY_EXPANSION = {
 """Ops that expansions turn into others before machine code is written, by the kinds of dtype for which they do. All
 arithmetic on complex numbers is expanded into arithmetic on their parts, too."""
 
-REMOVED_BY_LOWERING = frozenset({"print"})
+REMOVED_BY_LOWERING = frozenset({"print", "recursion", "recur"})
 """Ops of every layer that lowering, placement or the runtime replace."""

@@ -26,6 +26,7 @@ from jitflow.frontend.control.handing_over import hand_over
 from jitflow.frontend.control.identity import require_apart, require_unchanged
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
+from jitflow.frontend.control.recursive import first_call
 from jitflow.frontend.control.same import require_numbers
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
@@ -245,7 +246,7 @@ def _call(recorded: FunctionType, taken: list[Any]) -> Any:
     extra = tuple(rest.pop(0)) if code.co_flags & 0x04 else ()  # CO_VARARGS
     more = dict(rest.pop(0)) if code.co_flags & 0x08 else {}  # CO_VARKEYWORDS
     current_trace().caller = sys._getframe()
-    return recorded(*taken[:positional], *extra, **keywords, **more)
+    return first_call(recorded)(*taken[:positional], *extra, **keywords, **more)
 
 
 def _ir_name(function: FunctionType) -> str:

@@ -15,6 +15,7 @@ from jitflow.frontend.control.foreseen import again
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.raising import exception, free, raise_
+from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
@@ -24,5 +25,5 @@ from jitflow.frontend.texts import percent, text
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
            "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
-           "listed", "made_list", "method", "not_", "or_", "percent", "raise_", "text", "trying", "watched",
-           "while_"]  # fmt: skip
+           "listed", "made_list", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
+           "watched", "while_"]  # fmt: skip
