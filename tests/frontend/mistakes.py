@@ -82,7 +82,7 @@ def draws(x):
 
 
 def draws_with_numpy(x):
-    return x + np.random.rand()
+    return x + np.random.get_state()[2]
 
 
 def prints(x):
