@@ -35,7 +35,7 @@ from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
-from jitflow.frontend.python.math_functions import isclose, math_function
+from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.texts import formatted, print_, repr_, str_
@@ -73,10 +73,10 @@ def traced_len(thing: Any) -> Any:
 
 
 def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
+    if module == "math" and name in OF_ITEMS:
+        return of_items(name, *args, **keywords)
     if not any(isinstance(argument, Tracer) for argument in args):
         return getattr(math if module == "math" else cmath, name)(*args, **keywords)
-    if name == "prod" and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
-        return conversions.fold(args[0], keywords.get("start", 1), lambda total, other: total * other)
     return isclose(*args, **keywords) if (module, name) == ("math", "isclose") else math_function(module, name, args)
 
 
