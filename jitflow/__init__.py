@@ -18,6 +18,7 @@ from jitflow.errors import CompilerBug, JitflowError, UserError
 if TYPE_CHECKING:
     from builtins import breakpoint
 
+    from jitflow import nn, optim, random
     from jitflow.api import CacheInfo, function
     from jitflow.checkpoints import CheckpointManager, restore, save
     from jitflow.frontend.control.explicit import cond, map, scan, while_loop
@@ -134,7 +135,7 @@ _LAZY = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def _member(name: str) -> Any:
     import importlib
 
     if name in _PACKAGES:
@@ -144,6 +145,10 @@ def __getattr__(name: str) -> Any:
     member = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = member
     return member
+
+
+if not TYPE_CHECKING:  # a type checker that sees it believes in every name
+    __getattr__ = _member
 
 
 def __dir__() -> list[str]:

@@ -13,7 +13,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -28,13 +28,18 @@ if TYPE_CHECKING:
     from jitflow.passes.place import Placement
     from jitflow.runtime.specialisation import Specialisation
 
-__all__ = ["CacheInfo", "change_sides", "derived", "function"]
+__all__ = ["CacheInfo", "CompiledFunction", "change_sides", "derived", "function"]
+
+_Parameters = ParamSpec("_Parameters")
+_Others = ParamSpec("_Others")
+_Result = TypeVar("_Result", covariant=True)
+_Owner = TypeVar("_Owner")
 
 _ATTEMPTS = 4
 """How often a call compiles when what it reads changes in between."""
 
 
-_FUNCTIONS: weakref.WeakSet[CompiledFunction] = weakref.WeakSet()
+_FUNCTIONS: weakref.WeakSet[CompiledFunction[..., Any]] = weakref.WeakSet()
 """All that there are."""
 
 
@@ -57,6 +62,33 @@ class CacheInfo(NamedTuple):
     currsize: int
 
 
+class _Decorator(Protocol):
+    """`function` with options, to be applied."""
+
+    @overload
+    def __call__(self, fn: staticmethod[_Parameters, _Result]) -> staticmethod[_Parameters, _Result]: ...  # type: ignore[overload-overlap]
+    @overload
+    def __call__(self, fn: classmethod[_Owner, _Parameters, _Result]) -> classmethod[_Owner, _Parameters, _Result]: ...
+    @overload
+    def __call__(self, fn: Callable[_Parameters, _Result]) -> CompiledFunction[_Parameters, _Result]: ...
+
+
+@overload
+def function(
+    fn: None = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
+    device: str | Device | None = None, check: str | None = None, placement: str | Path | Placement = "heuristic",
+    transfer: str | None = None,
+) -> _Decorator: ...  # fmt: skip
+@overload
+def function(fn: staticmethod[_Parameters, _Result]) -> staticmethod[_Parameters, _Result]: ...  # type: ignore[overload-overlap]
+@overload
+def function(fn: classmethod[_Owner, _Parameters, _Result]) -> classmethod[_Owner, _Parameters, _Result]: ...
+@overload
+def function(
+    fn: Callable[_Parameters, _Result], *, static: str | Iterable[str] = (), fastmath: bool = False,
+    sync: str = "ordered", device: str | Device | None = None, check: str | None = None,
+    placement: str | Path | Placement = "heuristic", transfer: str | None = None,
+) -> CompiledFunction[_Parameters, _Result]: ...  # fmt: skip
 def function(
     fn: Any = None, *, static: str | Iterable[str] = (), fastmath: bool = False, sync: str = "ordered",
     device: str | Device | None = None, check: str | None = None, placement: str | Path | Placement = "heuristic",
@@ -147,7 +179,7 @@ def change_sides(noted: bool) -> None:
         one._change_sides(noted)
 
 
-def _functions() -> list[CompiledFunction]:
+def _functions() -> list[CompiledFunction[..., Any]]:
     while True:
         try:
             return list(_FUNCTIONS)
@@ -162,13 +194,25 @@ def _function_type() -> type[Any]:
     return make_function_type(CompiledFunction)
 
 
-class CompiledFunction:
+class CompiledFunction(Generic[_Parameters, _Result]):
     """The methods of a compiled function, which is called as the function that it was made of.
 
     Calling, binding and linking are the dispatcher's.
     """
 
     __jitflow_compiled__ = True
+
+    if TYPE_CHECKING:  # a function with the types of what it was made of
+        __wrapped__: Callable[_Parameters, _Result]
+
+        def __call__(self, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result: ...
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> CompiledFunction[_Parameters, _Result]: ...
+        @overload
+        def __get__(
+            self: CompiledFunction[Concatenate[_Owner, _Others], _Result], instance: _Owner, owner: type | None = None
+        ) -> Callable[_Others, _Result]: ...
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
 
     # What `make_function_type` provides.
     _prepare: Callable[[FunctionType], None]
@@ -185,7 +229,7 @@ class CompiledFunction:
         from jitflow.runtime.parameters import parameters_of
 
         self._prepare(fn)
-        functools.update_wrapper(self, fn)  # type: ignore[arg-type]
+        functools.update_wrapper(self, fn)
         self._parameters = parameters_of(fn).names
         unknown = [name for name in options.static if name not in self._parameters]
         if unknown:

@@ -455,6 +455,7 @@ def _specialise(compilation: Compilation) -> Specialisation:
         with compilation.stage("nvrtc"):
             modules = load_kernels(compilation.kernels)
     linked = link_symbols(executable.symbols, executable.sites, modules)
+    handler, stores = failure_handler(executable.sites), compilation.traced.stores
     kind: Callable[..., Specialisation] = Specialisation
     if modules:
         from jitflow.runtime.entry_device import DeviceSpecialisation
@@ -464,7 +465,7 @@ def _specialise(compilation: Compilation) -> Specialisation:
         _plan(compilation),
         run=executable.address(),
         guard=executable.address("guard") if _guard_text(compilation) else 0,
-        raise_error=failure_handler(executable.sites),
+        raise_error=handler if stores is None else stores.failing(handler),
         symbols=linked.addresses,
         keep_alive=(executable, linked, modules),
         entry=entry,

@@ -114,7 +114,7 @@ def _as_raised(raised: Exception, name: str, op: Op) -> Exception:
     if type(raised) is not exception_class(name):  # the text could not be made
         return as_user_error(raised, location=op.loc)
     has_one_message = len(raised.args) == 1 and type(raised.args[0]) is str and raised.args[0]
-    if isinstance(name, ExceptionName) or (raised.args and not has_one_message):
+    if isinstance(name, ExceptionName) or type(raised) is RecursionError or (raised.args and not has_one_message):
         return raised
     wrapped = as_user_error(raised, location=op.loc)
     # Of the classes that have no counterpart, a program that catches them wants the very class.

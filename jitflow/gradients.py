@@ -12,21 +12,26 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.reuse import made_of, token
+
+if TYPE_CHECKING:
+    from jitflow.api import CompiledFunction
 
 __all__ = ["checkpoint", "custom_gradient", "grad", "hessian", "hvp", "jacobian", "jvp", "stop_gradient",
            "value_and_grad", "vjp"]  # fmt: skip
 
 Function = Callable[..., Any]
 Argnums = int | Sequence[int]
+_Parameters = ParamSpec("_Parameters")
+_Result = TypeVar("_Result")
 
 
 def value_and_grad(
-    fun: Function, argnums: Argnums | None = None, has_aux: bool = False, variables: Any = None
-) -> Function:
+    fun: Callable[_Parameters, _Result], argnums: Argnums | None = None, has_aux: bool = False, variables: Any = None
+) -> CompiledFunction[_Parameters, tuple[_Result, Any]]:
     """A function that gives the value of ``fun`` and its gradient, as a pair.
 
     ``fun`` returns one real number; with ``has_aux``, a pair of it and anything else, which is handed through. The
@@ -47,7 +52,9 @@ def value_and_grad(
     return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=True), kind)
 
 
-def grad(fun: Function, argnums: Argnums | None = None, has_aux: bool = False, variables: Any = None) -> Function:
+def grad(
+    fun: Callable[_Parameters, Any], argnums: Argnums | None = None, has_aux: bool = False, variables: Any = None
+) -> CompiledFunction[_Parameters, Any]:
     """A function that gives the gradient of ``fun`` alone; with ``has_aux`` the pair of it and the rest.
 
     See `value_and_grad`.
@@ -57,7 +64,7 @@ def grad(fun: Function, argnums: Argnums | None = None, has_aux: bool = False, v
     return _transformed(fun, _reverse(argnums, has_aux, variables, with_value=False), kind)
 
 
-def vjp(fun: Function, *primals: Any) -> tuple[Any, Function]:
+def vjp(fun: Callable[..., _Result], *primals: Any) -> tuple[_Result, Callable[[Any], tuple[Any, ...]]]:
     """``fun(*primals)``, and a function from cotangents of that to cotangents of each of the ``primals``, as a tuple.
 
     A cotangent has the structure, shapes and dtypes of what it belongs to. The function of the cotangents runs ``fun``
@@ -98,6 +105,14 @@ def _pull(fun: Function, given: tuple[Any, Sequence[Any]], *primals: Any) -> tup
     return tuple(derivatives.pullback(fun, chosen, {}, cotangents, "the vjp"))
 
 
+@overload
+def jvp(
+    fun: Callable[..., _Result], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = False
+) -> tuple[_Result, Any]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[_Result, Any]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+) -> tuple[_Result, Any, Any]: ...
 def jvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
     """``fun(*primals)``, and how it changes when the arguments change by ``tangents``, as a pair.
 
@@ -133,7 +148,7 @@ def _push_pair(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -
     return _push(fun, primals, tangents, has_aux=True)
 
 
-def jacobian(fun: Function, argnums: Argnums = 0) -> Function:
+def jacobian(fun: Callable[_Parameters, Any], argnums: Argnums = 0) -> CompiledFunction[_Parameters, Any]:
     """A function that gives the derivatives of the elements of what ``fun`` returns by the elements of an argument.
 
     For a result of shape ``s`` and an argument of shape ``t`` it has shape ``s + t``; by several arguments it is a
@@ -150,7 +165,7 @@ def jacobian(fun: Function, argnums: Argnums = 0) -> Function:
     return _transformed(fun, run, ("jacobian", *_kind(argnums)))
 
 
-def hessian(fun: Function, argnum: int = 0) -> Function:
+def hessian(fun: Callable[_Parameters, Any], argnum: int = 0) -> CompiledFunction[_Parameters, Any]:
     """A function that gives the second derivatives of ``fun``, which returns one real number, by one argument.
 
     For an argument of shape ``t`` they have shape ``t + t``. It takes a reverse sweep of the gradient for each element.
@@ -169,7 +184,7 @@ def hessian(fun: Function, argnum: int = 0) -> Function:
     return _transformed(fun, run, ("hessian", argnum))
 
 
-def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
     """The Hessian of ``fun`` at ``primals`` times ``tangents``, without the Hessian: a tuple like ``primals``.
 
     ``fun`` takes the ``primals`` and returns one real number. It takes a few times as long as the gradient (Pearlmutter
@@ -179,10 +194,10 @@ def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
 
     if active_trace() is not None:
         return _second(fun, tuple(primals), tuple(tangents))
-    return _compiled(fun, _second)(tuple(primals), tuple(tangents))
+    return _compiled(fun, _second)(tuple(primals), tuple(tangents))  # type: ignore[no-any-return]
 
 
-def _second(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def _second(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, ...]:
     from jitflow.frontend.transforms import derivatives
 
     numbers = tuple(range(len(primals)))
@@ -191,7 +206,9 @@ def _second(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> A
     return tuple(derivatives.pullback(lambda *args: first(fun, args, {}), chosen, {}, tuple(tangents)))
 
 
-def custom_gradient(fun: Function) -> Function:
+def custom_gradient(
+    fun: Callable[_Parameters, tuple[_Result, Callable[..., Any]]],
+) -> Callable[_Parameters, _Result]:
     """Give a function a gradient of its own (a decorator).
 
     ``fun`` returns a pair: its result, and a function that takes the cotangent of that (one for each item, if it is a
@@ -204,8 +221,8 @@ def custom_gradient(fun: Function) -> Function:
     """
 
     @functools.wraps(fun)
-    def with_gradient(*args: Any, **kwargs: Any) -> Any:
-        return _custom(fun, args, kwargs)
+    def with_gradient(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        return _custom(fun, args, kwargs)  # type: ignore[no-any-return]
 
     return with_gradient
 
@@ -217,7 +234,7 @@ def _custom(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> An
     return fun(*args, **kwargs)[0] if active_trace() is None else own_rules.custom(fun, args, kwargs)
 
 
-def checkpoint(fun: Function) -> Function:
+def checkpoint(fun: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
     """A function of which a reverse sweep keeps the arguments only, and computes the rest again (a decorator).
 
     It trades time for memory (Griewank 1992; Chen et al. 2016): wrap the body of a long loop, or a layer. What ``fun``
@@ -225,8 +242,8 @@ def checkpoint(fun: Function) -> Function:
     """
 
     @functools.wraps(fun)
-    def recomputed(*args: Any, **kwargs: Any) -> Any:
-        return _recomputed(fun, args, kwargs)
+    def recomputed(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+        return _recomputed(fun, args, kwargs)  # type: ignore[no-any-return]
 
     return recomputed
 
@@ -238,7 +255,7 @@ def _recomputed(fun: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     return fun(*args, **kwargs) if active_trace() is None else own_rules.recomputed(fun, args, kwargs)
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: _Result) -> _Result:
     """``x``, a number, an array or a structure of them, which counts as a constant for derivatives."""
     from jitflow.frontend.recording.trace import active_trace
     from jitflow.frontend.transforms.derivatives import stop
@@ -273,7 +290,9 @@ def _kind(argnums: Argnums | None) -> tuple[Any, ...]:
     return (argnums,) if argnums is None or isinstance(argnums, int) else (None, *argnums)
 
 
-def _transformed(fun: Function, transform: Function, kind: Hashable) -> Function:
+def _transformed(
+    fun: Callable[_Parameters, Any], transform: Callable[..., _Result], kind: Hashable
+) -> CompiledFunction[_Parameters, _Result]:
     """``transform(fun, args, kwargs)`` as a function: compiled, or traced with what is being traced.
 
     Transformations of one ``kind`` do the same.
@@ -287,7 +306,7 @@ def _transformed(fun: Function, transform: Function, kind: Hashable) -> Function
     if _is_compiled(fun):
         fun = fun.__wrapped__  # type: ignore[attr-defined]
     if active_trace() is not None:
-        return lambda *args, **kwargs: transform(fun, args, kwargs)
+        return lambda *args, **kwargs: transform(fun, args, kwargs)  # type: ignore[return-value]
 
     def make() -> Any:
         return with_signature(fun, transform)

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from jitflow.ir.apart import Roles
-from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.dtypes import F64
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
 from jitflow.ir.types import Buffer, Place, Tape, Tensor, Variable
@@ -30,6 +30,7 @@ __all__ = [
     "Access",
     "Effects",
     "PlaceSets",
+    "calls_again",
     "carried_in",
     "conflict",
     "is_pure",
@@ -240,6 +241,9 @@ def _ways(ops: Iterable[Op]) -> Iterator[tuple[Value, Value]]:
         if op.name in ("for", "while"):
             for region in op.regions:
                 yield from _storage_pairs(carried_in(op, region), op.regions[-1].yielded)
+        elif op.name == "recursion":
+            for again in calls_again(op):
+                yield from _storage_pairs(op.regions[0].parameters, again.operands)
         for source in _leaving(op):
             yield from _storage_pairs(op.results, source)
 
@@ -255,6 +259,15 @@ def _arriving(op: Op, region: Region) -> Sequence[Value]:
     if op.name in DERIVATIVE_NAMES or op.name == "overlap_tile":
         return region.parameters  # these take and yield values, never storage
     return op.operands[2:] if op.name == "for" else () if op.name == "if" else op.operands
+
+
+def calls_again(recursion: Op) -> Iterator[Op]:
+    """The ops in the region of a recursion that call it again."""
+    return (
+        op
+        for op in walk_inside(recursion)
+        if op.name == "recur" and op.attributes["function"] == recursion.attributes["function"]
+    )
 
 
 def carried_in(op: Op, region: Region) -> Sequence[Value]:

@@ -71,6 +71,8 @@ class _Interpreter:
         self.functions = {inner.name: inner for inner in function.functions}
         self.libraries = libraries
         self.values: dict[Value, Any] = {}
+        self.recursions: dict[str, tuple[Op, dict[str, int]]] = {}
+        """Those that are running, and the sizes around them."""
         self.arguments: Sequence[Any] = ()
         self.results: dict[int, Any] = {}
         self.channels = Channels(patience=0.0)
@@ -149,6 +151,23 @@ class _Interpreter:
             carried = self.region(op, body, carried, sizes)
         return carried
 
+    def recursion(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        outer = self.recursions.get(op.attributes["function"])
+        self.recursions[op.attributes["function"]] = op, dict(sizes)
+        try:
+            return self.region(op, op.regions[0], operands, sizes)
+        finally:
+            if outer is not None:
+                self.recursions[op.attributes["function"]] = outer
+
+    def recur(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        recursion, around = self.recursions[op.attributes["function"]]
+        outer, self.values = self.values, dict(self.values)  # which are those of this call alone
+        try:
+            return self.region(recursion, recursion.regions[0], operands, around)
+        finally:
+            self.values = outer
+
     def fusion(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         return self.region(op, op.regions[0], operands, sizes)
 
@@ -196,6 +215,8 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "for": _Interpreter.for_,
     "overlap_tile": _Interpreter.overlap_tile,
     "while": _Interpreter.while_,
+    "recursion": _Interpreter.recursion,
+    "recur": _Interpreter.recur,
     "fusion": _Interpreter.fusion,
     "recompute": _Interpreter.fusion,
     "custom_vjp": _Interpreter.fusion,

@@ -24,7 +24,7 @@ Both are ordinary types made of a namespace: `super()` without arguments does no
 from __future__ import annotations
 
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, Generic
 
 from jitflow.config import CONFIG
 from jitflow.runtime.object_layout import layout_is_known
@@ -56,7 +56,8 @@ def _attach(target: type, *sources: type) -> type:
     namespace: dict[str, Any] = {}
     for source in sources:
         for base in reversed(source.__mro__[:-1]):
-            namespace |= vars(base)
+            if base is not Generic:  # which is for type checkers
+                namespace |= vars(base)
     for name in ("__dict__", "__weakref__"):
         namespace.pop(name, None)
     for name, value in namespace.items():

@@ -101,8 +101,8 @@ def assigns_a_global(x):
     return x
 
 
-def assigns_an_attribute(x):
-    COUNTER_OBJECT.value = x
+def assigns_an_attribute_of_a_class(x):
+    Counter.value = x
     return x
 
 
@@ -300,7 +300,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (prints, (X,)),
     (opens, (X,)),
     (assigns_a_global, (X,)),
-    (assigns_an_attribute, (X,)),
+    (assigns_an_attribute_of_a_class, (X,)),
     (appends_to_a_global, (X,)),
     (changes_an_argument, ({"y": X}, X)),
     (makes_an_object, (X,)),

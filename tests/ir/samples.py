@@ -30,6 +30,28 @@ _LOOP_HEAD = """
 NO_REFERENCE = frozenset(("vjp", "jvp"))
 """Ops that the interpreter does not run: `differentiate` writes them out."""
 
+_RECURSION = """%state: var f32[n, 3] = variable %x
+      %three: i64 = constant {value=3, type=<i64>}
+      %0: i64, %1: f32[k] = recursion %three, %state {function="f", frames=1} (%count: i64, %place: place f32[n, 3]) {
+        %zero: i64 = constant {value=0, type=<i64>}
+        %one: i64 = constant {value=1, type=<i64>}
+        %ends: bool = less_equal %count, %zero
+        %2: i64, %3: f32[m] = if %ends () {
+          %half: f32 = constant {value=0.5, type=<f32>}
+          %4: f32[1] = broadcast %half {dims=[1], axes=[]}
+          yield %count, %4
+        } () {
+          %5: i64 = subtract %count, %one
+          %6: i64, %7: f32[l] = recur %5, %place {function="f", frames=1, storage=[1]}
+          store %place, %x
+          %8: i64 = add %6, %count
+          yield %8, %7
+        }
+        yield %2, %3
+      }
+      yield %0"""
+"""A function that calls itself, with a number and storage, and gives a number and an array."""
+
 _TENSOR_BODIES = {
     "reshape": "%0: f32[3*n] = reshape %x {dims=[3*n]}\n yield %0",
     "transpose": "%0: f32[3, n] = transpose %x {axes=[1, 0]}\n yield %0",
@@ -153,6 +175,8 @@ _TENSOR_BODIES = {
       %0: index[k] = to_index %three {binds="k"}
       %1: f32[k] = broadcast %a {dims=[k], axes=[]}
       yield %1""",
+    "recursion": _RECURSION,
+    "recur": _RECURSION,
     "call": '%0: f32 = call %a {function="callee"}\n yield %0\n }\nfunc @callee(%z: f32) {\n yield %z',
 }
 

@@ -18,7 +18,7 @@ from tests.truth.programs import Generator, Program, programs
 from tests.truth.run import Refused, check_compiled, check_interpreted
 
 PARTS = 16
-COMPILED, INTERPRETED = 16, 40
+COMPILED, INTERPRETED = 16, 15
 """Programs of each part that go through the compiler, and through the interpreter and the passes alone.
 
 The faults of `test_faults` that a longer search finds here are found by these as well.

@@ -74,7 +74,11 @@ def attempt(
 
     If it ``tells``, a third is what an error tells that is raised again.
     """
-    trace, handlers, mutables = current_trace(), Handlers(handled, numbers), Mutables(Cells(run).contents())
+    trace, handlers, mutables = (
+        current_trace(),
+        Handlers(handled, numbers),
+        Mutables(Cells(run).contents(), with_stores=True),
+    )
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     nothing = ((0, 0),) if tells else ()

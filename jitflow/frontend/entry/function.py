@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
@@ -21,15 +22,19 @@ from jitflow.errors import (
     with_user_frames,
 )
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
+from jitflow.frontend.control.handing_over import hand_over
 from jitflow.frontend.control.identity import require_apart, require_unchanged
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
+from jitflow.frontend.control.recursive import first_call
 from jitflow.frontend.control.same import require_numbers
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
 from jitflow.frontend.entry.reads import Recorder
-from jitflow.frontend.entry.results import Results, ResultTree
+from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
+from jitflow.frontend.numpy.generators import Made
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording.choices import Choices, Restart
 from jitflow.frontend.recording.locate import Locator, definition, in_pythons_words, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
@@ -38,6 +43,7 @@ from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
+from jitflow.runtime.stores import StoreTable
 
 __all__ = ["TracedFunction", "trace"]
 
@@ -69,6 +75,10 @@ class TracedFunction:
     """The sizes that were seen at the call that caused the trace."""
     numbers: Mapping[int, int] = field(default_factory=dict)
     """The whole numbers that were seen there, by their parameters' positions."""
+    makes_generators: bool = False
+    """Whether it makes generators of random numbers."""
+    stores: StoreTable | None = None
+    """What it stores in objects from outside."""
 
 
 def trace(
@@ -156,6 +166,8 @@ def _trace(
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
     state.guard, state.origins = inputs.guard, recorder.origins
+    stores = state.state(Stores)
+    stores.inputs, stores.hand_over = inputs, partial(hand_over, stores)
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
@@ -173,9 +185,10 @@ def _trace(
         result = None
     _raise_what_was_caught(state)
     require_unchanged(state)
+    stores.finish()
     inputs.finish()
     collected = Results(recorder.origins)
-    tree = collected.tree(result)
+    tree = with_stores(collected.tree(result), stores, collected)
     require_apart(state, collected.containers)
     state.storage.require_shown([thing._value for thing in collected.arrays])
     require_numbers(state, collected.arrays)
@@ -198,6 +211,8 @@ def _trace(
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
+        state.state(Made).any,
+        stores.table if stores.overlays else None,
     )
 
 
@@ -231,7 +246,7 @@ def _call(recorded: FunctionType, taken: list[Any]) -> Any:
     extra = tuple(rest.pop(0)) if code.co_flags & 0x04 else ()  # CO_VARARGS
     more = dict(rest.pop(0)) if code.co_flags & 0x08 else {}  # CO_VARKEYWORDS
     current_trace().caller = sys._getframe()
-    return recorded(*taken[:positional], *extra, **keywords, **more)
+    return first_call(recorded)(*taken[:positional], *extra, **keywords, **more)
 
 
 def _ir_name(function: FunctionType) -> str:

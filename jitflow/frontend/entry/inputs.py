@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_class, check_rank
+from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Decision, Trace
-from jitflow.frontend.tracers import VariableTracer, wrap
+from jitflow.frontend.tracers import Tracer, VariableTracer, wrap
 from jitflow.hardware import HOME, is_gpu
 from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
@@ -37,9 +38,12 @@ from jitflow.runtime.plan import (
     EqualsConstant,
     Global,
     Guard,
+    IsSame,
     IsType,
     Item,
     Leaf,
+    Made,
+    ObjectLeaf,
     Read,
     Satisfies,
     ScalarLeaf,
@@ -111,7 +115,8 @@ class Inputs:
 
     def guard(self, guard: Guard) -> None:
         """Check this at every call. The same guard again costs nothing."""
-        key = (type(guard), guard.register, guard.text if isinstance(guard, Satisfies) else "")
+        about = guard.text if isinstance(guard, Satisfies) else getattr(guard, "other", None)
+        key = (type(guard), guard.register, about)
         if key not in self._guarded:
             self._guarded.add(key)
             self.checks.append(guard)
@@ -183,6 +188,23 @@ class Inputs:
         self._computed.append((snapshot, made))
         return made
 
+    def guard_same(self, register: int, other: int) -> None:
+        """Check that what is found by two paths is one object."""
+        self.guard(IsSame(register, other))
+
+    def register_of(self, thing: Any) -> int | None:
+        """The register of the very object that something of the program is, if it is one from outside."""
+        if isinstance(thing, Tracer):
+            return self.trace.origins.get(id(thing))
+        return outside_register(thing)
+
+    def finish_made(self, register: int, read: Made) -> None:
+        """What is made for a call is made of these objects, when all else has been checked."""
+        self.reads[register] = read
+        parts = [number for number, read in enumerate(self.reads)
+                 if isinstance(read, Attribute) and read.parent == register]  # fmt: skip
+        self.checks.sort(key=lambda check: check.register in parts)
+
     def finish(self) -> None:
         """Ask for writeable arrays where the program writes. Raises `Restart` if one of these overlaps another."""
         written = self._written
@@ -214,6 +236,12 @@ class Inputs:
         self._leaf(ScalarLeaf(register, kind.dtype.name, kind.kind, self.slots))
         self.slots += slot_count(kind.dtype.name)
         return wrap(self._parameter(Scalar(kind.dtype, kind.kind == "python"), self.path(register)))
+
+    def address(self, register: int) -> Any:
+        """The tracer of the address of the object that a register holds."""
+        self._leaf(ObjectLeaf(register, self.slots))
+        self.slots += 1
+        return wrap(self._parameter(Scalar(I64), self.path(register)))
 
     def size(self, tracer: Any, number: int) -> Dim | None:
         """The size that an integer argument is: named after it, and guarded not to be negative, as it is not now."""
@@ -281,3 +309,5 @@ def _read_key(read: Read) -> tuple[Any, ...]:
             return ("attribute", parent, name)
         case Contents(parent):
             return ("contents", parent)
+        case Made(function, parents):
+            return ("made", id(function), parents)

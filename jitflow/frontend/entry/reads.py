@@ -37,6 +37,12 @@ import numpy as np
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
+from jitflow.frontend.numpy.generators import (
+    RandomModule,
+    is_of_numpy_random,
+    member_of_numpy_random,
+    traced_generator,
+)
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
@@ -51,8 +57,9 @@ from jitflow.frontend.outside.objects import (
     is_plain_class,
 )
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module
+from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.outside.scopes import device, on_device
+from jitflow.frontend.outside.stores import Stores, active_stores, refusal
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.python.callbacks import Callback
 from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
@@ -92,6 +99,7 @@ class Recorder:
         self._taken: dict[int, Any] = {}
         self._classes: dict[int, ClassProxy] = {}
         self.functions = RecordedFunctions(inputs, self.take)
+        self.stores = inputs.trace.state(Stores)
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
 
@@ -198,6 +206,8 @@ class Recorder:
             inner = self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
             wanted = getattr(thing, "__jitflow_device__", "")
             return partial(on_device, wanted, inner) if wanted else inner
+        if is_of_numpy_random(thing):
+            return self._of_numpy_random(thing, register)
         header = header_of(thing)
         if header is not None:
             return inputs.array(register, array_class(header, path), gpu_of(thing))
@@ -238,13 +248,44 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
-        if type(thing).__module__.startswith("numpy.random"):
-            inputs.guard(IsType(register, type(thing)))
-            return Impure(f"numpy.random.{type(thing).__name__}", thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
-        return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
+        read = partial(self._attribute, thing, register)
+        return self.stores.meet(thing, register, partial(ObjectProxy, thing, register, path, read))
+
+    def _of_numpy_random(self, thing: Any, register: int) -> Any:
+        """A generator of NumPy's, a method of one, or what ``numpy.random`` has."""
+        inputs, path = self.inputs, self.inputs.path(register)
+        kind = traced_generator(thing)
+        if kind is not None:
+            inputs.guard(IsType(register, type(thing)))
+            made = kind(inputs.address(register))
+            self.origins[id(made)] = register
+            return made
+        if isinstance(thing, MethodType) and traced_generator(thing.__self__) is not None:
+            inputs.guard(IsType(register, MethodType))
+            self.take(thing.__func__, Attribute(register, "__func__"), path)
+            generator = self.take(thing.__self__, Attribute(register, "__self__"), path.rpartition(".")[0] or path)
+            return getattr(generator, thing.__name__)
+        inputs.guard(IsObject(register, thing))
+        return self._stands_for_random(thing)
+
+    def _stands_for_random(self, thing: Any) -> Any:
+        """What stands for ``numpy.random``, or for something in it."""
+        if isinstance(thing, ModuleType):
+            return RandomModule(thing, partial(self._random_member, thing))
+        found = member_of_numpy_random(thing, self._legacy_generator)
+        name = getattr(thing, "__name__", type(thing).__name__)
+        return Impure(f"numpy.random.{name}", thing) if found is None else found
+
+    def _random_member(self, module: ModuleType, name: str, found: Any) -> Any:
+        return self.take(found, Global(vars(module), name), f"{module.__name__}.{name}")
+
+    def _legacy_generator(self) -> Any:
+        """The generator behind the functions of ``numpy.random``."""
+        module = np.random.mtrand
+        return self.take(module._rand, Global(vars(module), "_rand"), "numpy.random")
 
     def _number(self, thing: Any, register: int) -> Any:
         tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)), thing)
@@ -315,7 +356,7 @@ class Recorder:
 
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))
-        if is_foreign_impure(thing.__name__) or thing.__name__.startswith("numpy.random"):
+        if is_foreign_impure(thing.__name__):
             return Impure(thing.__name__, thing)
         if is_pure_module(thing.__name__):
             return self.replace(thing)
@@ -326,6 +367,8 @@ class Recorder:
         """What stands for a member of a pure module: most stand for themselves."""
         if isinstance(thing, ModuleType):
             pure = is_pure_module(thing.__name__)
+            if thing.__name__ == "numpy.random":
+                return self._stands_for_random(thing)
             return ModuleView(thing, self._member) if pure else Impure(thing.__name__, thing)
         found = replacement(thing)
         if found is not None:
@@ -349,12 +392,17 @@ class Recorder:
         if name not in vars(module):  # the module's own __getattr__ makes it
             return self.replace(found)
         read, path = Global(vars(module), name), f"{module.__name__}.{name}"
-        if _is_put_there(found, module):
+        if is_put_there(found, module):
             return self.take(found, read, path)
         self.inputs.guard(IsObject(self.inputs.register(read, path), found))
         return self.replace(found)
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
+        if active_stores() is not None and not isinstance(thing, ModuleType | type):
+            if name == "__dict__":
+                raise refusal("reading __dict__, behind stores to attributes, of", self.inputs.path(register))
+            if isinstance(getattr(type(thing), name, None), property):  # which may read what was stored
+                return self._property(thing, register, name)
         try:
             found = getattr(thing, name, _MISSING)
         except UserRuntimeError as error:  # a property that computes with variables
@@ -381,14 +429,6 @@ class Recorder:
         member = inputs.register(Attribute(kind, name), path)
         getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
         return getter(self._taken[register])
-
-
-def _is_put_there(member: Any, module: ModuleType) -> bool:
-    """Whether a member of a pure module is what a user has put in the place of its own."""
-    if isinstance(member, ModuleType):
-        return False
-    home = getattr(member, "__module__", None) or type(member).__module__
-    return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
 
 
 def _lacks_attribute(name: str, thing: Any) -> bool:

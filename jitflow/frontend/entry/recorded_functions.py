@@ -20,6 +20,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from jitflow.errors import as_user_error
+from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.outer_assignments import refuse_stores
@@ -71,7 +72,7 @@ class RecordedFunctions:
     def helper(self, function: FunctionType, register: int) -> Any:
         """A function that the program calls, with its defaults."""
         self.inputs.guard(_function_guard(function, register, any_closure=self._is_another_each_time(register)))
-        return sharable(self._recording(function, register, defaults=True))
+        return sharable(recursive(self._recording(function, register, defaults=True)))
 
     def _is_another_each_time(self, register: int) -> bool:
         """Whether the next call may well find another function of the same code, with cells of its own."""

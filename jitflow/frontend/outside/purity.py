@@ -14,7 +14,15 @@ from typing import Any, NoReturn
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.tracers import located
 
-__all__ = ["Impure", "Unusable", "impure_builtins", "impure_call", "is_foreign_impure", "is_pure_module"]
+__all__ = [
+    "Impure",
+    "Unusable",
+    "impure_builtins",
+    "impure_call",
+    "is_foreign_impure",
+    "is_pure_module",
+    "is_put_there",
+]
 
 PURE_MODULES = frozenset(
     [
@@ -119,7 +127,7 @@ def is_foreign_impure(name: str) -> bool:
 
 def is_impure_member(module: ModuleType, name: str) -> bool:
     """Whether this member of a pure module is one of its impure ones."""
-    return module.__name__ == "numpy" and name in _IMPURE_NUMPY
+    return module.__name__ == "numpy" and name in _IMPURE_NUMPY and name != "random"
 
 
 def impure_builtins() -> dict[str, Any]:
@@ -192,3 +200,11 @@ class Impure:
 
     def __repr__(self) -> str:
         return f"<{self._name}, not callable while tracing>"
+
+
+def is_put_there(member: Any, module: ModuleType) -> bool:
+    """Whether a member of a pure module is what a user has put in the place of its own."""
+    if isinstance(member, ModuleType):
+        return False
+    home = getattr(member, "__module__", None) or type(member).__module__
+    return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]

@@ -32,9 +32,11 @@ from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.breakpoints import breakpoint_
+from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.math_functions import isclose, math_function
+from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import (
@@ -233,6 +235,8 @@ _FUNCTIONS: dict[str, Any] = {
     "callable": partial(_known, callable),
     "isinstance": _isinstance,
     "sorted": sorted_,
+    "pow": pow_,
+    "filter": filter_,
 }
 _OF_SEVERAL_KINDS = ("max", "min", "range")
 """What takes something of several kinds as it is: a range must be there behind branches on its bounds' kinds."""

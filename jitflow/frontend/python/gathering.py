@@ -47,7 +47,7 @@ def array_of(source: Source, element_of: Callable[[Any], Any], item_of: Callable
 
 
 def _filled(source: Source, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
-    kind = _kind_of_items(_Turns(source), element_of, Mutables(Cells(item_of).contents()))
+    kind = _kind_of_items(_Turns(source), element_of, Mutables(Cells(item_of).contents(), with_stores=True))
     if kind is None or not _takes_a_turn(source, kind):
         return None
     count = tracers.size_of(source.count)

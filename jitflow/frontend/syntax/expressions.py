@@ -7,10 +7,10 @@
 ``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
 ``x in y``               ``jit__.contains(y, x)``
 ``x is y``               ``jit__.is_(x, y)``
-``(x, y) == z``          ``jit__.equal((x, y), z)``, where one side is written as a tuple or list; ``unequal``
+``x < y``                ``jit__.compared('<', x, y)``, unless a side is written as what is no list or tuple
 ``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
 ``"%.2f" % x``           ``jit__.percent("%.2f", x)``
-``s.format(x)``          ``jit__.text_method(s, 'format')(x)``; likewise ``join``
+``s.join(x)``            ``jit__.method(s, 'join')(x)``; likewise the other `HOOKED_METHODS`
 ``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``, or ``free`` where it is of a function around;
                          ``jit__.bound(lambda: x)`` if it is unbound only
                          on paths that a jump took elsewhere, before jumps were removed
@@ -47,12 +47,16 @@ from jitflow.frontend.syntax.comprehensions import (
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
-__all__ = ["COMPARISONS", "Expressions"]
+__all__ = ["COMPARISONS", "HOOKED_METHODS", "Expressions"]
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
     ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
+
+
+HOOKED_METHODS = frozenset({"count", "format", "index", "join", "sort"})
+"""Methods of texts, tuples and lists that compare items, or make text of them."""
 
 
 class Expressions(ast.NodeTransformer):
@@ -152,13 +156,13 @@ class Expressions(ast.NodeTransformer):
         return self.hook("chain", node, left, ast.Tuple(links, ast.Load()))
 
     def _one_comparison(self, node: ast.Compare) -> ast.expr:
-        """``in`` and ``not in``, ``is True``, and tuples; other comparisons ask nobody for a truth."""
+        """``in`` and ``not in``, ``is True``, and what may be tuples; other comparisons ask nobody for a truth."""
         operator, left, right = node.ops[0], node.left, node.comparators[0]
         found: ast.expr | None = None
         if isinstance(operator, ast.Is | ast.IsNot):
             found = self.hook("is_", node, left, right)
-        elif isinstance(operator, ast.Eq | ast.NotEq) and (_is_display(left) or _is_display(right)):
-            return self.hook("equal" if isinstance(operator, ast.Eq) else "unequal", node, left, right)
+        elif not isinstance(operator, ast.In | ast.NotIn) and _may_be_sequence(left) and _may_be_sequence(right):
+            return self.hook("compared", node, constant(COMPARISONS[type(operator)]), left, right)
         if found is not None:
             return found if isinstance(operator, ast.Is) else self.hook("not_", node, found)
         if not isinstance(node.ops[0], ast.In | ast.NotIn):
@@ -184,8 +188,8 @@ class Expressions(ast.NodeTransformer):
                 self._has_class and self.scope.receiver and "super" not in self.scope.bound
             ):
                 node.args = [placed(load("__class__"), node), placed(load(self.scope.receiver), node)]
-            case ast.Call(func=ast.Attribute(value=owner, attr="format" | "join" as name)):
-                node.func = self.hook("text_method", node.func, owner, constant(name))
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in HOOKED_METHODS:
+                node.func = self.hook("method", node.func, owner, constant(name))
         return node
 
     def _gathered(self, node: ast.Call, items: ast.ListComp) -> ast.expr:
@@ -318,6 +322,6 @@ class Expressions(ast.NodeTransformer):
         return node
 
 
-def _is_display(node: ast.expr) -> bool:
-    """Whether it is written as a tuple or list."""
-    return isinstance(node, ast.Tuple | ast.List)
+def _may_be_sequence(node: ast.expr) -> bool:
+    """Whether it may be a tuple or list, as it is written."""
+    return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Dict | ast.Compare)

@@ -37,7 +37,7 @@ import ast
 from collections.abc import Iterable
 
 from jitflow.frontend.syntax.bound import maybe_unbound
-from jitflow.frontend.syntax.build import ITEM, assign, block, constant, load, negated, placed, returned, spelled
+from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
 from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
@@ -299,6 +299,9 @@ class _Rewriting:
         self._expressions.visit(function.args)
         if not is_suspendable(function):
             self._inner(function)
+            used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            if not used.isdisjoint(self._scope.bound):  # it may call itself, or what calls it
+                function.decorator_list.append(placed(ast.Attribute(load(CELL), "recursive", ast.Load()), function))
         return [function]
 
     def _inner_class(self, node: ast.ClassDef) -> list[ast.stmt]:

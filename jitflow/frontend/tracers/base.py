@@ -8,8 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserRuntimeError
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
-from jitflow.frontend.syntax import why_plain
+from jitflow.frontend.syntax import CELL, why_plain
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -157,10 +158,21 @@ def escaped(tracer: Tracer, trace: Trace) -> UserError:
     )
 
 
+def _begin_anew_rewritten(trace: Trace) -> None:
+    """Start the trace anew if what needs a number may be a hook's in a function that has not been rewritten."""
+    frame = trace.user_frame()
+    if frame is None or CELL in frame.f_code.co_freevars:
+        return
+    site = Site(Choice.REWRITTEN, frame.f_code.co_filename, frame.f_code.co_firstlineno)
+    if not trace.choices.is_settled(site):
+        raise trace.begin_anew(Restart(site))
+
+
 def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     """The error for a tracer where Python needs the number itself."""
     if active_trace() is not tracer._trace:
         return escaped(tracer, tracer._trace)
+    _begin_anew_rewritten(tracer._trace)
     reason = why_plain(tracer._trace.running_code())
     found = f"a function whose control flow is not compiled: {reason}" if reason else ""
     error = located(UserNotImplementedError(message, found=found, mend=mend))

@@ -10,9 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jitflow.errors import UserTypeError
-from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Trace, active_trace
-from jitflow.frontend.syntax import CELL
 from jitflow.frontend.tracers.alternatives import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
@@ -139,7 +137,6 @@ class NumberTracer(ScalarTracer):
         number = self.pinned()
         if number is not None:
             return int(number)
-        _begin_anew_rewritten()
         return super().__index__()
 
     def __int__(self) -> int:
@@ -178,17 +175,6 @@ class NumberTracer(ScalarTracer):
 
     def __getitem__(self, index: Any) -> NoReturn:
         raise located(UserTypeError(f"'{self.__class__.__name__}' object is not subscriptable"))
-
-
-def _begin_anew_rewritten() -> None:
-    """Start the trace anew if what needs a number may be an index in a function that has not been rewritten."""
-    trace = active_trace()
-    frame = None if trace is None else trace.user_frame()
-    if trace is None or frame is None or CELL in frame.f_code.co_freevars:
-        return
-    site = Site(Choice.REWRITTEN, frame.f_code.co_filename, frame.f_code.co_firstlineno)
-    if not trace.choices.is_settled(site):
-        raise trace.begin_anew(Restart(site))
 
 
 def is_weak(operand: Any) -> bool:

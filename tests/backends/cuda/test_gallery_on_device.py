@@ -14,7 +14,7 @@ from tests.backends.cuda.stand_in import StandIn
 from tests.gallery import PROGRAMS, compiled, example, plain
 from tests.test_programs import assert_runs_alike
 
-IN_TURN = 3
+IN_TURN = 6
 """Of so many programs one runs each time; all together where there is time."""
 
 
