@@ -195,7 +195,10 @@ def _function_type() -> type[Any]:
 
 
 class CompiledFunction(Generic[_Parameters, _Result]):
-    """The methods of a compiled function; calling, binding and linking are the dispatcher's."""
+    """The methods of a compiled function, which is called as the function that it was made of.
+
+    Calling, binding and linking are the dispatcher's.
+    """
 
     __jitflow_compiled__ = True
 
@@ -432,7 +435,10 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         return placement_of(self, args, kwargs)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """What the code for these arguments depends on, what was fused, and where compiling spent its time."""
+        """What the code for these arguments depends on, what was fused, and where compiling spent its time.
+
+        Print it, or ask it: it is an `Explanation`.
+        """
         from jitflow.compiler import generate
         from jitflow.explanation import Explanation
 

@@ -18,7 +18,7 @@ def clip_by_value(gradients: Any, limit: float) -> Any:
 
 
 def global_norm(gradients: Any) -> Any:
-    """The root of the sum of the squares of all elements of all arrays."""
+    """The root of the sum of the squares of all elements of all arrays. Raises ValueError where there are none."""
     squares: list[Any] = []
     mapped(lambda gradient: squares.append((gradient * gradient).sum()), gradients)
     if not squares:
