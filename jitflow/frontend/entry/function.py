@@ -207,7 +207,7 @@ def _trace(
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
-        stores.table if stores.overlays else None,
+        stores.table if stores.are_made else None,
     )
 
 
