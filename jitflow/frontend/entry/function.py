@@ -203,7 +203,7 @@ def _trace(
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
         state.state(Made).any,
-        stores.table if stores.overlays else None,
+        stores.table if stores.are_made else None,
     )
 
 

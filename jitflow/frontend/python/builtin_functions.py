@@ -38,6 +38,7 @@ from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.orders import extremum_of, sorted_
+from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import (
     ArrayTracer,
@@ -89,7 +90,7 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise thing.needed()
     if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list}
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list}
     kind = known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 
