@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from jitflow.passes.place import Placement
     from jitflow.runtime.specialisation import Specialisation
 
-__all__ = ["CacheInfo", "CompiledFunction", "change_sides", "derived", "function"]
+__all__ = ["CacheInfo", "CompiledFunction", "blank", "change_sides", "derived", "function"]
 
 _Parameters = ParamSpec("_Parameters")
 _Others = ParamSpec("_Others")
@@ -185,6 +185,12 @@ def _functions() -> list[CompiledFunction[..., Any]]:
             return list(_FUNCTIONS)
         except RuntimeError:  # another thread has made one meanwhile
             continue
+
+
+def blank() -> Any:
+    """A compiled function of nothing yet: a function may reach itself, and is known before what it reads is."""
+    kind: Any = _function_type()
+    return kind.__new__(kind)
 
 
 @functools.cache
@@ -467,9 +473,20 @@ class CompiledFunction(Generic[_Parameters, _Result]):
     def __repr__(self) -> str:
         return f"<jitflow.function {self.__module__}.{self.__qualname__}>"
 
-    def __reduce__(self) -> str:
-        """Pickled by reference, as functions are."""
-        return self.__qualname__
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Pickled by reference where it is found by its name, else by value; what is compiled stays here."""
+        from jitflow.pickling import reduced
+
+        return reduced(self, (self._wrapped, self._options))
+
+    def __setstate__(self, state: Any) -> None:
+        """Make what `blank` made a function, and know the texts of the files that it was written in."""
+        from jitflow.frontend.syntax.source import bring
+        from jitflow.pickling import unpacked
+
+        fn, options, texts = unpacked(state)
+        bring(texts)
+        CompiledFunction.__init__(self, fn, options)
 
     def __copy__(self) -> Any:
         return self

@@ -138,11 +138,12 @@ def is_straight(code: CodeType) -> bool:
 
 def _rewrite(code: CodeType) -> _Result:
     seen = _LOOKS_AT_NAMES.intersection(code.co_names)
-    if seen:
-        return f"it calls {min(seen)}()"
     try:
         found = find(code)
         node: AnyFunction = cloned(found.node)
+        seen &= {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}  # pytest's assertions call it, too
+        if seen:
+            return f"it calls {min(seen)}()"
         if is_suspendable(node):
             return "it is a generator or asynchronous"
         _refuse_clashes(node)

@@ -4,6 +4,9 @@ A file may have been edited since it was imported, so its text is believed only 
 running: the function's node is compiled alone, with the same free variables and in a class of the same name (for
 ``super()`` and private names), and everything that decides what the code does is compared. That also tells several
 functions on a line apart.
+
+Two texts are tried beside the file's: the one that a function brought along from another process, and the file's as
+pytest rewrites its assertions, which must give the code that runs; what the user wrote is then what is meant.
 """
 
 from __future__ import annotations
@@ -11,15 +14,17 @@ import __future__
 
 import ast
 import linecache
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import CodeType
+from typing import Any
 
 from jitflow.frontend.syntax.build import children, no_type_parameters, placed
 from jitflow.frontend.syntax.names import FUNCTIONS, AnyFunction
 
-__all__ = ["Unreadable", "compiled", "find"]
+__all__ = ["Unreadable", "bring", "compiled", "find", "text_of"]
 
 _FUTURE = 0
 for _name in __future__.all_feature_names:
@@ -44,16 +49,46 @@ class Found:
     imported: tuple[str, ...] = ()
 
 
+_brought: dict[str, str] = {}
+"""Texts of files by their names, from other processes."""
+
+
+def text_of(file: str) -> str:
+    """The text of a file as it is now, or as Python was told by who made it."""
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file)) or _brought.get(file, "")
+
+
+def bring(texts: Mapping[str, str]) -> None:
+    """Know the texts of files where functions of another process were written, which may not be on this machine."""
+    for file, text in texts.items():
+        _brought[file] = text
+        if not linecache.getlines(file):
+            linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+
+
 def find(code: CodeType) -> Found:
     """The syntax tree that ``code`` was compiled from. Raises `Unreadable`."""
-    linecache.checkcache(code.co_filename)
-    text = "".join(linecache.getlines(code.co_filename))
+    file = code.co_filename
+    text = text_of(file)
     if not text:
-        raise Unreadable(f"the source of {code.co_filename} cannot be read")
+        raise Unreadable(f"the source of {file} cannot be read")
+    brought = _brought.get(file, text)
     try:
-        index = _index(text)
+        found = _written(_index(text), code) or (_written(_index(brought), code) if brought != text else None)
+        found = found or _written_for_pytest(text, code)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise Unreadable(f"{code.co_filename} cannot be parsed") from error
+        raise Unreadable(f"{file} cannot be parsed") from error
+    if found is None:
+        raise Unreadable(f"the text of {file} is not what was compiled: it was edited, or rewritten on import")
+    return found
+
+
+_Index = dict[tuple[int, str], list[Found]]
+
+
+def _written(index: _Index, code: CodeType) -> Found | None:
+    """The function that compiles to ``code``."""
     candidates = index.get((code.co_firstlineno, code.co_name), [])
     equal: list[Found] = []
     for candidate in candidates:
@@ -65,16 +100,39 @@ def find(code: CodeType) -> Found:
             if len(candidates) == 1 or list(again.co_positions()) == list(code.co_positions()):
                 return candidate
             equal.append(candidate)
-    if equal:
-        return equal[0]
-    raise Unreadable(f"the text of {code.co_filename} is not what was compiled: it was edited, or rewritten on import")
+    return equal[0] if equal else None
+
+
+def _written_for_pytest(text: str, code: CodeType) -> Found | None:
+    """The function as it is written that compiles to ``code`` when pytest has rewritten its assertions."""
+    pytest: Any = sys.modules.get("_pytest.assertion.rewrite")
+    hooks = (
+        () if pytest is None else [hook for hook in sys.meta_path if isinstance(hook, pytest.AssertionRewritingHook)]
+    )
+    for hook in hooks:
+        found = _written(_index_for_pytest(text, code.co_filename, hook), code)
+        if found is not None:
+            others = _index(text)[code.co_firstlineno, code.co_name]
+            return next(other for other in others if other.node.col_offset == found.node.col_offset)
+    return None
 
 
 @lru_cache(maxsize=16)
-def _index(text: str) -> dict[tuple[int, str], list[Found]]:
-    """The functions of a file by the line on which their code begins, and their name."""
-    index: dict[tuple[int, str], list[Found]] = {}
+def _index_for_pytest(text: str, file: str, hook: Any) -> _Index:
+    """Of the functions of a file, what pytest makes of them on import."""
     tree = ast.parse(text)
+    sys.modules["_pytest.assertion.rewrite"].rewrite_asserts(tree, text.encode(), file, hook.config)
+    return _index_of(tree)
+
+
+@lru_cache(maxsize=16)
+def _index(text: str) -> _Index:
+    return _index_of(ast.parse(text))
+
+
+def _index_of(tree: ast.Module) -> _Index:
+    """The functions of a file by the line on which their code begins, and their name."""
+    index: _Index = {}
     imported = tuple(_imported(tree))
     for found in _functions(tree, None):
         node = found.node
