@@ -258,6 +258,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
     # -- calls that nothing matches ----------------------------------------------------------------
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from jitflow.failures import for_the_caller
         from jitflow.frontend.recording.trace import active_trace
 
         if active_trace() is not None:
@@ -266,8 +267,12 @@ class CompiledFunction(Generic[_Parameters, _Result]):
             return self._wrapped(*args, **kwargs)  # made while tracing, and so it records what it reads
         try:
             return self._compile_and_call(_aligned(self._bind(args, kwargs)))
-        except UserError as error:  # again from here, so that the traceback has the user's lines and this one
-            raise with_user_frames(error) from error.__cause__
+        except BaseException as error:
+            raised = for_the_caller(error)
+        try:
+            raise raised  # not while another is handled, of which it would come
+        finally:
+            del raised
 
     def _compile_and_call(self, flat: tuple[Any, ...]) -> Any:
         from jitflow.runtime.specialisation import NOT_MATCHED
@@ -299,7 +304,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         try:
             specialisation = compile_traced(compilation)
         except UserError as error:
-            raise with_user_frames(error) from error.__cause__
+            raise with_user_frames(error, error.location) from error.__cause__
         self._make_room()
         self._link(specialisation)
         self._misses += 1
@@ -322,7 +327,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
                                device=options.device, exact=bool(options.check))  # fmt: skip
                 compilation.traced = traced if part is None else extracted(traced, part)
         except UserError as error:
-            raise with_user_frames(error) from error.__cause__
+            raise with_user_frames(error, error.location) from error.__cause__
         return compilation
 
     def _make_room(self) -> None:

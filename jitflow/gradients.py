@@ -282,7 +282,7 @@ def _known(said: Any) -> Any:
         return operator.index(said)
     except TypeError:
         raise UserTypeError(
-            "expected argnums to be the position of an argument, or several", found=type(said).__name__
+            "argnums names no argument", found=type(said).__name__, expected="the position of an argument, or several"
         ) from None
 
 

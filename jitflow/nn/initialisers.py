@@ -93,7 +93,10 @@ def orthogonal(shape: Any, generator: Any, gain: float = 1.0, dtype: Any = np.fl
 def _fans(shape: Any) -> tuple[int, int]:
     """How many inputs an output has, and the other way round. Both are at least 1, so that empty weights can be."""
     if not isinstance(shape, tuple | list) or len(shape) < 2:
-        raise UserValueError(f"expected the shape of weights, with inputs and outputs as its last axes, got {shape}")
+        raise UserValueError(
+            f"expected the shape of weights, with inputs and outputs as its last axes, got {shape}",
+            mend="pass a shape of two axes or more",
+        )
     window = math.prod(shape[:-2])
     return max(window * shape[-2], 1), max(window * shape[-1], 1)
 
@@ -102,5 +105,5 @@ def _drawn_type(dtype: Any) -> Any:
     """Floats of less than 32 bits are drawn as f32 and rounded."""
     found = np.dtype(dtype)
     if found.kind not in "fV":  # bfloat16 is a V to NumPy
-        raise UserTypeError(f"expected a dtype of floats, got {found}")
+        raise UserTypeError(f"expected a dtype of floats, got {found}", mend="use np.float32 or np.float64")
     return np.float64 if found == np.float64 else np.float32

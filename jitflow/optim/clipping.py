@@ -22,7 +22,7 @@ def global_norm(gradients: Any) -> Any:
     squares: list[Any] = []
     mapped(lambda gradient: squares.append((gradient * gradient).sum()), gradients)
     if not squares:
-        raise UserValueError("there are no gradients whose norm could be taken")
+        raise UserValueError("there are no gradients whose norm could be taken", expected="one gradient or more")
     return np.sqrt(sum(squares[1:], squares[0]))
 
 

@@ -46,7 +46,9 @@ class PiecewiseConstant:
     def __init__(self, boundaries: Sequence[int], rates: Sequence[float]) -> None:
         if len(rates) != len(boundaries) + 1 or sorted(boundaries) != list(boundaries):
             raise UserValueError(
-                "expected steps in order, and one rate more than steps", found=f"{boundaries}, {rates}"
+                "steps and rates do not fit together",
+                found=f"{boundaries}, {rates}",
+                expected="steps in order, and one rate more than steps",
             )
         self.boundaries, self.rates = tuple(boundaries), tuple(map(float, rates))
 

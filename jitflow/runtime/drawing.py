@@ -1,8 +1,8 @@
 """Calls that draw from NumPy's generators: whose locks they hold, and the generators that they make.
 
 NumPy's own methods hold the lock of a bit generator while they draw, so a compiled function holds it for its run. Who
-waits for it has released the GIL. NumPy's locks may be taken again by the thread that has them, so what the run calls
-out to may draw as well.
+waits for it has released the GIL. The lock may be taken again by the thread that has it, so what the run calls out to
+may draw as well. Where an older NumPy has locks for which that is not so, the run waits until the lock is free.
 """
 
 from __future__ import annotations
@@ -16,28 +16,31 @@ from jitflow.ir.draws import bits_of
 
 __all__ = ["Drawing", "begin", "make"]
 
+_REENTRANT = type(threading.RLock())
+
 
 class Drawing:
     """A call that draws from some generators. It ends when nobody holds this any more, or by `end`."""
 
-    __slots__ = ("_taken", "made")
+    __slots__ = ("_made", "_taken")
 
     def __init__(self, generators: Sequence[Any]) -> None:
-        self.made: list[Any] = []
-        """The generators that the call has made."""
+        self._made: list[Any] = []
         self._taken: list[Any] = []
         for lock in _locks(generators):
             lock.acquire()
-            self._taken.append(lock)
-        _CALLS.open.append(self)
+            if isinstance(lock, _REENTRANT):
+                self._taken.append(lock)
+            else:
+                lock.release()
+        _CALLS.made.append(self._made)
 
     def end(self) -> None:
         """Give the locks back."""
         taken, self._taken = self._taken, []
         for lock in taken:
             lock.release()
-        if self in _CALLS.open:
-            _CALLS.open.remove(self)
+        _CALLS.made = [made for made in _CALLS.made if made is not self._made]
 
     __del__ = end
 
@@ -52,7 +55,8 @@ def _locks(generators: Sequence[Any]) -> list[Any]:
 
 class _Calls(threading.local):
     def __init__(self) -> None:
-        self.open: list[Drawing] = []
+        self.made: list[list[Any]] = []
+        """The generators that each of the thread's calls has made, the innermost last."""
 
 
 _CALLS = _Calls()
@@ -69,5 +73,5 @@ def make(what: str, *seeds: Any) -> int:
     name, _, inner = what.removesuffix(")").partition("(")
     given = [getattr(module, inner)(*seeds)] if inner else seeds
     made = getattr(module, name)(*given)
-    _CALLS.open[-1].made.append(made)
+    _CALLS.made[-1].append(made)
     return id(made)

@@ -129,6 +129,7 @@ def _raise_error(frame: EntryFrame, status: str) -> None:
         python.release(returned)
         message = frame.constant("jitflow: the error handler of a failed call did not raise")
         python.run("PyErr_SetObject", f"ptr {frame.constant(SystemError)}", f"ptr {message}")
+    python.run("hide_frame", f"ptr {frame.table}")
     function.jump(frame.failed)
 
 

@@ -278,7 +278,7 @@ def reads_a_file(x):
 
 
 def draws(x):
-    return x + np.random.normal(size=4)
+    return x + np.random.SeedSequence(3).generate_state(1)[0]
 
 
 def measures_time(x):

@@ -6,6 +6,8 @@ parameters are in `_PARAMETERS`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from jitflow.ir.core import Builder, Function, Op, TypeRuleError, Value
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import DTYPES, DType
@@ -26,6 +28,9 @@ _LOOP_HEAD = """
   %v: f32x4 = read %m, %zero {lanes=4}
   %mask: boolx4 = lanes_below %four {lanes=4}
 """
+
+GENERATOR = np.random.default_rng(0)
+"""What the samples draw from."""
 
 NO_REFERENCE = frozenset(("vjp", "jvp"))
 """Ops that the interpreter does not run: `differentiate` writes them out."""
@@ -164,6 +169,11 @@ _TENSOR_BODIES = {
       yield %0""",
     "mark": 'mark %x {label="inputs"}\n yield %x',
     "stop_gradient": "%0: f32[n, 3] = stop_gradient %x\n yield %0",
+    "draw": f"""%g: i64 = constant {{value={id(GENERATOR)}, type=<i64>}}
+      %one: f64 = constant {{value=1.0, type=<f64>}}
+      %0: f64 = draw %g, %one, %one {{method="normal"}}
+      %1: f64[n] = draw %g {{method="standard_normal", dims=[n]}}
+      yield %0, %1""",
     "print": 'print %c {message="it is {}"}\n yield',
     "send": 'send %x {channel=0, to="cpu:1"}\n send {channel=1, to="cpu:1"}\n yield',
     "recv": """send %x {channel=0, to="cpu:0"}
@@ -234,6 +244,13 @@ _HOST_BODIES = {
     "clock": "%0: index = clock\n yield",
     "note": "%0: index = clock\n %1: index = size {dim=64}\n"
     ' note %0, %1, %1 {kind="kernel", work="kernel_0", lines=["a.py:1"]}\n yield',
+    "fill_draws": f"""%g: i64 = constant {{value={id(GENERATOR)}, type=<i64>}}
+      %0: index = size {{dim=8}}
+      %1: buffer f64 = alloc %0 {{dtype=f64}}
+      %count: index = size {{dim=1}}
+      %one: f64 = constant {{value=1.0, type=<f64>}}
+      fill_draws %g, %count, %1, %one, %1 {{method="normal", arrays=[1]}}
+      yield""",
     "clear": "%0: tape f32 = tape {dtype=f32}\n clear %0\n yield",
 }
 

@@ -14,12 +14,10 @@ from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import (
-    USER_ERRORS,
     CompilerBug,
     UserError,
     UserNotImplementedError,
     as_user_error,
-    with_user_frames,
 )
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
 from jitflow.frontend.control.handing_over import hand_over
@@ -36,9 +34,9 @@ from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that t
 from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording.choices import Choices, Restart
-from jitflow.frontend.recording.locate import Locator, definition, in_pythons_words, is_bug, is_internal
+from jitflow.frontend.recording.locate import definition, in_pythons_words, innermost_place, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
-from jitflow.frontend.syntax import is_block, rewritten
+from jitflow.frontend.syntax import rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
@@ -131,7 +129,7 @@ def _recorded(
                 _raise_what_was_caught(state)
                 raise
         except UserError as error:
-            raise _placed(error, error.__traceback__, function) from error.__cause__
+            raise _told(error, function) from error.__cause__
         except CompilerBug:
             raise
         except Exception as error:
@@ -139,20 +137,13 @@ def _recorded(
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
                 ) from error
-            told, places = _told(error, function)
-            if isinstance(told, UserError):
-                raise told from error
-            raise with_user_frames(told, *places) from error.__cause__
+            raise _told(error, function) from error
 
 
-def _told(error: Exception, root: FunctionType) -> tuple[Exception, tuple[Loc, tuple[Loc, ...]]]:
-    """What the program raised while it was traced as the caller gets it, and the user's lines that led there."""
-    places = _places(error.__traceback__, root)
-    if isinstance(error, UserError):
-        return _placed(error, error.__traceback__, root), places
-    if not isinstance(error, RecursionError) and type(error) not in USER_ERRORS:
-        return error, places
-    return _placed(_user_error(error), error.__traceback__, root), places
+def _told(error: Exception, root: FunctionType) -> UserError:
+    """What the program raised while it was traced, with the user's lines that led there."""
+    told = error if isinstance(error, UserError) else _user_error(error)
+    return told if told.location is not None else told.at(_place(error.__traceback__, root))
 
 
 def _trace(
@@ -180,8 +171,7 @@ def _trace(
     except Exception as error:
         if not _is_raised_behind_others(state, error):
             raise
-        told, (place, _) = _told(error, function)
-        raise_when_run(told, place)
+        raise_when_run(_told(error, function))
         result = None
     _raise_what_was_caught(state)
     require_unchanged(state)
@@ -261,33 +251,19 @@ def _user_error(error: Exception) -> UserError:
             "recursion deeper than Python allows while tracing",
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
-    if type(error) is TypeError:
-        error = TypeError(in_pythons_words(str(error)))
+    if type(error) is TypeError and (words := in_pythons_words(str(error))) != str(error):
+        error = TypeError(words)
     return as_user_error(error)
 
 
-def _placed(error: UserError, traceback: TracebackType | None, root: FunctionType) -> UserError:
-    """The error at the innermost user line of its traceback, unless it knows its place already."""
-    return error if error.location is not None else error.at(*_places(traceback, root))
-
-
-def _places(traceback: TracebackType | None, root: FunctionType) -> tuple[Loc, tuple[Loc, ...]]:
-    """The innermost user line of a traceback, and the lines that led there from the function ``root``."""
-    locator = Locator()
-    places: list[Loc] = []
-    inside = False
+def _place(traceback: TracebackType | None, root: FunctionType) -> Loc:
+    """The innermost user line of a traceback, with the lines that led there from the function ``root``."""
     found = rewritten(root)
     code = root.__code__ if found is None else found.code
-    while traceback is not None:
-        # The recorded code is a copy of the root's: equal to it, though not the same.
-        inside = inside or traceback.tb_frame.f_code == code
-        place = locator.place_in_traceback(traceback) if inside else None
-        if place is not None:
-            if is_block(traceback.tb_frame.f_code):
-                places.pop()  # the place in the same function that led into the block
-            places.append(place)
+    # The recorded code is a copy of the root's: equal to it, though not the same.
+    while traceback is not None and traceback.tb_frame.f_code != code:
         traceback = traceback.tb_next
-    if not places:  # what jitflow itself compiles is no line of the user's
-        return NOWHERE if is_internal(root.__code__.co_filename) else definition(root.__code__), ()
-    # Recursion shows each of its lines once.
-    return places[-1], tuple(dict.fromkeys(places[-2::-1]))
+    place = innermost_place(traceback)
+    if place is None:  # what jitflow itself compiles is no line of the user's
+        return NOWHERE if is_internal(root.__code__.co_filename) else definition(root.__code__)
+    return place

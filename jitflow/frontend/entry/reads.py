@@ -36,13 +36,8 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
-from jitflow.frontend.numpy.generators import (
-    RandomModule,
-    is_of_numpy_random,
-    member_of_numpy_random,
-    traced_generator,
-)
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
@@ -102,6 +97,7 @@ class Recorder:
         self.stores = inputs.trace.state(Stores)
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
+        self._random = RandomReads(inputs, self.take, self.origins)
 
     # -- what the program gets --------------------------------------------------------------------
 
@@ -206,8 +202,8 @@ class Recorder:
             inner = self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
             wanted = getattr(thing, "__jitflow_device__", "")
             return partial(on_device, wanted, inner) if wanted else inner
-        if is_of_numpy_random(thing):
-            return self._of_numpy_random(thing, register)
+        if self._random.takes(thing):
+            return self._random.adopt(thing, register)
         header = header_of(thing)
         if header is not None:
             return inputs.array(register, array_class(header, path), gpu_of(thing))
@@ -253,39 +249,6 @@ class Recorder:
         inputs.guard(IsType(register, type(thing)))
         read = partial(self._attribute, thing, register)
         return self.stores.meet(thing, register, partial(ObjectProxy, thing, register, path, read))
-
-    def _of_numpy_random(self, thing: Any, register: int) -> Any:
-        """A generator of NumPy's, a method of one, or what ``numpy.random`` has."""
-        inputs, path = self.inputs, self.inputs.path(register)
-        kind = traced_generator(thing)
-        if kind is not None:
-            inputs.guard(IsType(register, type(thing)))
-            made = kind(inputs.address(register))
-            self.origins[id(made)] = register
-            return made
-        if isinstance(thing, MethodType) and traced_generator(thing.__self__) is not None:
-            inputs.guard(IsType(register, MethodType))
-            self.take(thing.__func__, Attribute(register, "__func__"), path)
-            generator = self.take(thing.__self__, Attribute(register, "__self__"), path.rpartition(".")[0] or path)
-            return getattr(generator, thing.__name__)
-        inputs.guard(IsObject(register, thing))
-        return self._stands_for_random(thing)
-
-    def _stands_for_random(self, thing: Any) -> Any:
-        """What stands for ``numpy.random``, or for something in it."""
-        if isinstance(thing, ModuleType):
-            return RandomModule(thing, partial(self._random_member, thing))
-        found = member_of_numpy_random(thing, self._legacy_generator)
-        name = getattr(thing, "__name__", type(thing).__name__)
-        return Impure(f"numpy.random.{name}", thing) if found is None else found
-
-    def _random_member(self, module: ModuleType, name: str, found: Any) -> Any:
-        return self.take(found, Global(vars(module), name), f"{module.__name__}.{name}")
-
-    def _legacy_generator(self) -> Any:
-        """The generator behind the functions of ``numpy.random``."""
-        module = np.random.mtrand
-        return self.take(module._rand, Global(vars(module), "_rand"), "numpy.random")
 
     def _number(self, thing: Any, register: int) -> Any:
         tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)), thing)
@@ -367,8 +330,6 @@ class Recorder:
         """What stands for a member of a pure module: most stand for themselves."""
         if isinstance(thing, ModuleType):
             pure = is_pure_module(thing.__name__)
-            if thing.__name__ == "numpy.random":
-                return self._stands_for_random(thing)
             return ModuleView(thing, self._member) if pure else Impure(thing.__name__, thing)
         found = replacement(thing)
         if found is not None:

@@ -30,7 +30,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
 from jitflow.runtime.drawing import make
 
-__all__ = ["Made", "RandomModule", "TracedGenerator", "TracedRandomState", "is_of_numpy_random", "traced_generator"]
+__all__ = ["Made", "RandomModule", "TracedGenerator", "TracedRandomState", "traced_generator"]
 
 
 class Made:
@@ -96,13 +96,6 @@ def traced_generator(thing: Any) -> type[_Traced] | None:
     if type(thing) is np.random.Generator:
         return TracedGenerator
     return TracedRandomState if type(thing) is np.random.RandomState else None
-
-
-def is_of_numpy_random(thing: Any) -> bool:
-    """Whether an object is NumPy's module of generators, something in it, or made by it."""
-    owner = thing.__self__ if isinstance(thing, MethodType) else thing
-    home = getattr(owner, "__module__", None) or type(owner).__module__
-    return str(home).startswith("numpy.random") or type(owner).__module__.startswith("numpy.random")
 
 
 def _located(handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError
+from jitflow.errors import UserValueError
 from jitflow.frontend.arrays.operands import array_operand, pinned
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.routines import fresh, split
@@ -29,7 +29,7 @@ def _counts(bins: Any) -> tuple[Any, Dim, Dim]:
     if isinstance(bins, tracers.ArrayTracer | np.ndarray | list | tuple):
         edges = array_operand(bins)
         if values.rank(edges) != 1:
-            raise UserTypeError("expected bins to be a number, a list of edges, or the name of a rule")
+            raise UserValueError("`bins` must be 1d, when an array")
         (count,) = values.dims(edges)
         return edges, count - 1, count
     count = tracers.dim_of(bins)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserZeroDivisionError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserZeroDivisionError
 from jitflow.frontend.arrays import runtime_sizes
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -200,7 +200,7 @@ def _has_intervals(intervals: Dim) -> bool:
     if not trace.is_open(intervals):
         return trace.decide(intervals, ">=", 1, "the step of np.linspace")
     some = emit("greater_equal", values.size(intervals), values.size(1))
-    values.check(some, NotImplementedError, "np.linspace(..., retstep=True) without intervals, found when it runs")
+    values.check(some, UserNotImplementedError, "np.linspace(..., retstep=True) without intervals, found when it runs")
     return True
 
 

@@ -140,8 +140,8 @@ def impure_call(what: str) -> UserError:
     if what.startswith("numpy.random."):
         return located(
             UserNotImplementedError(
-                f"{what} draws from a state outside the compiled function, which would change once, while tracing",
-                mend="draw with a jitflow.random.Generator, or draw outside and pass the numbers as an argument",
+                f"{what} makes or reads what random numbers come from, while tracing",
+                mend="make it outside the compiled function, and draw with its numpy.random.Generator inside",
             )
         )
     return located(

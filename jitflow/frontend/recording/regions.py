@@ -305,8 +305,7 @@ class Regions:
         asks = isinstance(error, AttributeError)  # whoever looks for an attribute that need not be there
         if error.is_refusal and not asks and error not in self.refusals:
             self.refusals.append(error)
-        callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
-        return error.at(self._locator.here(self._bottom), tuple(callers))
+        return error.at(self._locator.here(self._bottom))
 
     def running_code(self) -> tuple[CodeType, ...]:
         """The user's code that is running, innermost first."""
