@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype
 
-__all__ = ["MOST_TARGETS", "Call", "StoreTable", "Target", "Way"]
+__all__ = ["MOST_TARGETS", "Call", "StoreTable", "Target", "Way", "numbers_in"]
 
 MOST_TARGETS = 32
 """Attributes that one function stores to."""
@@ -59,6 +59,8 @@ class Call:
     def __init__(self, objects: Sequence[Any], dtypes: Sequence[str]) -> None:
         self.objects = objects
         self.held: dict[int, Any] = {}
+        self.items: list[np.ndarray[Any, Any]] = []
+        """What is in each list that is stored to."""
         self.is_over = False
         self.kinds = np.zeros(MOST_TARGETS, np.int64)
         for dtype in dtypes:
@@ -76,12 +78,16 @@ class StoreTable:
 
     def __init__(self) -> None:
         self.targets: list[Target] = []
+        self.lists: list[tuple[int, int, bool]] = []
+        """The lists that are stored to, and the arrays of their items, by their numbers among the objects; and whether
+        the items are Python's numbers."""
         self.dtypes: list[str] = []
         self._running = threading.local()
 
     def begin(self, *objects: Any) -> Call:
         """What a call stores to, which lives as long as it runs."""
         call = Call(objects, self.dtypes)
+        call.items = [objects[array].copy() for _, array, _ in self.lists if objects]
         calls = [known for known in getattr(self._running, "calls", ()) if known() is not None]
         self._running.calls = [*calls, weakref.ref(call)]
         return call
@@ -97,6 +103,7 @@ class StoreTable:
         for number, happened, thing in zip(targets, stored[::2], stored[1::2], strict=True):
             if happened:
                 self._store(call, number, thing)
+        self._store_items(call)
         return result
 
     def hold(self, *things: Any, targets: Sequence[int]) -> None:
@@ -109,6 +116,7 @@ class StoreTable:
         for number, happened, thing in zip(targets, stored[::2], stored[1::2], strict=True):
             if happened:
                 self._store(call, number, thing)
+        self._store_items(call)
 
     def failing(self, handler: Callable[[int, int], Any]) -> Callable[[int, int], Any]:
         """The handler of failed calls, which have made their stores before."""
@@ -120,9 +128,21 @@ class StoreTable:
                 way = self.targets[number].ways[kind - 1] if kind else None
                 if way is not None and (way.kind != "held" or number in call.held):  # not if the user interrupts it
                     self._store(call, number, self._noted(call, number, way))
+            self._store_items(call)
             return handler(status, address)
 
         return fail
+
+    def _store_items(self, call: Call) -> None:
+        """Let the lists have the items that are others than they were."""
+        for place, (number, array, are_pythons) in enumerate(self.lists):
+            items, before, now = call.objects[number], call.items[place], call.objects[array]
+            words = f"V{now.itemsize}"
+            positions = np.flatnonzero(now.view(words) != before.view(words))
+            changed = now[positions]
+            for position, item in zip(positions.tolist(), changed.tolist() if are_pythons else changed, strict=True):
+                items[position] = item
+            call.items[place] = now.copy()
 
     def _noted(self, call: Call, number: int, way: Way) -> Any:
         if way.kind == "object":
@@ -137,3 +157,10 @@ class StoreTable:
     def _store(self, call: Call, number: int, thing: Any) -> None:
         target = self.targets[number]
         setattr(call.objects[target.object], target.name, thing)
+
+
+def numbers_in(kind: type, items: list[Any]) -> np.ndarray[Any, Any]:
+    """The numbers in a list, of one type. Raises TypeError for others, and OverflowError for ints beyond 64 bits."""
+    if not {*map(type, items)} <= {kind}:
+        raise TypeError(f"expected a list of {kind.__name__}")
+    return np.fromiter(items, np.int64 if kind is int else kind, len(items))

@@ -57,7 +57,7 @@ def hand_over(stores: Stores, op: Op) -> None:
 def _make_all(stores: Stores) -> None:
     """Make all stores that have happened by now."""
     dirty = [*stores.dirty()]
-    if not dirty:
+    if not dirty and not stores.lists:
         return
     targets = tuple(overlay.targets[name] for overlay, name in dirty)
     things = [thing for overlay, name in dirty for thing in (overlay[is_stored(name)], overlay[name])]

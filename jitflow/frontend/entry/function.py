@@ -26,6 +26,7 @@ from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
 from jitflow.frontend.control.recursive import first_call
 from jitflow.frontend.control.same import require_numbers
+from jitflow.frontend.entry import written  # noqa: F401 - the texts of jitflow's own that programs go through
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
 from jitflow.frontend.entry.reads import Recorder
@@ -202,7 +203,7 @@ def _trace(
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
         state.state(Made).any,
-        stores.table if stores.overlays else None,
+        stores.table if stores.are_made else None,
     )
 
 

@@ -9,6 +9,7 @@ found                                 what the program gets, and what is guarded
 `Variable`                            its tracer, one wherever it is found; its class, and which ones are the same
 array, number                         a tracer; its class (a number that Python needs itself: its value)
 tuple, list, dict, named tuple        the same, of what is inside; type, length or keys
+list of many numbers of one type      an array of them; type, of the items as well
 Python function, method, partial      the function with recording globals and cells; code, defaults, cells
 function compiled by jitflow          the function that it wraps: it is inlined
 module of the pure set                a view that replaces functions that must know tracers; identity
@@ -36,6 +37,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
 from jitflow.frontend.numpy.mapping import Vectorized
@@ -263,6 +265,8 @@ class Recorder:
     def _container(self, thing: Any, register: int) -> Any:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         inputs.guard(IsType(register, kind))
+        if kind is list and (passed := passed_numbers(self, thing, register)) is not None:
+            return passed
         if len(thing) > LARGEST_CONTAINER:
             raise located(too_long(thing, path, LARGEST_CONTAINER))
         if isinstance(thing, dict):
@@ -272,8 +276,12 @@ class Recorder:
             if variables := frozenset(id(key) for key in thing if type(key) is Variable):
                 test = partial(_has_keys, variables)  # the dict's own comparison is by value
                 inputs.guard(Satisfies(register, test, "has these variables as keys"))
-            entries = {self._key(key): self._item(item, register, key) for key, item in thing.items()}
-            return OutsideDict(entries, register, path)
+
+            def entries() -> OutsideDict:
+                items = {self._key(key): self._item(item, register, key) for key, item in thing.items()}
+                return OutsideDict(items, register, path)
+
+            return self.stores.meet(thing, register, entries)
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -281,8 +289,12 @@ class Recorder:
         if kind not in (tuple, list):
             raise located(unsupported(thing, path))
         inputs.guard(HasLength(register, len(thing)))
-        taken = [self._item(item, register, index) for index, item in enumerate(thing)]
-        return OutsideList(taken, register, path) if kind is list else tuple(taken)
+
+        def taken() -> Any:
+            items = (self._item(item, register, index) for index, item in enumerate(thing))
+            return OutsideList([*items], register, path) if kind is list else tuple(items)
+
+        return self.stores.meet(thing, register, taken) if kind is list else taken()
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""

@@ -273,7 +273,7 @@ def with_stores(tree: ResultTree, stores: Stores, results: Results) -> ResultTre
         targets.append(overlay.targets[name])
         happened, thing = overlay[is_stored(name)], overlay[name]
         children += [results.tree(happened), results.tree(thing, f"{overlay.path}.{name}")]
-    if not targets:
+    if not stores.are_made:
         return tree
     end = partial(stores.table.end, tuple(targets))
     children.insert(1, SameObject(stores.register))

@@ -33,6 +33,8 @@ class Recorded:
 
     may_change = False
     """Whether it is a list that the program may change."""
+    register: int | None = None
+    """Where the very object is found, if it is one of the caller's."""
 
     def truth(self) -> Any:
         """Whether Python takes it as true, as a bool of the running program."""

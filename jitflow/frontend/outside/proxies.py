@@ -13,10 +13,13 @@ from typing import Any, NoReturn
 
 from jitflow.errors import UserAttributeError, UserNotImplementedError
 from jitflow.frontend.outside.made_objects import has_methods, is_made_object, known_as, made_class
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member
 from jitflow.frontend.outside.stores import active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
-from jitflow.frontend.tracers import ArrayTracer, located
+from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, located, type_of
 
 __all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "outside_register"]
 
@@ -252,8 +255,17 @@ class OutsideDict(dict[Any, Any]):
         self.path = path
 
 
+def _pass_as_array(items: OutsideList | OutsideDict) -> None:
+    """Start the trace anew if the items are numbers of one type: their list can be one that takes stores."""
+    is_number = all(isinstance(item, NumberTracer | ScalarTracer) for item in items)
+    if isinstance(items, OutsideList) and items and is_number and len(set(map(type_of, items))) == 1:
+        raise current_trace().begin_anew(Restart(Site(Choice.PASSED_AS_ARRAY, items.path)))
+
+
 def _refuse_store(name: str) -> Callable[..., NoReturn]:
     def method(self: OutsideList | OutsideDict, *args: Any, **kwargs: Any) -> NoReturn:
+        if name in ("sort", "reverse"):
+            _pass_as_array(self)
         raise _store(f"the call of {name}() on" if not name.startswith("__") else "a store to", self.path)
 
     method.__name__ = name
@@ -264,6 +276,7 @@ def _store_item(plain: Callable[[Any, Any], Any]) -> Callable[..., None]:
     """``container[key] = value``, refused but where the item is this very array: ``x[0] += 1`` ends with that."""
 
     def method(self: OutsideList | OutsideDict, key: Any, value: Any) -> None:
+        _pass_as_array(self)
         if not isinstance(value, ArrayTracer) or plain(self, key) is not value:
             raise _store("a store to", self.path)
 
@@ -295,7 +308,7 @@ for _name in ["update", "pop", "popitem", "clear", "setdefault", "__delitem__", 
 
 def outside_register(thing: Any) -> int | None:
     """The register of the very object that ``thing`` stands for, if it stands for one."""
-    if isinstance(thing, OutsideList | OutsideDict):
+    if isinstance(thing, OutsideList | OutsideDict | Recorded):
         return thing.register
     if type(thing) in (ObjectProxy, ClassProxy):
         register: int = thing._jitflow_register

@@ -115,14 +115,23 @@ class Stores:
         """Is told of each op, to do what the stores ask for in front of it (`control.handing_over`)."""
         self.overlays: dict[int, Overlay] = {}
         """By the register of the object."""
+        self.lists: dict[int, int] = {}
+        """The registers of lists that are stored to, and of the arrays of their items."""
         self._objects: list[int] = []
         """The registers of the objects that the table knows by number."""
         self._found: dict[int, tuple[int, Any]] = {}
         """All objects that were found: by identity, their first registers, and what stands for them."""
+        self._things: dict[int, Any] = {}
+        """The same by their first registers."""
         self._are_repeated = False
         self._call: Call | None = None
         self._notes: dict[str, ArrayTracer] = {}
         self._register = -1
+
+    @property
+    def are_made(self) -> bool:
+        """Whether there are stores."""
+        return bool(self.overlays or self.lists)
 
     # -- which objects there are -------------------------------------------------------------------
 
@@ -130,6 +139,7 @@ class Stores:
         """What stands for an object: the same, by whatever path it is found, if the program stores to objects."""
         known = self._found.get(id(thing))
         if known is None:
+            self._things[register] = thing
             made = make()
             self._found[id(thing)] = register, made
             return made
@@ -138,7 +148,7 @@ class Stores:
             self.inputs.guard_same(register, known[0])
             return known[1]
         self._are_repeated = True
-        if self.overlays:
+        if self.are_made:
             raise trace.begin_anew(Restart(ONE_OBJECT))
         return make()
 
@@ -153,14 +163,7 @@ class Stores:
     def store(self, proxy: Any, name: str, value: Any) -> None:
         """``proxy.name = value``."""
         trace, register = current_trace(), proxy._jitflow_register
-        if any(scope.is_differentiated for scope in trace.scope.around()):
-            raise refusal(
-                f"in what is differentiated, assigning to the attribute {name!r} of",
-                proxy._jitflow_path,
-                "return the value as well, with has_aux=True",
-            )
-        if self._are_repeated and not trace.choices.answer(ONE_OBJECT):
-            raise trace.begin_anew(Restart(ONE_OBJECT))
+        self._begin(f"assigning to the attribute {name!r} of", proxy._jitflow_path)
         overlay = self.overlays.setdefault(register, Overlay(proxy))
         if name not in overlay:
             if self._is_read_there(value, register, name):
@@ -171,8 +174,23 @@ class Stores:
         elif overlay[name] is value:
             return
         overlay[name], overlay[is_stored(name)] = value, True
-        trace.announced = self.hand_over
         self._note(overlay.targets[name], value)
+
+    def _begin(self, what: str, path: str) -> None:
+        """A store is about to be recorded."""
+        trace = current_trace()
+        if any(scope.is_differentiated for scope in trace.scope.around()):
+            raise refusal(f"in what is differentiated, {what}", path, "return the value as well, with has_aux=True")
+        if self._are_repeated and not trace.choices.answer(ONE_OBJECT):
+            raise trace.begin_anew(Restart(ONE_OBJECT))
+        trace.announced = self.hand_over
+
+    def open_list(self, register: int, array: int, are_pythons: bool) -> None:
+        """The program stores to the items of a list, numbers which are in an array."""
+        self._begin("a store to", self.inputs.path(register))
+        if register not in self.lists:
+            self.lists[register] = array
+            self.table.lists.append((self.number_of(register), self.number_of(array), are_pythons))
 
     def _is_read_there(self, value: Any, register: int, name: str) -> bool:
         """Whether a value is what the attribute holds: ``self.x += 1`` of an array ends with such a store."""
@@ -260,16 +278,16 @@ class Stores:
 
     def finish(self) -> None:
         """Let each call know its objects, and guard that those which are stored to are no others."""
-        if self._call is None:
+        if not self.are_made:
             return
+        self.call()
         self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
-        stored = {id(overlay.proxy._jitflow_object): register for register, overlay in self.overlays.items()}
-        for identity, register in stored.items():
-            kind = type(self.overlays[register].proxy._jitflow_object)
-            for other, (found, proxy) in self._found.items():
-                is_earlier = other in stored and found < register
-                if other != identity and not is_earlier and type(proxy._jitflow_object) is kind:
-                    self.inputs.guard(IsOther(found, register))
+        stored = {*self.overlays, *self.lists}
+        for register in stored:
+            kind = type(self._things[register])
+            for other, thing in self._things.items():
+                if type(thing) is kind and (other > register or (other not in stored and other != register)):
+                    self.inputs.guard(IsOther(other, register))
 
     @property
     def register(self) -> int:
@@ -284,7 +302,7 @@ def active_stores() -> Stores | None:
     if trace is None:
         return None
     found = trace.state(Stores)
-    return found if found.overlays else None
+    return found if found.are_made else None
 
 
 def store_attribute(proxy: Any, name: str, value: Any) -> None:

@@ -35,9 +35,10 @@ from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
-from jitflow.frontend.python.math_functions import isclose, math_function
+from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.orders import extremum_of, sorted_
+from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import (
     ArrayTracer,
@@ -73,10 +74,10 @@ def traced_len(thing: Any) -> Any:
 
 
 def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
+    if module == "math" and name in OF_ITEMS:
+        return of_items(name, *args, **keywords)
     if not any(isinstance(argument, Tracer) for argument in args):
         return getattr(math if module == "math" else cmath, name)(*args, **keywords)
-    if name == "prod" and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
-        return conversions.fold(args[0], keywords.get("start", 1), lambda total, other: total * other)
     return isclose(*args, **keywords) if (module, name) == ("math", "isclose") else math_function(module, name, args)
 
 
@@ -89,7 +90,7 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise thing.needed()
     if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list}
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list}
     kind = known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 

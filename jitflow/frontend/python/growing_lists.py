@@ -27,7 +27,7 @@ from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Growing"]
+__all__ = ["Growing", "as_growing"]
 
 
 class Growing(TapedList):
@@ -213,6 +213,11 @@ def _new(name: str, *parts: Any) -> Growing:
     for part in parts:
         found.extend(part)
     return found
+
+
+def as_growing(name: str, items: Listed) -> Growing:
+    """A list of the running program with these items."""
+    return _new(name, items)
 
 
 def _repeated(items: list[Any], number: Any) -> Any:

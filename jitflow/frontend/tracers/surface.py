@@ -48,6 +48,8 @@ class Surface:
         self.number_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of a Python number, by name."""
 
+        self.written: Callable[[Any], Callable[..., Any]] = _missing
+        """A text of jitflow's own as a function that programs are traced through."""
         self.repeated: Callable[[Any, Any], Any] = _missing
         """``items * number`` of a list."""
         self.switch: Callable[..., Any] = _missing
