@@ -203,8 +203,8 @@ class Impure:
 
 
 def is_put_there(member: Any, module: ModuleType) -> bool:
-    """Whether a member of a pure module is what a user has put in the place of its own."""
+    """Whether a member of a pure module is what a user has put in the place of its own, or none of its pure ones."""
     if isinstance(member, ModuleType):
-        return False
+        return member.__name__ == "numpy.random"
     home = getattr(member, "__module__", None) or type(member).__module__
     return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
