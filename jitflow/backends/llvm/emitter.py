@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.ledger import Ledger
     from jitflow.backends.llvm.tapes import TapeEnd
 
-__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "takes_context"]
+__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "in_loops", "intrinsic_suffix", "takes_context"]
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "
@@ -265,6 +265,13 @@ def _type_of(argument: str) -> str:
 def _levels(program: Function) -> int:
     ops = (op for function in (program, *program.functions) for op in walk(function.region))
     return max((op.attributes["level"] + 1 for op in ops if op.name == "progress"), default=0)
+
+
+def in_loops(region: Region) -> Iterator[Op]:
+    """The ops that stand in a loop."""
+    for op in region.ops:
+        for inner in op.regions:
+            yield from walk(inner) if op.name in ("for", "while") else in_loops(inner)
 
 
 def can_fail(function: Function) -> bool:

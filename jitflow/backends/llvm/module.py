@@ -8,7 +8,7 @@ its operands by value, an address for each number that it gives, and a pointer t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,7 +16,7 @@ from jitflow.backends.llvm.at_once import processors
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
-from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
+from jitflow.backends.llvm.emitter import Emitter, ModuleText, in_loops, takes_context
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
@@ -147,16 +147,10 @@ take five times as long to compile."""
 
 def _computes_in_turns(region: Region) -> bool:
     """Whether the loops of a host program do much beside launching."""
-    inside = Counter(op.name for op in _in_loops(region))
+    inside = Counter(op.name for op in in_loops(region))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches
-
-
-def _in_loops(region: Region) -> Iterator[Op]:
-    for op in region.ops:
-        for inner in op.regions:
-            yield from walk(inner) if op.name in ("for", "while") else _in_loops(inner)
 
 
 def _assemble(
