@@ -23,7 +23,7 @@ from jitflow.backends.llvm.emit_calls import (
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
-from jitflow.backends.llvm.emitter import Emitter, ModuleText, returned_type, takes_context
+from jitflow.backends.llvm.emitter import Emitter, ModuleText, in_loops, returned_type, takes_context
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
@@ -155,16 +155,10 @@ take five times as long to compile."""
 
 def _computes_in_turns(region: Region) -> bool:
     """Whether the loops of a host program do much beside launching."""
-    inside = Counter(op.name for op in _in_loops(region))
+    inside = Counter(op.name for op in in_loops(region))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches
-
-
-def _in_loops(region: Region) -> Iterator[Op]:
-    for op in region.ops:
-        for inner in op.regions:
-            yield from walk(inner) if op.name in ("for", "while") else _in_loops(inner)
 
 
 def _assemble(
