@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import report
-from jitflow.backends.llvm.emit_poll import PERIOD, poll_each_call, share_polls
+from jitflow.backends.llvm.emit_poll import PERIOD, lend_turns, poll_each_call, share_polls, take_turns
 from jitflow.backends.llvm.emitter import Emission, Emitter, returned_type
 from jitflow.backends.llvm.ledger import Ledger
 from jitflow.backends.llvm.tapes import take_tapes
@@ -73,6 +73,7 @@ def end_procedure(out: Emitter, results: Sequence[str]) -> None:
     """Hand over the results, and all memory that is not among them."""
     function = out.function
     kind = returned_type(function)
+    lend_turns(out)
     if out.ledger is not None:
         for value in function.results:
             if isinstance(value.type, Buffer):
@@ -102,9 +103,14 @@ def _call(out: Emitter, op: Op) -> Sequence[str]:
     for position in function.attributes.get("owned", ()):
         if out.ledger is not None:
             out.ledger.strike(out, op.operands[position])
+    counts = bool(out.function.attributes.get("recursive"))
+    if counts:
+        lend_turns(out)
     before = ["ptr %room", f"i64 {rest}", "ptr %error", "ptr %context"]
     kind = returned_type(function)
     found = out.let(f'call {kind} @"{name}"({", ".join([*before, *map(out.typed, op.operands)])})')
+    if counts:
+        take_turns(out)
     status = out.let(f"extractvalue {kind} {found}, 0")
     out.fail_unless(out.let(f"icmp eq i32 {status}, 0"), lambda: out.leave(status))
     results = [out.let(f"extractvalue {kind} {found}, {number}") for number in range(1, len(op.results) + 1)]

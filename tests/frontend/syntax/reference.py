@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
            "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+           "made_list", "not_", "or_", "percent", "raise_", "recursive", "text", "text_method", "trying", "unequal",
+           "watched",
            "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -195,6 +196,10 @@ def text(*parts: Any) -> str:
 def percent(words: str, values: Any) -> str:
     """``words % values``."""
     return words % values
+
+
+def recursive(function: Any) -> Any:
+    return function
 
 
 def text_method(thing: Any, name: str) -> Any:

@@ -33,6 +33,7 @@ from tests.frontend.syntax.reference import (
     or_,
     percent,
     raise_,
+    recursive,
     text,
     text_method,
     trying,
@@ -42,7 +43,8 @@ from tests.frontend.syntax.reference import (
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
            "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
+           "made_list", "not_", "or_", "percent", "raise_", "recursive", "text", "text_method", "trying", "unequal",
+           "watched",
            "while_"]  # fmt: skip
 
 
