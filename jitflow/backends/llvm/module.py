@@ -19,6 +19,7 @@ from jitflow.backends.llvm.emit_calls import (
     end_procedure,
     open_room,
     procedure_parameters,
+    procedure_text,
 )
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
@@ -168,8 +169,8 @@ def _assemble(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-_METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}'
-"""What a streaming store, and a branch that is hardly ever taken, refer to."""
+_METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}\n!2 = !{}'
+"""What a streaming store, a branch that is hardly ever taken, and a load of what never changes refer to."""
 
 
 def _kernel(module: ModuleText, kernel: Function) -> str:
@@ -222,7 +223,7 @@ def _procedures(module: ModuleText) -> Iterator[str]:
         end_procedure(out, out.emit_region(function.region))
         if out.failures:
             _fail(out, out.give)
-        yield out.text(f'hidden {returned_type(function)} @"{function.name}"({parameters}) #0')
+        yield procedure_text(out, f'hidden {returned_type(function)} @"{function.name}"({parameters}) #0')
 
 
 def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function] = ()) -> None:

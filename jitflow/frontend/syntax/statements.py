@@ -78,6 +78,7 @@ class _Rewriting:
             function.body = self._expressions.rewrite(function.body)
             return self._expressions.changed
         body = list(function.body)
+        self._node = function
         head = [body.pop(0)] if _is_docstring(body[0]) else []
         self._is_block = isinstance(function, ast.FunctionDef) and function.name in self._fresh.blocks
         body = prepared(body, scope, self._fresh)
@@ -300,9 +301,13 @@ class _Rewriting:
         if not is_suspendable(function):
             self._inner(function)
             used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-            if not used.isdisjoint(self._scope.bound):  # it may call itself, or what calls it
+            if not used.isdisjoint(self._functions()):  # it may call itself, or what calls it
                 function.decorator_list.append(placed(ast.Attribute(load(CELL), "recursive", ast.Load()), function))
         return [function]
+
+    def _functions(self) -> set[str]:
+        """The names of this function and of those inside it."""
+        return {part.name for part in ast.walk(self._node) if isinstance(part, ast.FunctionDef)}
 
     def _inner_class(self, node: ast.ClassDef) -> list[ast.stmt]:
         """A class with its methods rewritten; what else its body says runs in Python, once for each class."""
