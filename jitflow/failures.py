@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from ast import literal_eval
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
@@ -105,6 +106,8 @@ def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
     name = op.attributes.get("error", "ValueError")
     kind = exception_class(name)
     message = str(op.attributes.get("message", "operands could not be broadcast together"))
+    if op.attributes.get("literal"):
+        return kind(literal_eval(message.format(*values)))
     raised = kind(message.format(*values)) if message else kind()
     return _as_raised(raised, name, op)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
+from jitflow.backends.llvm.emit_containers import release_heap
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
@@ -166,8 +167,11 @@ def _assemble(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-_METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}'
-"""What a streaming store, and a branch that is hardly ever taken, refer to."""
+_METADATA = (
+    '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}\n'
+    '!4 = !{!"jitflow"}\n!7 = !{!"header", !4}\n!8 = !{!"entry", !4}\n!5 = !{!7, !7, i64 0}\n!6 = !{!8, !8, i64 0}'
+)
+"""What a streaming store, a branch that is hardly ever taken, and headers and entries of containers refer to."""
 
 
 def _kernel(module: ModuleText, kernel: Function) -> str:
@@ -236,6 +240,7 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     out.begin("enter")
     out.emit_region(program.region)
     out.ledger.close(out)
+    release_heap(out)
     if out.device_ledger is not None:
         out.device_ledger.close(out)
     out.do("ret i32 0")
@@ -247,6 +252,7 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
         if out.device_ledger is not None:
             out.device_ledger.release(out)
         release_tapes(out)
+        release_heap(out)
         note_end(out, program)
         out.do(f"ret i32 {status}")
     if len(programs) == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from jitflow.backends.llvm.emit_containers import CONTAINER_EMISSION
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
@@ -31,6 +32,7 @@ EMISSION: dict[str, Emission] = {
     **MESSAGE_EMISSION,
     **NOTES_EMISSION,
     **TAPE_EMISSION,
+    **CONTAINER_EMISSION,
     **TILE_EMISSION,
     **OVERLAP_EMISSION,
 }

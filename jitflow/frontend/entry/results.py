@@ -145,7 +145,7 @@ class Results:
         if isinstance(result, Tracer):
             return self._computed(result)
         if isinstance(result, Recorded):
-            listed = result.returned()
+            listed = result.given()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):

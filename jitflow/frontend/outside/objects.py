@@ -33,6 +33,13 @@ class Recorded:
 
     may_change = False
     """Whether it is a list that the program may change."""
+    flows = False
+    """Whether it is a reference, which paths may hand on and return as it is."""
+
+    @property
+    def length(self) -> Any:
+        """``len(self)``."""
+        raise NotImplementedError
 
     def truth(self) -> Any:
         """Whether Python takes it as true, as a bool of the running program."""
@@ -41,6 +48,18 @@ class Recorded:
     def settled(self) -> Any:
         """What it holds now: an object around arrays."""
         raise NotImplementedError
+
+    def contains(self, item: Any) -> Any:
+        """``item in self``."""
+        raise NotImplementedError
+
+    def given(self) -> Any:
+        """What is known of it where the program ends: an object around arrays."""
+        return self.returned()
+
+    def entered(self) -> Any:
+        """What a loop through it asks for items."""
+        return self
 
     def returned(self) -> Any:
         """The same, where the program returns it."""
