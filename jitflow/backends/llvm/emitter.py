@@ -116,6 +116,8 @@ class Emitter:
         self.device_ledger: Ledger | None = None
         """Those of them that lie on a GPU."""
         self.tapes: dict[Value, TapeEnd] = {}
+        self.heap = ""
+        """The record of the containers of a host program, if it makes some."""
         self._cold: list[str] = []
         self._numbers = 0
 
@@ -296,8 +298,11 @@ def in_loops(region: Region) -> Iterator[Op]:
 
 def can_fail(function: Function) -> bool:
     """Whether running a kernel can give a status that is not zero."""
-    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke")
+    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke", *_TAKING_MEMORY)
     return any(op.name in names or "polls" in op.attributes for op in walk(function.region))
+
+
+_TAKING_MEMORY = ("make_container", "append_item", "insert_item", "enter_key", "settle_keys", "keys_of")
 
 
 def takes_context(function: Function) -> bool:

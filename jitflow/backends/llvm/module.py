@@ -21,6 +21,7 @@ from jitflow.backends.llvm.emit_calls import (
     procedure_parameters,
     procedure_text,
 )
+from jitflow.backends.llvm.emit_containers import release_heap
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
@@ -169,8 +170,12 @@ def _assemble(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-_METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}\n!2 = !{}'
-"""What a streaming store, a branch that is hardly ever taken, and a load of what never changes refer to."""
+_METADATA = (
+    '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}\n!2 = !{}\n'
+    '!4 = !{!"jitflow"}\n!7 = !{!"header", !4}\n!8 = !{!"entry", !4}\n!5 = !{!7, !7, i64 0}\n!6 = !{!8, !8, i64 0}'
+)
+"""What a streaming store, a branch that is hardly ever taken, a load of what never changes, and headers and entries of
+containers refer to."""
 
 
 def _kernel(module: ModuleText, kernel: Function) -> str:
@@ -250,6 +255,7 @@ def _fail(out: Emitter, end: Callable[[str], None]) -> None:
     if out.device_ledger is not None:
         out.device_ledger.release(out)
     release_tapes(out)
+    release_heap(out)
     end(status)
 
 
@@ -279,6 +285,7 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     out.begin("enter")
     out.emit_region(program.region)
     out.ledger.close(out)
+    release_heap(out)
     if out.device_ledger is not None:
         out.device_ledger.close(out)
     out.do("ret i32 0")

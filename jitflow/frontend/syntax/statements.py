@@ -38,7 +38,7 @@ from collections.abc import Iterable
 
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
-from jitflow.frontend.syntax.expressions import Expressions
+from jitflow.frontend.syntax.expressions import Expressions, is_container
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
@@ -194,17 +194,17 @@ class _Rewriting:
         return self._expressions.rewrite(node)
 
     def _listed(self, statement: ast.Assign) -> ast.stmt:
-        """``x = jit__.made_list([], 'x')`` for ``x = []``: the list may become one of the running program."""
+        """``x = jit__.made_container([], 'x')`` for ``x = []``: it may become one of the running program."""
         (target, *_), value = statement.targets, statement.value
-        if isinstance(value, ast.List):
-            statement.value = self._made_list(value, target)
+        if is_container(value):
+            statement.value = self._made(value, target)
         elif isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(target.elts) == len(value.elts):
             pairs = zip(value.elts, target.elts, strict=True)
-            value.elts = [self._made_list(item, name) if isinstance(item, ast.List) else item for item, name in pairs]
+            value.elts = [self._made(item, name) if is_container(item) else item for item, name in pairs]
         return statement
 
-    def _made_list(self, value: ast.List, target: ast.expr) -> ast.expr:
-        return self._expressions.hook("made_list", value, value, constant(ast.unparse(target)))
+    def _made(self, value: ast.expr, target: ast.expr) -> ast.expr:
+        return self._expressions.hook("made_container", value, value, constant(ast.unparse(target)))
 
     def _proved(self, target: ast.Name) -> ast.stmt:
         """``x = jit__.bound(lambda: x, 'x')``: what follows reads and unbinds a name that is bound."""
