@@ -12,10 +12,11 @@ from functools import cache
 
 import numpy as np
 
-from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, bits_of, function_address, is_available
-from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text
+from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, function_address, is_available
+from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, quick_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
+from jitflow.runtime.pcg64 import quick_fill
 
 __all__ = ["are_native", "draw_address", "legacy_is_native"]
 
@@ -60,11 +61,20 @@ def _code(name: str) -> NativeCode:
     parts = [bitgen_text(id(generator), _offset(generator), _offset(legacy))]
     if row.method:
         parts += legacy_text(row, _kept_normal())
+    elif row.bounded:
+        parts += bounded_text(row, function_address(row))
     else:
-        parts += (bounded_text if row.bounded else function_text)(row, function_address(row))
+        parts += function_text(row, function_address(row), _quick_text(name, row))
     code = NativeCode("\n".join(parts), optimisation=2, for_host=True)
     make_immortal(code)
     return code
+
+
+def _quick_text(name: str, row: Draw) -> str:
+    found = quick_fill(name)
+    if found is None:
+        return ""
+    return quick_text(row, found.next_double, found.address, takes_bitgen=name != "standard_uniform")
 
 
 @cache

@@ -11,8 +11,9 @@ from jitflow.ir.draws import Draw
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.runtime.object_layout import OBJECT_TYPE
 
-__all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "type_of"]
+__all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "quick_text", "type_of"]
 
+_STRAIGHT_ON = "\n  br label %begin"
 _TYPES = {"f64": "double", "f32": "float", "bool": "i1"}
 
 
@@ -30,8 +31,32 @@ define internal ptr @bitgen(i64 %generator) {{
 }}"""
 
 
-def function_text(row: Draw, address: int) -> Iterator[str]:
-    """One draw by a C function, and the loop over many."""
+def quick_text(row: Draw, next_double: int, address: int, *, takes_bitgen: bool) -> str:
+    """The way of `fill` for a PCG64, whose C function for a double is known, and parameters that are numbers."""
+    lines = [
+        f"""
+  %next.at = getelementptr i8, ptr %bitgen, i64 24
+  %next.double = load i64, ptr %next.at, align 8
+  %fits = icmp eq i64 %next.double, {next_double}"""
+    ]
+    fits, arguments = "%fits", ["ptr %pcg", *(["ptr %bitgen"] if takes_bitgen else []), "i64 %count", "ptr %target"]
+    loads = []
+    for number in range(len(row.parameters)):
+        lines.append(f"""  %number{number} = icmp eq i64 %p{number}.step, 0
+  %fits{number} = and i1 {fits}, %number{number}""")
+        fits = f"%fits{number}"
+        loads.append(f"  %same{number} = load double, ptr %p{number}.at, align 8")
+        arguments.append(f"double %same{number}")
+    lines.append(f"""  br i1 {fits}, label %quick, label %begin
+quick:
+  %state = load ptr, ptr %bitgen, align 8
+  %pcg = load ptr, ptr %state, align 8""")
+    lines += [*loads, f"  call void inttoptr (i64 {address} to ptr)({', '.join(arguments)})", "  ret void"]
+    return "\n".join(lines)
+
+
+def function_text(row: Draw, address: int, quick: str = "") -> Iterator[str]:
+    """One draw by a C function, and the loop over many, for which a PCG64 has a ``quick`` way."""
     kind = type_of(row.result)
     names = [f"%p{number}" for number in range(len(row.parameters))]
     parameters = [f"{type_of(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
@@ -53,21 +78,25 @@ define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{{memory}
   ret {kind} %drawn
 }}"""
     arguments = ", ".join(["ptr %bitgen", *parameters, *scratch])
-    yield fill_text(row, f"{memory}\n  %bitgen = call ptr @bitgen(i64 %generator)", f"{function}({arguments})")
+    yield fill_text(row, f"{memory}\n  %bitgen = call ptr @bitgen(i64 %generator)", f"{function}({arguments})", quick)
 
 
-def fill_text(row: Draw, before: str, call: str) -> str:
-    """The loop that fills memory by a call, which is given the parameters of each element."""
+def fill_text(row: Draw, before: str, call: str, quick: str = "") -> str:
+    """The loop that fills memory by a call, which is given the parameters of each element.
+
+    ``quick`` ends the first block: it goes to ``begin``, or does all the work.
+    """
     kind, names = type_of(row.result), [f"%p{number}" for number in range(len(row.parameters))]
     places = [f"ptr {name}.at, i64 {name}.step" for name in names]
     lines = [
         f"""
 define void @fill({", ".join(["i64 %generator, i64 %count, ptr %target", *places])}) {{
-start:{before}
+start:{before}{quick or _STRAIGHT_ON}
+begin:
   %some = icmp sgt i64 %count, 0
   br i1 %some, label %turn, label %end
 turn:
-  %i = phi i64 [ 0, %start ], [ %next, %turn ]"""
+  %i = phi i64 [ 0, %begin ], [ %next, %turn ]"""
     ]
     for dtype, name in zip(row.parameters, names, strict=True):
         lines += [
