@@ -303,8 +303,9 @@ def quick_fill(name: str) -> QuickFill | None:
     ours, theirs = np.random.PCG64(1), np.random.Generator(np.random.PCG64(1))
     made = np.empty(_SAMPLE)
     bitgen = _Bitgen.from_address(ours.ctypes.bit_generator.value or 0)
-    pcg = ctypes.c_void_p.from_address(bitgen.state).value
-    pointer = ctypes.c_void_p
+    pcg, pointer = _state_of(ours, bitgen.state), ctypes.c_void_p
+    if not pcg:
+        return None
     generator = [pcg] if name == "standard_uniform" else [pcg, ctypes.addressof(bitgen)]
     kinds = [*[pointer] * len(generator), ctypes.c_int64, pointer]
     fill = ctypes.CFUNCTYPE(None, *kinds, *[ctypes.c_double] * len(parameters))(code.address(function))
@@ -313,6 +314,15 @@ def quick_fill(name: str) -> QuickFill | None:
     if made.tobytes() != expected.tobytes() or ours.state != theirs.bit_generator.state:
         return None
     return QuickFill(code.address(function), ctypes.cast(bitgen.next_double, pointer).value or 0)
+
+
+def _state_of(bits: Any, address: int) -> int:
+    """Where a PCG64 has its two numbers of 128 bits, inside the Python object; 0 if they are not there."""
+    found = ctypes.c_uint64.from_address(address).value
+    if not 0 <= found - id(bits) <= type(bits).__basicsize__ - 32:
+        return 0
+    wanted = b"".join(bits.state["state"][name].to_bytes(16, "little") for name in ("state", "inc"))
+    return found if ctypes.string_at(found, 32) == wanted else 0
 
 
 _SAMPLE = 4099
