@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+from ast import literal_eval
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
@@ -107,6 +108,8 @@ def _exception(code: int, op: Op, words: Sequence[int]) -> BaseException:
     values = _values([operand.type for operand in op.operands], words, skip=op.name == "check")
     kind = exception_class(op.attributes.get("error", "ValueError"))
     message = str(op.attributes.get("message", "operands could not be broadcast together"))
+    if op.attributes.get("literal"):
+        return kind(literal_eval(message.format(*values)))
     text = message.format(*values)
     if message in (INT_OVERFLOW, POWER_TYPE):
         kind = USER_ERRORS[kind]

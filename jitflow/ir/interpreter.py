@@ -12,6 +12,7 @@ scalar            a NumPy scalar; a Python number if weak
 index             ``int``
 variable, place   the ``numpy.ndarray`` itself, and views of it
 tape              a ``list``
+container         `jitflow.ir.ops.containers.Entries`
 vector            a 1-d ``numpy.ndarray`` of its lanes
 buffer            `Memory`; arrays are accepted as arguments
 ================  ====================================================================
@@ -35,7 +36,7 @@ from jitflow.ir.dims import Dim, Expression, evaluate, substitute, symbols
 from jitflow.ir.ops.memory import Memory, multiply_tile
 from jitflow.ir.printer import print_op
 from jitflow.ir.python_numbers import CHECKED_ARITHMETIC
-from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, Vector, dims_of, map_dims
+from jitflow.ir.types import Buffer, Container, Index, Place, Scalar, Tensor, Type, Variable, Vector, dims_of, map_dims
 
 __all__ = ["interpret"]
 
@@ -279,6 +280,8 @@ def _strong(value: Any, type: Type) -> Any:
 
 def _as_type(value: Any, type: Type) -> Any:
     """The value in the form that stands for its type; see the table at the top."""
+    if isinstance(type, Container):
+        return value
     if isinstance(type, Scalar):
         number = np.asarray(value, dtype=type.dtype.numpy)[()]
         return number.item() if type.weak else number

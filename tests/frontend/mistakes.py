@@ -173,7 +173,7 @@ def returns_an_object(x):
 
 
 def recurses(x):
-    return recurses(x)
+    return recurses((x, x))
 
 
 def huge_literal(x):

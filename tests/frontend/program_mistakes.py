@@ -223,8 +223,8 @@ def catches_at_run_time(x, i):
         return len(error.args)
 
 
-def recurses_on_a_value(n):
-    return 1 if n <= 1 else n * recurses_on_a_value(n - 1)
+def recurses_on_a_value(n, path=()):
+    return len(path) if n <= 1 else recurses_on_a_value(n - 1, [*path, n])
 
 
 def sorts_a_list_of_values(x, y):

@@ -241,6 +241,7 @@ _HOST_BODIES = {
     "wait": "wait\n yield",
     "attach": 'attach {device="cuda:0"}\n yield',
     "inspect": "%0: index = size {dim=128}\n %1: buffer i64 = alloc %0 {dtype=i64}\n inspect %1\n yield",
+    "heap": "%0: index = heap\n yield",
     "clock": "%0: index = clock\n yield",
     "note": "%0: index = clock\n %1: index = size {dim=64}\n"
     ' note %0, %1, %1 {kind="kernel", work="kernel_0", lines=["a.py:1"]}\n yield',
@@ -253,6 +254,36 @@ _HOST_BODIES = {
       yield""",
     "clear": "%0: tape f32 = tape {dtype=f32}\n clear %0\n yield",
 }
+
+_CONTAINERS = """%t: i64 = constant {value=0, type=<i64>}
+  %j: i64 = constant {value=7, type=<i64>}
+  %list: list<i64> = make_container {type=<list<i64>>}
+  append_item %list, %j
+  %dict: dict<(i64, i64), i64> = make_container {type=<dict<(i64, i64), i64>>}
+  enter_key %dict, %j, %t, %j
+  %set: set<i64> = make_container {type=<set<i64>>}
+  enter_key %set, %j
+"""
+"""Containers with an entry each, for the ops on containers."""
+
+_OF_CONTAINERS = {
+    "make_container": "%0: list<list<int>> = make_container {type=<list<list<int>>>}\n yield",
+    "no_container": "%0: deque<int> = no_container {type=<deque<int>>}\n yield",
+    "container_length": "%0: i64 = container_length %dict\n yield %0",
+    "container_changes": "%0: i64 = container_changes %set\n yield %0",
+    "get_item": "%0: i64, %1: i64, %2: i64 = get_item %dict, %t\n yield %2",
+    "set_item": "set_item %list, %t, %t\n yield",
+    "append_item": "append_item %list, %t {front=true}\n yield",
+    "drop_item": "drop_item %list\n yield",
+    "insert_item": "insert_item %list, %t, %j\n yield",
+    "remove_item": "remove_item %dict, %t\n yield",
+    "find_key": "%0: i64 = find_key %dict, %j, %j\n yield %0",
+    "enter_key": "enter_key %set, %t\n yield",
+    "settle_keys": "settle_keys %dict\n yield",
+    "keys_of": "%0: list<i64> = keys_of %set\n yield",
+    "clear_container": "clear_container %dict\n yield",
+}
+_TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}
 
 _DTYPES = [DTYPES[name] for name in ("f32", "i32", "bool", "c64", "u64")]
 _ATTRIBUTES = {"cast": {"dtype": DTYPES["f64"]}, "bitcast": {"dtype": DTYPES["u32"]}}

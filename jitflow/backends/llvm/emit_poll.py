@@ -14,7 +14,8 @@ from jitflow.ir.routines import POLL
 from jitflow.ir.status import INTERRUPTED, STOPPED
 from jitflow.ir.together import FRAME, STOPS
 
-__all__ = ["PERIOD", "call_poll", "count_turns", "open_polls", "poll_each_call", "poll_in_time", "polls", "share_polls"]
+__all__ = ["PERIOD", "call_poll", "count_turns", "lend_turns", "open_polls", "poll_each_call", "poll_in_time", "polls",
+           "share_polls", "take_turns"]  # fmt: skip
 
 """What the first error slot says, and also the status: the exception waits where the runtime has left it."""
 
@@ -46,9 +47,23 @@ def count_turns(out: Emitter, op: Op, turns: str) -> str:
 
 
 def share_polls(out: Emitter) -> None:
-    """The countdown and the time of the last poll are those of all calls of a function that calls itself."""
+    """The countdown and the time of the last poll are those of all calls of a function that calls itself.
+
+    One with loops has the countdown in its own frame, where LLVM makes a register of it, but for while it calls.
+    """
     out.entry += [f"  %{name} = getelementptr i8, ptr %room, i64 {8 * (1 + n)}"
-                  for n, name in enumerate(("turns", "polled"))]  # fmt: skip
+                  for n, name in enumerate(("shared.turns", "polled"))]  # fmt: skip
+    out.entry.append("  %turns = alloca i64, align 8")
+
+
+def lend_turns(out: Emitter) -> None:
+    """Before a call, and at the end: others go on counting."""
+    out.do(f"store i64 {out.let('load i64, ptr %turns, align 8')}, ptr %shared.turns, align 8")
+
+
+def take_turns(out: Emitter) -> None:
+    """At the beginning, and after a call: go on where others have left off."""
+    out.do(f"store i64 {out.let('load i64, ptr %shared.turns, align 8')}, ptr %turns, align 8")
 
 
 def poll_in_time(out: Emitter, op: Op) -> None:
@@ -60,6 +75,7 @@ def poll_in_time(out: Emitter, op: Op) -> None:
 
 def poll_each_call(out: Emitter, op: Op) -> None:
     """Count a call of a function that calls itself, and poll if that is due."""
+    take_turns(out)
     left = out.let(f"sub i64 {out.let('load i64, ptr %turns, align 8')}, 1")
     out.do(f"store i64 {left}, ptr %turns, align 8")
     _poll_unless(out, op, left, out.label("due"), out.label("on"))

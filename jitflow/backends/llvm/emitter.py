@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.ledger import Ledger
     from jitflow.backends.llvm.tapes import TapeEnd
 
-__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "returned_type",
+__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "in_loops", "intrinsic_suffix", "returned_type",
            "takes_context"]  # fmt: skip
 
 UNLIKELY = ", !prof !1"
@@ -116,6 +116,8 @@ class Emitter:
         self.device_ledger: Ledger | None = None
         """Those of them that lie on a GPU."""
         self.tapes: dict[Value, TapeEnd] = {}
+        self.heap = ""
+        """The record of the containers of a host program, if it makes some."""
         self._cold: list[str] = []
         self._numbers = 0
 
@@ -287,10 +289,20 @@ def returned_type(function: Function) -> str:
     return "{ " + ", ".join(["i32", *(register_type(value.type) for value in function.results)]) + " }"
 
 
+def in_loops(region: Region) -> Iterator[Op]:
+    """The ops that stand in a loop."""
+    for op in region.ops:
+        for inner in op.regions:
+            yield from walk(inner) if op.name in ("for", "while") else in_loops(inner)
+
+
 def can_fail(function: Function) -> bool:
     """Whether running a kernel can give a status that is not zero."""
-    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke")
+    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke", *_TAKING_MEMORY)
     return any(op.name in names or "polls" in op.attributes for op in walk(function.region))
+
+
+_TAKING_MEMORY = ("make_container", "append_item", "insert_item", "enter_key", "settle_keys", "keys_of")
 
 
 def takes_context(function: Function) -> bool:

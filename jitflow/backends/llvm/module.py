@@ -19,11 +19,13 @@ from jitflow.backends.llvm.emit_calls import (
     end_procedure,
     open_room,
     procedure_parameters,
+    procedure_text,
 )
+from jitflow.backends.llvm.emit_containers import release_heap
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
-from jitflow.backends.llvm.emitter import Emitter, ModuleText, returned_type, takes_context
+from jitflow.backends.llvm.emitter import Emitter, ModuleText, in_loops, returned_type, takes_context
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
@@ -155,16 +157,10 @@ take five times as long to compile."""
 
 def _computes_in_turns(region: Region) -> bool:
     """Whether the loops of a host program do much beside launching."""
-    inside = Counter(op.name for op in _in_loops(region))
+    inside = Counter(op.name for op in in_loops(region))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches
-
-
-def _in_loops(region: Region) -> Iterator[Op]:
-    for op in region.ops:
-        for inner in op.regions:
-            yield from walk(inner) if op.name in ("for", "while") else _in_loops(inner)
 
 
 def _assemble(
@@ -174,8 +170,12 @@ def _assemble(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-_METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}'
-"""What a streaming store, and a branch that is hardly ever taken, refer to."""
+_METADATA = (
+    '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}\n!2 = !{}\n'
+    '!4 = !{!"jitflow"}\n!7 = !{!"header", !4}\n!8 = !{!"entry", !4}\n!5 = !{!7, !7, i64 0}\n!6 = !{!8, !8, i64 0}'
+)
+"""What a streaming store, a branch that is hardly ever taken, a load of what never changes, and headers and entries of
+containers refer to."""
 
 
 def _kernel(module: ModuleText, kernel: Function) -> str:
@@ -228,7 +228,7 @@ def _procedures(module: ModuleText) -> Iterator[str]:
         end_procedure(out, out.emit_region(function.region))
         if out.failures:
             _fail(out, out.give)
-        yield out.text(f'hidden {returned_type(function)} @"{function.name}"({parameters}) #0')
+        yield procedure_text(out, f'hidden {returned_type(function)} @"{function.name}"({parameters}) #0')
 
 
 def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function] = ()) -> None:
@@ -255,6 +255,7 @@ def _fail(out: Emitter, end: Callable[[str], None]) -> None:
     if out.device_ledger is not None:
         out.device_ledger.release(out)
     release_tapes(out)
+    release_heap(out)
     end(status)
 
 
@@ -284,6 +285,7 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     out.begin("enter")
     out.emit_region(program.region)
     out.ledger.close(out)
+    release_heap(out)
     if out.device_ledger is not None:
         out.device_ledger.close(out)
     out.do("ret i32 0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jitflow.backends.llvm.emit_calls import CALL_EMISSION
+from jitflow.backends.llvm.emit_containers import CONTAINER_EMISSION
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
 from jitflow.backends.llvm.emit_draw import DRAW_EMISSION
@@ -35,6 +36,7 @@ EMISSION: dict[str, Emission] = {
     **MESSAGE_EMISSION,
     **NOTES_EMISSION,
     **TAPE_EMISSION,
+    **CONTAINER_EMISSION,
     **TILE_EMISSION,
     **OVERLAP_EMISSION,
 }

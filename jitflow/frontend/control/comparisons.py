@@ -9,8 +9,10 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import and_, choose, or_
+from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.outside.made_objects import known_as
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
@@ -57,6 +59,10 @@ def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
     if isinstance(container, tracers.ArrayTracer):
         return (container == item).any()
+    if isinstance(container, Recorded) and container.flows:
+        return container.contains(item)
+    if isinstance(container, dict | set) and is_traced(item):
+        begin_anew_with(container)
     if not isinstance(container, list | tuple | range) or not (is_traced(item) or any(map(is_traced, container))):
         return item in container
     answer: Any = False

@@ -84,7 +84,8 @@ class Changes:
             held = self.before.behind(key)
             contents = [self._left[path].get(key, held.content) for path in paths]
             if not all(map(held.is_of_form, contents)):
-                if type(held.thing) is list:
+                keys = (key for content in contents if isinstance(content, dict) for key in content)
+                if not any(isinstance(key, str) for key in keys):
                     begin_anew_with(held.thing)
                 raise located(
                     UserNotImplementedError(

@@ -87,6 +87,7 @@ def _through_a_list(
 ) -> None:
     """A loop over a list that its turns may change: Python asks before each of them whether there is another item."""
     position__: Any = 0
+    items = items.entered()
 
     def goes_on() -> Any:
         there_is_one = items.holds_position(position__)

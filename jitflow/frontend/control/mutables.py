@@ -179,7 +179,9 @@ class Mutables:
     def changed_list(self) -> Any:
         """The list that has changed, if what `changed` found is one."""
         thing = next((held.thing for held in self._held.values() if held.changed()), None)
-        return thing if type(thing) is list else None
+        if isinstance(thing, dict):  # whose keys may be names, as those of a record are
+            return thing if thing and not any(isinstance(key, str) for key in thing) else None
+        return thing if isinstance(thing, list | deque | set) else None
 
     def holds_iterator(self, iterator: Any) -> bool:
         """Whether the program can go on with an iterator when a loop over it is over."""

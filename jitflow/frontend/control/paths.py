@@ -106,11 +106,11 @@ def _is_raised(error: Exception) -> bool:
 def _settled(thing: Any) -> Any:
     """What is returned, if it leaves the compiled function: no list that grows, for its memory is that of a path."""
     if isinstance(thing, Recorded):
-        return thing.returned() if leaves_the_function() else thing
+        return thing.returned() if not thing.flows and leaves_the_function() else thing
     if type(thing) not in (tuple, list):
         return thing
     kinds = [item.options.values() if type(item) is Alternatives else (item,) for item in thing]
-    lists = [[held for held in several if isinstance(held, Recorded)] for several in kinds]
+    lists = [[held for held in several if isinstance(held, Recorded) and not held.flows] for several in kinds]
     found = [id(one) for several in lists for one in several]
     chosen = any(several and type(item) is Alternatives for item, several in zip(thing, lists, strict=True))
     if found and leaves_the_function() and (chosen or len({*found}) < len(found)):

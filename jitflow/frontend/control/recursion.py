@@ -124,7 +124,7 @@ class Recursion:
         """A further call, in the body."""
         trace = current_trace()
         self.has_recurred = True
-        things = self._aligned(self._given(arguments))
+        things = self._aligned((*arguments.values(), *map(content_of, self.cells.values())))
         if self.is_another:
             raise EndOfPath
         given = self._taken_apart(things)
@@ -150,10 +150,6 @@ class Recursion:
         return self._result(trace, found)
 
     # What goes in
-
-    def _given(self, arguments: dict[str, Any]) -> tuple[Any, ...]:
-        """What a call is given: its arguments, and what it finds in the cells that calls change."""
-        return (*arguments.values(), *map(content_of, self.cells.values()))
 
     def _aligned(self, given: Sequence[Any]) -> tuple[Any, ...]:
         """What a further call is given, of several kinds where the first call is given another one."""
@@ -206,9 +202,8 @@ class Recursion:
         if item is UNBOUND:
             return
         if kind_of(before) is None or kind_of(item) is None:
-            raise located(
-                self._refused(f"{self._word_of(number)} is {_shown(entry)} in one call and {_shown(item)} in another")
-            )
+            names = (described(thing) for thing in (entry, item))
+            raise located(self._refused(f"{self._word_of(number)} is {' in one call and '.join(names)} in another"))
         fresh: list[Any] = []
 
         def new_size() -> Any:
@@ -379,22 +374,15 @@ class Recursion:
         )
 
 
-def _shown(thing: Any) -> str:
-    return "not bound" if thing is UNBOUND else described(thing)
-
-
 def _is_like(one: Leaves, other: Leaves) -> bool:
-    """Whether two results have one structure and the same types."""
-    if repr(one.shape) != repr(other.shape):
-        return False
-    return all(
-        a == b if isinstance(a, Scalar) else _are_alike(a, b) if isinstance(a, Tensor) else agreeing([a, b])
-        for a, b in zip(one.items, other.items, strict=True)
-    )
+    """Whether two results have one structure and the same types, whatever the sizes."""
 
+    def is_same(a: Any, b: Any) -> bool:
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            return a == b if isinstance(a, Scalar) else agreeing([a, b])
+        return a.dtype == b.dtype and len(a.dims) == len(b.dims)
 
-def _are_alike(kind: Tensor, other: Any) -> bool:
-    return isinstance(other, Tensor) and kind.dtype == other.dtype and len(kind.dims) == len(other.dims)
+    return repr(one.shape) == repr(other.shape) and all(map(is_same, one.items, other.items))
 
 
 def _fresh(trace: Trace, kind: Scalar | Tensor, home: Any) -> Scalar | Tensor:

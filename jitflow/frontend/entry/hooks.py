@@ -19,11 +19,11 @@ from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
-from jitflow.frontend.python.growing_lists import made_list
+from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.texts import percent, text
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
            "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
-           "listed", "made_list", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
+           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
            "watched", "while_"]  # fmt: skip

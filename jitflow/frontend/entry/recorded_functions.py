@@ -30,6 +30,7 @@ from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.runtime.plan import (
     Argument,
     Attribute,
@@ -217,6 +218,18 @@ class _Globals(dict[str, Any]):
         """Read a global for the bodies of classes, for which the interpreter looks into the dict itself."""
         if name in self._namespace and not dict.__contains__(self, name):
             self[name] = self[name]
+
+
+def _program(function: FunctionType) -> FunctionType:
+    """A function of jitflow's that is written as a program is: it has nothing that a guard would have to watch."""
+    found = rewritten(function, True)
+    assert found is not None
+    namespace = {**function.__globals__, "__builtins__": {**vars(builtins), **BUILTIN_FUNCTIONS}}
+    cells = tuple(CellType(_hooks()) for name in found.code.co_freevars if name == CELL)
+    return FunctionType(found.code, namespace, function.__name__, function.__defaults__, cells)
+
+
+surface.install(program=_program)
 
 
 def _read_by_classes(code: CodeType) -> Iterator[str]:

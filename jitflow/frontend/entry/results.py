@@ -150,7 +150,7 @@ class Results:
             operands = tuple(self._computed(operand) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
         if isinstance(result, Recorded):
-            listed = result.returned()
+            listed = result.given()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):

@@ -35,6 +35,13 @@ class Recorded:
     """Whether it is a list that the program may change."""
     register: int | None = None
     """Where the very object is found, if it is one of the caller's."""
+    flows = False
+    """Whether it is a reference, which paths may hand on and return as it is."""
+
+    @property
+    def length(self) -> Any:
+        """``len(self)``."""
+        raise NotImplementedError
 
     def truth(self) -> Any:
         """Whether Python takes it as true, as a bool of the running program."""
@@ -43,6 +50,18 @@ class Recorded:
     def settled(self) -> Any:
         """What it holds now: an object around arrays."""
         raise NotImplementedError
+
+    def contains(self, item: Any) -> Any:
+        """``item in self``."""
+        raise NotImplementedError
+
+    def given(self) -> Any:
+        """What is known of it where the program ends: an object around arrays."""
+        return self.returned()
+
+    def entered(self) -> Any:
+        """What a loop through it asks for items."""
+        return self
 
     def returned(self) -> Any:
         """The same, where the program returns it."""

@@ -7,7 +7,7 @@ from typing import Any
 from jitflow.frontend.control.branch import if_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.python.growing_lists import made_list
+from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.recording.trace import active_trace
 from jitflow.frontend.tracers import Tracer
 
@@ -23,7 +23,7 @@ def filter_(function: Any, items: Any) -> Any:
 
 
 def _left(function: Any, items: Any) -> Any:
-    found = made_list([], "filter(...)")
+    found = made_container([], "filter(...)")
 
     def turn(item: Any) -> None:
         if_(item if function is None else function(item), lambda: found.append(item), lambda: None, (), ())

@@ -178,7 +178,7 @@ class Listed(Recorded, Source, ArraySource):
         """``list.copy``."""
         return self
 
-    def _differ(self, *_: Any, **__: Any) -> NoReturn:
+    def _differ(self, *_: Any, **__: Any) -> Any:
         raise _refusal("arithmetic with, or a change of, a list of which only the running program knows the length",
                        "keep the array, and use NumPy's functions on it")  # fmt: skip
 

@@ -64,7 +64,7 @@ class PassedList(Listed):
             return self.copy() if is_whole else type(self.settled())(self._array[position].copy())
         return self.item(self._place(position, "list index out of range"))
 
-    def __setitem__(self, position: Any, item: Any) -> None:  # type: ignore[override]
+    def __setitem__(self, position: Any, item: Any) -> None:
         if isinstance(position, slice):
             raise self._refused("a store to a slice of", "store item by item")
         if type(item) is tracers.Alternatives:
@@ -91,11 +91,11 @@ class PassedList(Listed):
     def __add__(self, other: Any) -> Any:
         return self.copy() + other
 
-    def reverse(self) -> None:  # type: ignore[override]
+    def reverse(self) -> None:
         """``list.reverse``."""
         self._replace(self._array[::-1].copy())
 
-    def sort(self, *, reverse: Any = False) -> None:  # type: ignore[override]
+    def sort(self, *, reverse: Any = False) -> None:
         """``list.sort``."""
         self._replace(in_order(self.settled(), reverse=reverse).array)
 

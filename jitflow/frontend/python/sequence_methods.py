@@ -14,6 +14,7 @@ from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.comparisons import equal, is_traced
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.python.made_containers import keyed
 from jitflow.frontend.python.orders import sorted_
 from jitflow.frontend.texts import format_, join, text
 from jitflow.frontend.tracers import located
@@ -31,7 +32,7 @@ def method(owner: Any, name: str) -> Any:
         return partial(_OF_TEXTS[name], owner)
     if kind in (list, tuple, OutsideList) and name in _OF_SEQUENCES and (name != "sort" or kind is list):
         return partial(_OF_SEQUENCES[name], owner)
-    return getattr(owner, name)
+    return keyed(owner, name)
 
 
 def _count(items: Any, *wanted: Any) -> Any:

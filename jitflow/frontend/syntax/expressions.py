@@ -47,7 +47,7 @@ from jitflow.frontend.syntax.comprehensions import (
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
-__all__ = ["COMPARISONS", "HOOKED_METHODS", "Expressions"]
+__all__ = ["COMPARISONS", "HOOKED_METHODS", "Expressions", "is_container"]
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
@@ -55,8 +55,12 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 }  # fmt: skip
 
 
-HOOKED_METHODS = frozenset({"count", "format", "index", "join", "sort"})
-"""Methods of texts, tuples and lists that compare items, or make text of them."""
+HOOKED_METHODS = frozenset(
+    {"add", "count", "discard", "format", "get", "index", "join", "pop", "remove", "setdefault", "sort"}
+)
+"""Methods of texts that put values in, and of containers that are asked for items or compare them."""
+_PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
+"""Methods of containers that put there what they are given."""
 
 
 class Expressions(ast.NodeTransformer):
@@ -102,6 +106,10 @@ class Expressions(ast.NodeTransformer):
         """A call of a hook that stands where ``like`` stands."""
         self.changed = True
         return placed(hook(name, *arguments), like)
+
+    def made(self, value: ast.expr, name: str) -> ast.expr:
+        """What may become a container of the running program, by a name for what it is."""
+        return self.hook("made_container", value, value, constant(name))
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
         """A lambda around an expression that has been rewritten."""
@@ -182,7 +190,10 @@ class Expressions(ast.NodeTransformer):
                 return self._gathered(node, items)
         if name := consumer(node):
             return self._consumed(node, name)
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        texts = [(item, ast.unparse(item)) for item in node.args] if called in _PUTTING else []
         self.generic_visit(node)
+        texts = [(item, text) for item, (_, text) in zip(node.args, texts, strict=False)]
         match node:
             case ast.Call(func=ast.Name(id="super"), args=[], keywords=[]) if (
                 self._has_class and self.scope.receiver and "super" not in self.scope.bound
@@ -190,6 +201,8 @@ class Expressions(ast.NodeTransformer):
                 node.args = [placed(load("__class__"), node), placed(load(self.scope.receiver), node)]
             case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in HOOKED_METHODS:
                 node.func = self.hook("method", node.func, owner, constant(name))
+        if isinstance(node.func, ast.Attribute | ast.Call) and called in _PUTTING:
+            node.args = [self.made(item, text) if is_container(item) else item for item, text in texts]
         return node
 
     def _gathered(self, node: ast.Call, items: ast.ListComp) -> ast.expr:
@@ -210,7 +223,9 @@ class Expressions(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
         sign = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
-        if not isinstance(sign, ast.Constant | ast.Slice | ast.Tuple):
+        parts = sign.elts if isinstance(sign, ast.Tuple) else [sign]
+        is_key = not any(isinstance(part, ast.Slice) for part in parts)
+        if is_key and not all(isinstance(part, ast.Constant) for part in parts):
             node.value = self.hook("indexed", node.value, node.value)
         return node
 
@@ -325,3 +340,10 @@ class Expressions(ast.NodeTransformer):
 def _may_be_sequence(node: ast.expr) -> bool:
     """Whether it may be a tuple or list, as it is written."""
     return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Dict | ast.Compare)
+
+
+def is_container(node: ast.expr) -> bool:
+    """Whether an expression is written as a container, which it makes anew."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
+    return isinstance(node, ast.List | ast.Dict | ast.Set)

@@ -82,5 +82,7 @@ HOST_OPS = [
     OpDef("fill_draws", "generator, count, memory, parameters: fills memory with draws, as a `draw` with dims does. "
           "``arrays`` are the positions of the parameters that are memory, of as many elements", "host", None, _nothing,
           memory.fill_draws, _EXTERNAL, frozenset(), ("method", "arrays")),
+    OpDef("heap", "what the containers of the program are made of", "host", 0, _infer_clock, lambda *_: 0,
+          (Effect("allocates"),)),
     OpDef("clear", "gives the memory of a tape back", "any", 1, _nothing, memory.clear, (Effect("writes", 0),)),
 ]  # fmt: skip

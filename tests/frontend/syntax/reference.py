@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
            "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
-           "listed", "made_list", "method", "not_", "or_", "percent", "raise_", "text", "trying", "watched", "while_"]  # fmt: skip
+           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
+           "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -60,7 +61,7 @@ def indexed(thing: Any) -> Any:
     return thing
 
 
-def made_list(items: list[Any], name: str) -> list[Any]:
+def made_container(items: list[Any], name: str) -> list[Any]:
     """``name = items``."""
     return items
 
@@ -189,6 +190,10 @@ def text(*parts: Any) -> str:
 def percent(words: str, values: Any) -> str:
     """``words % values``."""
     return words % values
+
+
+def recursive(function: Any) -> Any:
+    return function
 
 
 def method(thing: Any, name: str) -> Any:

@@ -28,12 +28,13 @@ from tests.frontend.syntax.reference import (
     gathered,
     indexed,
     is_,
-    made_list,
+    made_container,
     method,
     not_,
     or_,
     percent,
     raise_,
+    recursive,
     text,
     trying,
     watched,
@@ -41,7 +42,8 @@ from tests.frontend.syntax.reference import (
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
            "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
-           "listed", "made_list", "method", "not_", "or_", "percent", "raise_", "text", "trying", "watched", "while_"]  # fmt: skip
+           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
+           "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
