@@ -17,6 +17,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.base import asked, may_be_pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -164,16 +165,19 @@ def static_int(item: Any, name: str) -> int:
     """
     item = pinned(item)
     if isinstance(item, tracers.ArrayTracer | tracers.ScalarTracer):
-        raise UserTypeError(
+        error = UserTypeError(
             f"expected {name} to be known while tracing, got a run-time number",
             mend="write it as a literal or make the argument static: jitflow.function(static=(...))",
         )
+        raise may_be_pinned(error, item)
     return numpy_says(operator.index, item)
 
 
 def pinned(item: Any) -> Any:
-    """A Python number itself, where it may be guarded by its value; everything else as it is."""
+    """A number itself, where it may be guarded by its value; everything else as it is."""
     number = item.pinned() if isinstance(item, tracers.NumberTracer) else None
+    if number is None and isinstance(item, tracers.ScalarTracer):
+        number = asked(item)
     return item if number is None else number
 
 
