@@ -17,7 +17,8 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.base import asked, may_be_pinned
+from jitflow.frontend.tracers.base import may_be_pinned
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -36,7 +37,6 @@ __all__ = [
     "normalized_axis",
     "numpy_says",
     "operand",
-    "pinned",
     "read_only_view",
     "refuse",
     "require_no_less_than_zero",
@@ -171,14 +171,6 @@ def static_int(item: Any, name: str) -> int:
         )
         raise may_be_pinned(error, item)
     return numpy_says(operator.index, item)
-
-
-def pinned(item: Any) -> Any:
-    """A number itself, where it may be guarded by its value; everything else as it is."""
-    number = item.pinned() if isinstance(item, tracers.NumberTracer) else None
-    if number is None and isinstance(item, tracers.ScalarTracer):
-        number = asked(item)
-    return item if number is None else number
 
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:

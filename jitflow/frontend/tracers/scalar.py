@@ -19,7 +19,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.types import Scalar
 
-__all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary"]
+__all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary", "pinned"]
 
 _PINNABLE: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
     {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod}
@@ -190,6 +190,14 @@ class NumberTracer(ScalarTracer):
 
     def __getitem__(self, index: Any) -> NoReturn:
         raise located(UserTypeError(f"'{self.__class__.__name__}' object is not subscriptable"))
+
+
+def pinned(item: Any) -> Any:
+    """A number itself, where it may be guarded by its value; everything else as it is."""
+    number = item.pinned() if isinstance(item, NumberTracer) else None
+    if number is None and isinstance(item, ScalarTracer):
+        number = asked(item)
+    return item if number is None else number
 
 
 def is_weak(operand: Any) -> bool:
