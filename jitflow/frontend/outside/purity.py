@@ -20,6 +20,9 @@ PURE_MODULES = frozenset(
     [
         "__future__",
         "abc",
+        "_bisect",
+        "_heapq",
+        "bisect",
         "builtins",
         "cmath",
         "collections",
@@ -28,6 +31,7 @@ PURE_MODULES = frozenset(
         "enum",
         "fractions",
         "functools",
+        "heapq",
         "itertools",
         "math",
         "ml_dtypes",
