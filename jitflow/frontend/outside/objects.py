@@ -57,10 +57,6 @@ class Recorded:
         """``item in self``."""
         raise NotImplementedError
 
-    def given(self) -> Any:
-        """What is known of it where the program ends: an object around arrays."""
-        return self.returned()
-
     def entered(self) -> Any:
         """What a loop through it asks for items."""
         return self

@@ -16,6 +16,7 @@ from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source, as_source, traced_range
 from jitflow.frontend.control.switching import common_dtype, one_of
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
@@ -143,6 +144,8 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
+    if isinstance(items, Recorded) and items.flows:
+        return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1
     known = items if is_array or isinstance(items, Listed) else list(items)
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
