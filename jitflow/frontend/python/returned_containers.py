@@ -19,6 +19,7 @@ from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Item, Scalar
 
@@ -31,7 +32,7 @@ Returned = tuple[Callable[..., Any], list[Any]]
 def returned_containers(result: Any) -> Mapping[int, Returned]:
     """How each container in a result is returned, by its identity."""
     known = {id(thing): thing for thing in _containers_in(result, whole=False)}
-    plain = _containers_in(result, whole=True)
+    plain = [*_containers_in(result, whole=True)]
     found: dict[int, Returned] = {key: (partial(_empty, thing.held), []) for key, thing in known.items()}
     held = {key: thing for key, thing in known.items() if thing.is_known}
     if len(held) == 1 and any(thing is one for thing in plain for one in held.values()):
@@ -39,18 +40,23 @@ def returned_containers(result: Any) -> Mapping[int, Returned]:
         if not any(isinstance(word, Container) for word in thing.held.words):
             return found | {key: (partial(_of_columns, thing.held), columns_of(thing.in_order()))}
     if held:
-        references = [thing.value for thing in held.values()]
-        packed = current_trace().make("pack_containers", *references)
+        trace = current_trace()
+        packed = trace.make("make_container", type=Container(item=Scalar(I64)))
+        trace.add("pack_containers", packed, *(thing.value for thing in held.values()))
         words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
         for place, (key, thing) in enumerate(held.items()):
             found[key] = partial(_of_words, thing.held, place, len(held)), [words]
     return found
 
 
-def _containers_in(result: Any, *, whole: bool) -> list[ProgramContainer]:
+def _containers_in(result: Any, *, whole: bool) -> Iterator[ProgramContainer]:
     """The containers in a result; with ``whole``, those that it holds whatever the program decides."""
-    items = flatten(result, whole=whole, is_itself=lambda thing: isinstance(thing, ProgramContainer)).items
-    return [item for item in items if isinstance(item, ProgramContainer)]
+    for item in flatten(result, whole=True, is_itself=lambda thing: isinstance(thing, ProgramContainer)).items:
+        if isinstance(item, ProgramContainer):
+            yield item
+        elif type(item) is Alternatives and not whole:
+            for thing in item.options.values():
+                yield from _containers_in(thing, whole=False)
 
 
 # -- Python's objects -----------------------------------------------------------------------------------------
