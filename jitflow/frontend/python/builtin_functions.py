@@ -32,6 +32,7 @@ from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDic
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.python import conversions
+from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.filters import filter_
@@ -61,7 +62,7 @@ __all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
 
 def traced_len(thing: Any) -> Any:
     """`len`: of an array, its first size, which stays open."""
-    if isinstance(thing, Growing) or (isinstance(thing, Recorded) and thing.flows):
+    if isinstance(thing, Growing | AppendedList) or (isinstance(thing, Recorded) and thing.flows):
         return thing.length
     if isinstance(thing, Listed):
         return size_of_list(thing)
@@ -93,7 +94,8 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise thing.needed()
     if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list}
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list,
+                               AppendedList: list}  # fmt: skip
     kind = python_class(thing) or known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 

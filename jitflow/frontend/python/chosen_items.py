@@ -161,7 +161,7 @@ def _store(items: Any, item: Any, index: Any) -> None:
     """``items[index] = item``: each of them is what it was, or the new one."""
     if type(items) is deque:
         begin_anew_with(items)
-    if type(items) is not list or not _is_running(index):
+    if type(items) not in (list, OutsideList) or not _is_running(index):
         items[index] = item
         return
     front = _front(items, index, "list assignment index out of range")
