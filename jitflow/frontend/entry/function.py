@@ -69,6 +69,8 @@ class TracedFunction:
     """The sizes that were seen at the call that caused the trace."""
     numbers: Mapping[int, int] = field(default_factory=dict)
     """The whole numbers that were seen there, by their parameters' positions."""
+    described: frozenset[str] = frozenset()
+    """The sizes among the hints that nobody has seen yet, of a `Spec`."""
 
 
 def trace(
@@ -198,6 +200,7 @@ def _trace(
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
+        frozenset(state.described),
     )
 
 
