@@ -5,7 +5,7 @@
     python -m benchmarks.accuracy --dense              # eight times the samples
     python -m benchmarks.accuracy --source jitflow     # through jitflow.function
     python -m benchmarks.accuracy --source numpy       # NumPy's own error, for comparison
-    python -m benchmarks.accuracy --readme             # through jitflow.function, and into the README
+    python -m benchmarks.accuracy --page               # through jitflow.function, and into docs/performance.md
 
 The samples are stratified: bit patterns spread evenly over the whole format,
 so that every exponent and the denormals are met; numbers spread evenly over
@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
-from benchmarks.accuracy_report import README, RESULTS, Finding, as_record, rewrite_readme, write_json
+from benchmarks.accuracy_report import PAGE, RESULTS, Finding, as_record, rewrite_page, write_json
 
 Array = npt.NDArray[Any]
 Compute = Callable[..., Array]
@@ -365,11 +365,11 @@ def main(words: list[str] | None = None) -> None:
     parser.add_argument("--source", choices=SOURCES, default="expansions")
     parser.add_argument("--dense", action="store_true", help="eight times the samples")
     parser.add_argument("--fast", action="store_true", help="a sixty-fourth of the samples")
-    parser.add_argument("--readme", action="store_true", help="through jitflow; store the JSON and the README's table")
+    parser.add_argument("--page", action="store_true", help="through jitflow; store the JSON and the page's table")
     arguments = parser.parse_args(words)
     dtypes = [dtype for dtype, only in ((SINGLE, arguments.f64), (DOUBLE, arguments.f32)) if not only]
     subjects = [subject for subject in SUBJECTS if not arguments.names or subject.name in arguments.names]
-    source = "jitflow" if arguments.readme else arguments.source
+    source = "jitflow" if arguments.page else arguments.source
     count = 1 << (21 if arguments.dense else 12 if arguments.fast else 18)
     write = functools.partial(print, flush=True)
     write(f"{'function':<11}{'dtype':<7}{'worst ulp':>9}  {'ns':>6} {'numpy':>6}  {'samples':>10}  at")
@@ -381,10 +381,10 @@ def main(words: list[str] | None = None) -> None:
                 write(findings[-1])
     differences = [f"{finding.dtype} {line}" for finding in findings for line in finding.differences]
     write("\n".join(differences) or "all special values as in NumPy")
-    if arguments.readme:
+    if arguments.page:
         record = as_record(findings, source)
         write_json(record, RESULTS)
-        README.write_text(rewrite_readme(record, README.read_text()))
+        PAGE.write_text(rewrite_page(record, PAGE.read_text()))
 
 
 if __name__ == "__main__":

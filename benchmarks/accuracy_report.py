@@ -1,4 +1,4 @@
-"""What `benchmarks.accuracy` found, as JSON and as the table in the README."""
+"""What `benchmarks.accuracy` found, as JSON and as the table in the documentation."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 
 from benchmarks.machine import describe_machine, versions
 
-__all__ = ["BEGIN", "END", "README", "RESULTS", "Finding", "as_record", "rewrite_readme", "write_json"]
+__all__ = ["BEGIN", "END", "PAGE", "RESULTS", "Finding", "as_record", "rewrite_page", "write_json"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "accuracy.json"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- accuracy: begin -->", "<!-- accuracy: end -->"
 
 
@@ -57,12 +57,12 @@ def write_json(record: dict[str, Any], path: Path) -> None:
     path.write_text(json.dumps(record, indent=2, allow_nan=False) + "\n")
 
 
-def rewrite_readme(record: dict[str, Any], text: str) -> str:
-    """Return the README with the table of this run between the markers. Raises ValueError if they are missing."""
+def rewrite_page(record: dict[str, Any], text: str) -> str:
+    """Return the page with the table of this run between the markers. Raises ValueError if they are missing."""
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):
-        raise ValueError(f"expected the lines {BEGIN!r} and {END!r} in the README")
+        raise ValueError(f"expected the lines {BEGIN!r} and {END!r} in the page")
     return "\n".join([before + begin, *_lines(record), end + after])
 
 
@@ -73,7 +73,7 @@ def _lines(record: dict[str, Any]) -> list[str]:
         f"{packages['scipy']} for `erf` and `erfc`."
     )
     return [
-        "`python -m benchmarks.accuracy --readme` measures the worst error of each in units in the last place, against",
+        "`python -m benchmarks.accuracy --page` measures the worst error of each in units in the last place, against",
         "mpmath, and the time per element (ns) beside NumPy's, on arrays in the first-level cache:",
         "",
         "| function | f32: worst ulp | ns | NumPy's ns | f64: worst ulp | ns | NumPy's ns |",

@@ -1,4 +1,4 @@
-"""The result of a run: a table for people, JSON for machines, a picture for the README."""
+"""The result of a run: a table for people, JSON for machines, a picture for the documentation."""
 
 from __future__ import annotations
 

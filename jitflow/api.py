@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple
 import numpy as np
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, UserError, UserTypeError, UserValueError, with_user_frames
+from jitflow.errors import CompilationWarning, CompilerBug, UserError, UserTypeError, UserValueError, with_user_frames
 from jitflow.hardware import Device, device_named
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ _Owner = TypeVar("_Owner")
 
 _ATTEMPTS = 4
 """How often a call compiles when what it reads changes in between."""
+_MANY_VALUES = 8
+"""A function that is compiled for more values of a number that Python asks for says so."""
 
 
 _FUNCTIONS: weakref.WeakSet[CompiledFunction[..., Any]] = weakref.WeakSet()
@@ -202,7 +205,10 @@ def _function_type() -> type[Any]:
 
 
 class CompiledFunction(Generic[_Parameters, _Result]):
-    """The methods of a compiled function; calling, binding and linking are the dispatcher's."""
+    """The methods of a compiled function, which is called as the function that it was made of.
+
+    Calling, binding and linking are the dispatcher's.
+    """
 
     __jitflow_compiled__ = True
 
@@ -246,6 +252,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         _FUNCTIONS.add(self)
         self._misses = 0
         self._missed_calls = 0
+        self._pinned = 0
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
         self._last: tuple[Specialisation, TracedFunction] | None = None
@@ -263,6 +270,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
     # -- calls that nothing matches ----------------------------------------------------------------
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from jitflow.failures import for_the_caller
         from jitflow.frontend.recording.trace import active_trace
 
         if active_trace() is not None:
@@ -271,8 +279,12 @@ class CompiledFunction(Generic[_Parameters, _Result]):
             return self._wrapped(*args, **kwargs)  # made while tracing, and so it records what it reads
         try:
             return self._compile_and_call(_aligned(self._bind(args, kwargs)))
-        except UserError as error:  # again from here, so that the traceback has the user's lines and this one
-            raise with_user_frames(error) from error.__cause__
+        except BaseException as error:
+            raised = for_the_caller(error)
+        try:
+            raise raised  # not while another is handled, of which it would come
+        finally:
+            del raised
 
     def _compile_and_call(self, flat: tuple[Any, ...]) -> Any:
         from jitflow.runtime.specialisation import NOT_MATCHED
@@ -304,11 +316,13 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         try:
             specialisation = compile_traced(compilation)
         except UserError as error:
-            raise with_user_frames(error) from error.__cause__
+            raise with_user_frames(error, error.location) from error.__cause__
         self._make_room()
         self._link(specialisation)
         self._last = specialisation, compilation.traced
         self._misses += 1
+        if compilation.traced.pins:
+            self._note_pins(compilation.traced.pins)
 
     def _compilation(self) -> Compilation:
         from jitflow.compiler import Compilation
@@ -350,8 +364,20 @@ class CompiledFunction(Generic[_Parameters, _Result]):
                                device=options.device, exact=bool(options.check))  # fmt: skip
                 compilation.traced = traced if part is None else extracted(traced, part)
         except UserError as error:
-            raise with_user_frames(error) from error.__cause__
+            raise with_user_frames(error, error.location) from error.__cause__
         return compilation
+
+    def _note_pins(self, pins: Sequence[str]) -> None:
+        """Warn once of a function that is compiled for more than a few values of what Python asks for."""
+        self._pinned += 1
+        if self._pinned == _MANY_VALUES + 1:
+            shown = " and ".join(pins[:3])
+            warnings.warn(
+                f"{self.__name__} is compiled anew for each value of {shown}, of which it has met more than "
+                f"{_MANY_VALUES}: Python or NumPy needs the number itself there. Call it with fewer values, or write "
+                "it so that the number is used in arithmetic, sizes and indices of arrays only",
+                CompilationWarning, stacklevel=5,
+            )  # fmt: skip
 
     def _make_room(self) -> None:
         """Evict what has been called least since the last eviction, the oldest of those."""
@@ -429,7 +455,8 @@ class CompiledFunction(Generic[_Parameters, _Result]):
 
         Without arguments, the one that was compiled last; so do `graph` and `explain`.
 
-        Stages: ``traced gradient optimized fused planned kernels llvm asm cuda``. Raises ValueError for any other.
+        Stages: ``traced gradient optimized partitioned fused planned kernels llvm asm cuda``. Raises ValueError for any
+        other.
         """
         from jitflow.compiler import check_stage, stage_text
 
@@ -470,7 +497,10 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         return placement_of(self, args, kwargs)
 
     def explain(self, *args: Any, **kwargs: Any) -> Explanation:
-        """What the code for these arguments depends on, what was fused, and where compiling spent its time."""
+        """What the code for these arguments depends on, what was fused, and where compiling spent its time.
+
+        Print it, or ask it: it is an `Explanation`.
+        """
         from jitflow.compiler import generate
         from jitflow.explanation import Explanation
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jitflow.config import CONFIG
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
-from jitflow.ir.core import Function
+from jitflow.ir.core import Function, walk
 from jitflow.ir.dtypes import DTYPES
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ def _split(compilation: Compilation) -> None:
     from jitflow.passes.place import sole_gpu
 
     wanted = _wanted(compilation)
-    if len(wanted.machine.devices) == 1:
+    if len(wanted.machine.devices) == 1 or _stays_whole(compilation, wanted):
         compilation.devices = (HOME,)
         return
     placed = _placed(compilation, wanted)
@@ -198,6 +198,24 @@ def _split(compilation: Compilation) -> None:
     with compilation.stage("partition"):
         compilation.partitioned = partition(placed, DTYPES[compilation.transfer] if compilation.transfer else None)
     compilation.devices = tuple(part.device for part in compilation.partitioned.partitions)
+
+
+def _stays_whole(compilation: Compilation, wanted: _Wanted) -> bool:
+    """Whether a program has functions that call themselves, which is not split. Refuses it if that was asked for."""
+    from jitflow.hardware import HOME
+
+    ops = list(walk(optimize(compilation).region))
+    recursion = next((op for op in ops if op.name == "recursion"), None)
+    if recursion is None:
+        return False
+    homes = (*optimize(compilation).attributes.get("devices", ()), *(op.loc.device for op in ops))
+    if wanted.plan is not None or any(home not in ("", HOME) for home in homes):
+        raise UserNotImplementedError(
+            "a function that calls itself, in a program that is to run on several devices",
+            mend="leave the whole program to cpu:0, or write a loop",
+            location=recursion.loc,
+        )
+    return True
 
 
 class _Wanted(NamedTuple):
@@ -455,6 +473,7 @@ def _specialise(compilation: Compilation) -> Specialisation:
         with compilation.stage("nvrtc"):
             modules = load_kernels(compilation.kernels)
     linked = link_symbols(executable.symbols, executable.sites, modules)
+    handler, stores = failure_handler(executable.sites), compilation.traced.stores
     kind: Callable[..., Specialisation] = Specialisation
     if modules:
         from jitflow.runtime.entry_device import DeviceSpecialisation
@@ -464,7 +483,7 @@ def _specialise(compilation: Compilation) -> Specialisation:
         _plan(compilation),
         run=executable.address(),
         guard=executable.address("guard") if _guard_text(compilation) else 0,
-        raise_error=failure_handler(executable.sites),
+        raise_error=handler if stores is None else stores.failing(handler),
         symbols=linked.addresses,
         keep_alive=(executable, linked, modules),
         entry=entry,

@@ -1,6 +1,6 @@
 """The switches of jitflow, read from the environment once, when one of them is first asked for.
 
-There are few of them on purpose, and all are in the table of the README. Code asks `CONFIG`; nobody else
+There are few of them on purpose, and all are in the table of `docs/calls.md`. Code asks `CONFIG`; nobody else
 reads `os.environ`, so that what a process does cannot change between two calls. What only imports jitflow, as the
 command line does before it runs a script, asks for none: the script may still set them.
 """

@@ -1,9 +1,10 @@
-"""The two kinds of error: a mistake in the user's program, and a bug in jitflow.
+"""The two kinds of error: one about the user's program, and a bug in jitflow.
 
-A `UserError` is about a line that the user wrote. `str(error)` is the message alone, so that it can be
-NumPy's own words where NumPy would have raised; the line, a caret, what was found, what was expected and
-how to mend it are a note (PEP 678), which Python prints below the traceback. The traceback ends in a frame
-at the user's line, although no Python code was running there when the error was discovered.
+A `UserError` is about a line that the user wrote. What jitflow refuses is raised as such: `str(error)` is the message
+alone; the line, a caret, what was found, what was expected and how to mend it are a note (PEP 678), which Python prints
+below the traceback. What Python or NumPy would have raised as well, a mistake, is a `UserError` only inside of the
+compiler and in its reports: the caller of the program gets their very exception (`UserError.as_raised`). The traceback
+of either goes through the user's lines, although no Python code was running there when the error was discovered.
 
 A `CompilerBug` is about jitflow. It carries what a maintainer needs: the pass, the op, the IR around it and
 the way to reproduce it.
@@ -16,7 +17,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Protocol, Self, TypeVar
 
@@ -69,18 +70,23 @@ class Location(Protocol):
     def column(self) -> int: ...
     @property
     def end_column(self) -> int: ...
+    def chain(self) -> Iterator[Location]: ...
 
 
 class JitflowError(Exception):
     """The base of every exception class that jitflow defines."""
 
 
+class CompilationWarning(UserWarning):
+    """A function is compiled again and again: each compilation takes as long as many calls."""
+
+
 class UserError(JitflowError):
     """A mistake in the user's program, shown at the user's line.
 
     `message` says what is wrong; `found`, `expected` and `mend` (how to repair it) are optional further
-    lines. `callers` are the places of the calls that led to `location`, innermost first, when helpers were
-    inlined. The subclasses are also the Python classes that NumPy or Python raise for the same mistake.
+    lines. `original` is the exception that it stands for, if Python, NumPy or the program has made one. The subclasses
+    are also the Python classes that NumPy or Python raise for the same mistake.
     """
 
     message: str
@@ -88,9 +94,11 @@ class UserError(JitflowError):
     expected: str
     mend: str
     location: Location | None
-    callers: Sequence[Location]
+    original: Exception | None
     needs_number: bool = False
     """Whether Python needed a number that only the running program knows: unrolling a loop may help."""
+    pin: object = None
+    """The place at which another trace can have the number, guarded."""
 
     def __init__(
         self,
@@ -100,7 +108,7 @@ class UserError(JitflowError):
         expected: str = "",
         mend: str = "",
         location: Location | None = None,
-        callers: Sequence[Location] = (),
+        original: Exception | None = None,
     ) -> None:
         # Exception.__init__ and not super(): AxisError's own constructor wants an axis.
         Exception.__init__(self, *([message] if message else []))
@@ -108,21 +116,30 @@ class UserError(JitflowError):
         self.found = found
         self.expected = expected
         self.mend = mend or mend_of(message)
-        self._is_ours = bool(expected or mend)  # what was found is told of mistakes, too
-        self.location, self.callers = None, ()
+        # What was found is told of mistakes, too.
+        self._is_ours = bool(expected or mend) or isinstance(self, NotImplementedError | FloatingPointError)
+        self.location, self.original = None, original
         self._refresh_note()
-        self.at(location, callers)
+        self.at(location)
 
     def __str__(self) -> str:
         return self.message
 
-    def at(self, location: Location | None, callers: Sequence[Location] = ()) -> Self:
+    def at(self, location: Location | None) -> Self:
         """Fill in the location if it is still unknown: whoever knows it first knows it best."""
         if self.location is None and location is not None and location.line > 0:
             self.location = location
-            self.callers = tuple(callers)
             self._refresh_note()
         return self
+
+    def as_raised(self) -> Exception:
+        """What the caller of the program gets: the very exception of Python's or NumPy's, if it is a mistake."""
+        if not self.is_mistake:
+            return self
+        if self.original is not None:
+            return self.original
+        kinds = (base for base in type(self).__mro__ if issubclass(base, Exception))
+        return next(kind for kind in kinds if not issubclass(kind, JitflowError))(*self.args)
 
     @property
     def is_refusal(self) -> bool:
@@ -132,7 +149,12 @@ class UserError(JitflowError):
     @property
     def is_mistake(self) -> bool:
         """Whether Python or NumPy would raise it as well, where the program comes there."""
-        return not (self._is_ours or self.needs_number or isinstance(self, NotImplementedError))
+        return not (self._is_ours or self.needs_number)
+
+    def refused(self) -> Self:
+        """The same as what jitflow alone says, although there is nothing more to say."""
+        self._is_ours = True
+        return self
 
     def render(self) -> str:
         """Return the whole report as text, as the command line prints it."""
@@ -144,8 +166,9 @@ class UserError(JitflowError):
         self.__notes__ = [note] if note else []
 
     def _note(self) -> str:
-        parts = [excerpt(self.location)] if self.location else []
-        parts += [f"  called from {_place(caller)}" for caller in self.callers]
+        places = list(dict.fromkeys(self.location.chain())) if self.location else []  # each line of a recursion once
+        parts = [excerpt(places[0])] if places else []
+        parts += [f"  called from {_place(caller)}" for caller in places[1:]]
         details = {"found": self.found, "expected": self.expected, "to mend it": self.mend}
         parts += [f"  {title}: {text}" for title, text in details.items() if text]
         return "\n".join(parts)
@@ -211,7 +234,7 @@ class UserNotImplementedError(UserError, NotImplementedError):
     """A part of Python or NumPy that jitflow does not compile."""
 
 
-USER_ERRORS: Mapping[type[Exception], type[UserError]] = MappingProxyType(
+USER_ERRORS: Mapping[type[BaseException], type[UserError]] = MappingProxyType(
     {
         Exception: UserError,
         TypeError: UserTypeError,
@@ -233,13 +256,16 @@ USER_ERRORS: Mapping[type[Exception], type[UserError]] = MappingProxyType(
 """The user error that stands for each Python exception class."""
 
 
+_NAMED = {"LinAlgError": LinAlgError, **{kind.__name__: kind for kind in USER_ERRORS.values()}}
+
+
 class ExceptionName(str):
     """The name of an exception class of the user's, with the class itself: nobody could find it by its name.
 
     It prints as its name.
     """
 
-    kind: type[Exception]
+    kind: type[BaseException]
 
     @staticmethod
     def of(kind: type[BaseException]) -> str:
@@ -247,26 +273,35 @@ class ExceptionName(str):
         if getattr(builtins, kind.__name__, None) is kind or kind is LinAlgError:
             return kind.__name__
         name = ExceptionName(kind.__qualname__)
-        name.kind = kind  # type: ignore[assignment]
+        name.kind = kind
         return name
 
 
-def exception_class(name: str) -> type[Exception]:
-    """The exception class that a name stands for: one of Python's, NumPy's ``LinAlgError``, or one of the user's."""
+def exception_class(name: str) -> type[BaseException]:
+    """The exception class of a name: Python's, NumPy's ``LinAlgError``, a user error, or one of the user's.
+
+    What only jitflow refuses is recorded by the name of the user error.
+    """
     if isinstance(name, ExceptionName):
         return name.kind
-    found = LinAlgError if name == "LinAlgError" else getattr(builtins, name, None)
+    found = _NAMED.get(name) or getattr(builtins, name, None)
     # In a program that was read from text, the class of a user's exception is not to be had: one by its name is.
-    return found if isinstance(found, type) and issubclass(found, Exception) else type(name, (Exception,), {})
+    return found if isinstance(found, type) and issubclass(found, BaseException) else type(name, (Exception,), {})
 
 
-def again(error: UserError) -> UserError:
-    """The same mistake once more, as an exception that nobody has raised."""
-    details = {name: getattr(error, name) for name in ("found", "expected", "mend", "location", "callers")}
-    return type(error)(error.message, **details)
+def another(error: Exception) -> Exception:
+    """An exception like one that was raised before, which nobody has seen: without calling what made that."""
+    kind = type(error)
+    made: Exception = kind.__new__(kind, *error.args)
+    made.args = error.args
+    slots = (name for base in kind.__mro__ for name in vars(base).get("__slots__", ()))
+    for name in (*vars(error), *slots):
+        setattr(made, name, getattr(error, name))
+    made.__cause__, made.__suppress_context__ = error.__cause__, error.__suppress_context__
+    return made
 
 
-def as_user_error(error: Exception, *, mend: str = "", location: Location | None = None) -> UserError:
+def as_user_error(error: Exception, *, location: Location | None = None) -> UserError:
     """Return the user error with the class and message of `error`, which NumPy or Python raised.
 
     The nearest class in the method resolution order of `error` that has a counterpart decides.
@@ -275,7 +310,7 @@ def as_user_error(error: Exception, *, mend: str = "", location: Location | None
         return error.at(location)
     user_class = next(USER_ERRORS[base] for base in type(error).__mro__ if base in USER_ERRORS)
     message = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
-    return user_class(message, location=location)
+    return user_class(message, location=location, original=error)
 
 
 class CompilerBug(JitflowError):
@@ -366,22 +401,16 @@ AnyError = TypeVar("AnyError", bound=BaseException)
 
 
 def with_user_frames(
-    error: AnyError,
-    location: Location | None = None,
-    callers: Sequence[Location] = (),
-    inner: TracebackType | None = None,
-) -> AnyError:
+    error: AnyError, location: Location | None, inner: TracebackType | None = None
+) -> AnyError:  # fmt: skip
     """Give `error` a traceback of the user's lines alone, innermost last, and return it, ready to raise.
 
-    Without `location` a user error's own places are used. `inner` are the entries of code that ran inside the last one.
-    What is above the caller of jitflow is added by Python while the exception travels, so the user sees their call and
-    then the line at fault.
+    `inner` are the entries of code that ran inside the last one. What is above the caller of jitflow is added by Python
+    while the exception travels, so the user sees their call, the calls that led to the line at fault, and that line.
     """
-    if location is None and isinstance(error, UserError):
-        location, callers = error.location, error.callers
     traceback = inner
-    for place in (location, *callers):
-        if place is not None and place.line > 0:
+    for place in location.chain() if location is not None else ():
+        if place.line > 0:
             traceback = _frame_at(place, traceback)
     return error.with_traceback(traceback)
 

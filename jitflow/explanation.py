@@ -17,9 +17,11 @@ from jitflow.runtime.plan import (
     Guard,
     HasLength,
     IsObject,
+    IsOther,
     IsSame,
     IsType,
     KeysAre,
+    ObjectLeaf,
     Satisfies,
     ScalarLeaf,
 )
@@ -50,7 +52,7 @@ class Explanation:
         self.guards = tuple(
             f"{paths[check.register]}: {_guard_text(check)}"
             for check in traced.checks
-            if not isinstance(check, ArrayLeaf | ScalarLeaf)
+            if not isinstance(check, ArrayLeaf | ScalarLeaf | ObjectLeaf)
         )
         self.facts = tuple(f"{one.fact} ({one.why}, {one.location})" for one in traced.decisions)
         loops = sorted(traced.loops, key=lambda loop: (loop.location.file, loop.location.line, loop.location.column))
@@ -104,7 +106,9 @@ _READABLE = 200
 """How many characters a formula may have."""
 
 
-def _leaf_text(leaf: ArrayLeaf | ScalarLeaf, kind: str) -> str:
+def _leaf_text(leaf: ArrayLeaf | ScalarLeaf | ObjectLeaf, kind: str) -> str:
+    if isinstance(leaf, ObjectLeaf):
+        return "a generator of random numbers"
     if isinstance(leaf, ScalarLeaf):
         return f"{kind}, a run-time {'Python number' if leaf.kind == 'python' else 'NumPy scalar'}"
     layouts = {"C": "C order", "F": "Fortran order", "unit": "unit inner stride", "general": "any strides"}
@@ -119,7 +123,9 @@ def _guard_text(guard: Guard) -> str:
     if isinstance(guard, IsObject):
         return f"is {_short(guard.object)}"
     if isinstance(guard, IsSame):
-        return "is a variable that was found before"
+        return "is the object that was found before"
+    if isinstance(guard, IsOther):
+        return "is another object than the one that is stored to"
     if isinstance(guard, IsType):
         return f"is of type {_short(guard.type)}"
     if isinstance(guard, HasLength):

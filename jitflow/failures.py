@@ -1,16 +1,18 @@
-"""What becomes of a native call that failed: the Python exception, at the user's line."""
+"""What becomes of a call that failed: Python's exception, with the user's lines."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
+from ast import literal_eval
 from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, NoReturn
 
-from jitflow.errors import CompilerBug, ExceptionName, UserError, as_user_error, exception_class, with_user_frames
+from jitflow.errors import USER_ERRORS, CompilerBug, UserError, UserTypeError, exception_class, with_user_frames
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.ir.core import Op
+from jitflow.ir.python_numbers import INT_OVERFLOW, POWER_TYPE
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.status import (
     CHECK_FAILED,
@@ -26,9 +28,8 @@ from jitflow.ir.types import Index, Scalar, Type
 from jitflow.runtime.cuda import driver_error
 from jitflow.runtime.pending import take_exception
 from jitflow.runtime.plan import ERROR_SLOTS
-from jitflow.runtime.texts import RAISE
 
-__all__ = ["failure_handler"]
+__all__ = ["failure_handler", "for_the_caller"]
 
 
 def failure_handler(sites: Sequence[Op]) -> Callable[[int, int], NoReturn]:
@@ -59,28 +60,31 @@ def _owned_exception(address: int) -> BaseException | None:
 
 
 def _exception_of_routine(op: Op, exception: BaseException | None) -> BaseException:
-    """What a routine raised: a library's as a user error, what a callback raised as it is, with its own frames."""
+    """What a routine raised, as it is; what a callback raised has its own frames as well."""
     name = op.attributes["routine"]
     if exception is None:
         return CompilerBug("a routine failed without an exception", operation=name, location=op.loc)
-    if name == RAISE and isinstance(exception, Exception):
-        error: str = dict(op.attributes["options"])["error"]
-        return with_user_frames(_as_raised(exception, error, op), op.loc)
-    if isinstance(exception, RoutineResultError) and not isinstance(name, Routine):
-        return CompilerBug(str(exception), operation=op.name, location=op.loc)
     if isinstance(exception, RoutineResultError):
-        return with_user_frames(as_user_error(exception, location=op.loc), op.loc)
-    if isinstance(name, Routine):
-        return with_user_frames(exception, op.loc, inner=_frames_of_user(exception.__traceback__))
-    if isinstance(exception, Exception) and type(as_user_error(exception)) is not UserError:
-        return with_user_frames(as_user_error(exception, location=op.loc), op.loc)
-    return with_user_frames(exception, op.loc)
+        if not isinstance(name, Routine):
+            return CompilerBug(str(exception), operation=op.name, location=op.loc)
+        return with_user_frames(UserTypeError(str(exception), location=op.loc).refused(), op.loc)
+    exception.__context__ = None
+    inner = _frames_of_user(exception.__traceback__) if isinstance(name, Routine) else None
+    return with_user_frames(exception, op.loc, inner)
 
 
 def _interrupt(op: Op) -> BaseException:
     """What a signal's handler raised while a loop ran, as a rule KeyboardInterrupt, at that loop."""
     exception = take_exception() or KeyboardInterrupt()
-    return with_user_frames(exception, op.loc, inner=_frames_of_user(exception.__traceback__))
+    return with_user_frames(exception, op.loc, _frames_of_user(exception.__traceback__))
+
+
+def for_the_caller(error: BaseException) -> BaseException:
+    """What a call raises, of what compiling or the program raised."""
+    if isinstance(error, UserError):
+        return with_user_frames(error.as_raised(), error.location)
+    frames = None if isinstance(error, CompilerBug) else _frames_of_user(error.__traceback__)
+    return error if frames is None else error.with_traceback(frames)
 
 
 def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
@@ -90,7 +94,7 @@ def _frames_of_user(traceback: TracebackType | None) -> TracebackType | None:
     return traceback
 
 
-def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
+def _exception(code: int, op: Op, words: Sequence[int]) -> BaseException:
     if code == OUT_OF_MEMORY:
         return MemoryError(f"Unable to allocate {words[0]} bytes for an array")
     if code == NO_WORKER:
@@ -102,23 +106,16 @@ def _exception(code: int, op: Op, words: Sequence[int]) -> Exception:
     if code != CHECK_FAILED:
         return CompilerBug(f"a call failed with the unknown code {code}", operation=op.name, location=op.loc)
     values = _values([operand.type for operand in op.operands], words, skip=op.name == "check")
-    name = op.attributes.get("error", "ValueError")
-    kind = exception_class(name)
+    kind = exception_class(op.attributes.get("error", "ValueError"))
     message = str(op.attributes.get("message", "operands could not be broadcast together"))
-    raised = kind(message.format(*values)) if message else kind()
-    return _as_raised(raised, name, op)
-
-
-def _as_raised(raised: Exception, name: str, op: Op) -> Exception:
-    """What the program raised, with the line where there is a user error of its class and one message."""
-    if type(raised) is not exception_class(name):  # the text could not be made
-        return as_user_error(raised, location=op.loc)
-    has_one_message = len(raised.args) == 1 and type(raised.args[0]) is str and raised.args[0]
-    if isinstance(name, ExceptionName) or (raised.args and not has_one_message):
-        return raised
-    wrapped = as_user_error(raised, location=op.loc)
-    # Of the classes that have no counterpart, a program that catches them wants the very class.
-    return raised if type(wrapped) is UserError else wrapped
+    if op.attributes.get("literal"):
+        return kind(literal_eval(message.format(*values)))
+    text = message.format(*values)
+    if message in (INT_OVERFLOW, POWER_TYPE):
+        kind = USER_ERRORS[kind]
+    if issubclass(kind, UserError):
+        return kind(text, location=op.loc).refused()
+    return kind(text) if text else kind()
 
 
 def _values(types: Sequence[Type], words: Sequence[int], *, skip: bool) -> list[Any]:

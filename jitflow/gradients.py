@@ -57,7 +57,7 @@ def grad(
 ) -> CompiledFunction[_Parameters, Any]:
     """A function that gives the gradient of ``fun`` alone; with ``has_aux`` the pair of it and the rest.
 
-    See `value_and_grad`.
+    Arguments and errors are those of `value_and_grad`.
     """
     argnums, has_aux = _known(argnums), _known(has_aux)
     kind = ("grad", *_kind(argnums), has_aux, token(variables))
@@ -153,6 +153,8 @@ def jacobian(fun: Callable[_Parameters, Any], argnums: Argnums = 0) -> CompiledF
 
     For a result of shape ``s`` and an argument of shape ``t`` it has shape ``s + t``; by several arguments it is a
     tuple. ``fun`` returns one real array or number. It takes a reverse sweep for each element of the result.
+
+    Raises TypeError where it returns something else, or an argument has parts that are no floats.
     """
     argnums = _known(argnums)
 
@@ -169,6 +171,8 @@ def hessian(fun: Callable[_Parameters, Any], argnum: int = 0) -> CompiledFunctio
     """A function that gives the second derivatives of ``fun``, which returns one real number, by one argument.
 
     For an argument of shape ``t`` they have shape ``t + t``. It takes a reverse sweep of the gradient for each element.
+
+    Raises TypeError where it returns something else, or an argument has parts that are no floats.
     """
     argnum = _known(argnum)
     first = _reverse(argnum, has_aux=False, variables=None, with_value=False)
@@ -189,6 +193,8 @@ def hvp(fun: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
 
     ``fun`` takes the ``primals`` and returns one real number. It takes a few times as long as the gradient (Pearlmutter
     1994).
+
+    Raises TypeError where it returns something else or the structures differ, and ValueError where shapes do.
     """
     from jitflow.frontend.recording.trace import active_trace
 
@@ -213,7 +219,8 @@ def custom_gradient(
 
     ``fun`` returns a pair: its result, and a function that takes the cotangent of that (one for each item, if it is a
     tuple) and returns the cotangents of its arguments: one, or a tuple, with None where nothing arrives. What it reads
-    from elsewhere, variables among it, counts as a constant for derivatives.
+    from elsewhere, variables among it, counts as a constant for derivatives. A gradient by it raises TypeError where it
+    returns no pair, and ValueError where cotangents have not the shapes of the arguments.
 
     >>> @jitflow.custom_gradient
     ... def clipped(x):
@@ -282,7 +289,7 @@ def _known(said: Any) -> Any:
         return operator.index(said)
     except TypeError:
         raise UserTypeError(
-            "expected argnums to be the position of an argument, or several", found=type(said).__name__
+            "argnums names no argument", found=type(said).__name__, expected="the position of an argument, or several"
         ) from None
 
 

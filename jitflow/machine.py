@@ -108,7 +108,11 @@ _LINKS: Mapping[tuple[str, str], Link] = MappingProxyType({
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Devices by name, the caller's first, and the links between them, by the names or kinds of the two ends."""
+    """Devices by name, the caller's first, and the links between them, by the names or kinds of the two ends.
+
+    Rates are in operations a second, bandwidths in bytes a second, costs in seconds. ``jitflow doctor --measure`` takes
+    those of this machine.
+    """
 
     devices: tuple[tuple[str, Processor], ...]
     links: tuple[tuple[str, str, Link], ...] = ()

@@ -118,7 +118,8 @@ class Profile:
         from jitflow.frontend.recording.trace import active_trace
 
         if active_trace() is not None:
-            raise UserRuntimeError("a profile is taken around calls of compiled functions, not inside of one")
+            message = "a profile is taken around calls of compiled functions, not inside of one"
+            raise UserRuntimeError(message, mend="write it around the call: with jitflow.profile() as profile: f(x)")
         if not can_record():
             raise UserNotImplementedError("profiles need POSIX clocks and threads, which this system has not")
         read_profile()  # which may be broken: rather now than behind hours of work

@@ -13,6 +13,7 @@ values may lie apart depends on what computed them:
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -105,8 +106,9 @@ def assert_all_same(actual: Iterable[Any], expected: Iterable[Any], tolerance: T
 def assert_same(actual: Any, expected: Any, tolerance: Tolerance = EXACT, what: str = "the result") -> None:
     """Assert that two results are one to a user: class, dtype, shape and values."""
     assert type(actual) is type(expected), f"{what}: expected {type(expected)}, got {type(actual)}"
-    if isinstance(expected, list | tuple):
-        assert_all_same(actual, expected, tolerance)
+    parts = _parts(expected)
+    if parts is not None:
+        assert_all_same(_parts(actual) or (), parts, tolerance)
         return
     got, wanted = np.asarray(actual), np.asarray(expected)
     assert got.dtype == wanted.dtype, f"{what}: expected dtype {wanted.dtype}, got {got.dtype}"
@@ -122,6 +124,21 @@ def assert_same(actual: Any, expected: Any, tolerance: Tolerance = EXACT, what: 
             f"{what} ({tolerance.name}): expected {wanted[where]!r}, got {got[where]!r} at {list(where)}; "
             f"{np.count_nonzero(~close)} of {close.size} differ"
         )
+
+
+def _parts(value: Any) -> Iterable[Any] | None:
+    """What a container or an object of the user's holds, its keys and the order of them included."""
+    if isinstance(value, list | tuple | deque):
+        return value
+    if isinstance(value, dict):
+        return [*value, *value.values()]
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=lambda item: (type(item).__name__, item))
+    if isinstance(value, np.random.Generator):
+        return _parts(value.bit_generator.state)
+    if isinstance(value, np.ndarray | np.generic) or not hasattr(value, "__dict__"):
+        return None
+    return _parts(vars(value))
 
 
 def _close(got: Any, wanted: Any, tolerance: Tolerance) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import DOUBLE, SINGLE, SUBJECTS, Subject, compute_with_jitflow, main, measure_subject
-from benchmarks.accuracy_report import BEGIN, END, RESULTS, Finding, as_record, rewrite_readme
+from benchmarks.accuracy_report import BEGIN, END, RESULTS, Finding, as_record, rewrite_page
 
 BOUND = 2.0
 """The contract with the user, in ulp."""
@@ -31,14 +31,14 @@ def test_the_command_prints_a_line_for_each_function(capsys: pytest.CaptureFixtu
 
 def test_the_table_stands_between_its_markers() -> None:
     record = as_record([Finding("exp", "f64", 0.9, "1.0", 0.5, 0.6, 1000, ())], "jitflow")
-    text = rewrite_readme(record, f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    text = rewrite_page(record, f"before\n{BEGIN}\nold\n{END}\nafter\n")
     assert text.startswith(f"before\n{BEGIN}\n`python -m benchmarks.accuracy")
     assert "old" not in text
     assert "| `exp` | - | - | - | 0.90 | 0.50 | 0.60 |" in text
     assert text.endswith(f"{END}\nafter\n")
-    assert rewrite_readme(record, text) == text
+    assert rewrite_page(record, text) == text
     with pytest.raises(ValueError, match="expected the lines"):
-        rewrite_readme(record, "no markers")
+        rewrite_page(record, "no markers")
 
 
 def test_what_is_published_keeps_the_contract() -> None:

@@ -6,6 +6,7 @@ import linecache
 import pickle
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def outer(x):
     return step(x)
 """
 CONDITION = Loc(FILE, 4, "step", 7, 18)
-CALL = Loc(FILE, 9, "outer", 11, 18)
+CALLED = replace(CONDITION, caller=Loc(FILE, 9, "outer", 11, 18))
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +56,7 @@ def test_a_user_error_shows_the_line_and_how_to_mend_it() -> None:
         found="pybool, computed from x: f32[n]",
         expected="a value known while tracing",
         mend="use np.where(x.sum() > 0, a, b)",
-        location=CONDITION,
-        callers=[CALL],
+        location=CALLED,
     )
     assert error.render() == (
         "error: cannot decide an if on a traced value\n"
@@ -97,7 +97,7 @@ def test_without_columns_or_source_the_place_is_still_named() -> None:
 
 
 def test_the_first_location_stays() -> None:
-    error = UserError("odd").at(None).at(NOWHERE).at(CONDITION).at(CALL)
+    error = UserError("odd").at(None).at(NOWHERE).at(CONDITION).at(Loc(FILE, 9))
     assert error.location == CONDITION
     assert len(error.__notes__) == 1
 
@@ -122,6 +122,14 @@ def test_numpy_s_error_becomes_a_user_error_with_its_words() -> None:
     assert error.location == CONDITION
 
 
+def test_a_mistake_is_raised_as_python_s_own() -> None:
+    assert type(UserAxisError("axis 2 is out of bounds").as_raised()) is np.exceptions.AxisError
+    key = KeyError(("a", 1))
+    assert as_user_error(key).as_raised() is key
+    refused = UserTypeError("no", mend="do it")
+    assert refused.as_raised() is refused
+
+
 def test_the_nearest_class_decides() -> None:
     class Special(ZeroDivisionError):
         pass
@@ -135,9 +143,9 @@ def test_the_nearest_class_decides() -> None:
 
 
 def test_the_traceback_ends_at_the_users_lines() -> None:
-    error = UserTypeError("odd", location=CONDITION, callers=[CALL])
+    error = UserTypeError("odd", location=CALLED)
     with pytest.raises(UserTypeError) as caught:
-        raise with_user_frames(error)
+        raise with_user_frames(error, error.location)
     here, outer, step = traceback.extract_tb(caught.value.__traceback__)
     assert here.name == "test_the_traceback_ends_at_the_users_lines"
     assert (outer.filename, outer.lineno, outer.name) == (FILE, 9, "outer")
@@ -154,7 +162,7 @@ def test_any_exception_can_be_given_a_user_frame() -> None:
 
 
 def test_a_place_that_is_unknown_adds_no_frame() -> None:
-    assert with_user_frames(UserError("odd")).__traceback__ is None
+    assert with_user_frames(UserError("odd"), None).__traceback__ is None
     assert with_user_frames(ValueError("odd"), NOWHERE).__traceback__ is None
 
 

@@ -10,26 +10,28 @@ everything outside (a print, a message, a call) and the other has any effect.
 *Place sets.* A place shows one or several variables; its set are their values. A view of a place has its place's set;
 what flows into a region or out of it has the union. A parameter of type ``place`` may show anything. Distinct variables
 never overlap, unless the function was specialised for arguments that do: the attribute ``overlap`` of the function
-then makes all its parameters one. Storage made inside a region and not yielded by it is nobody else's business. Places
-that a loop swaps never meet, though their sets do (`jitflow.ir.apart`).
+then makes all its parameters one. Storage made inside a region and not yielded by it is nobody else's business.
+Containers may be any of their type. Places that a loop swaps never meet, though their sets do (`jitflow.ir.apart`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from jitflow.ir.apart import Roles
-from jitflow.ir.core import Function, Op, Region, Value
+from jitflow.ir.core import Function, Op, Region, Value, walk_inside
 from jitflow.ir.dtypes import F64
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
-from jitflow.ir.types import Buffer, Place, Tape, Tensor, Variable
+from jitflow.ir.types import Buffer, Container, Place, Tape, Tensor, Variable
 
 __all__ = [
     "ANYTHING",
     "Access",
     "Effects",
     "PlaceSets",
+    "calls_again",
     "carried_in",
     "conflict",
     "is_pure",
@@ -92,6 +94,8 @@ class Effects:
         known = self.sets.get(value)
         if known is not None:
             return known
+        if isinstance(value.type, Container):
+            return _containers(value.type)
         return frozenset({value}) if isinstance(value.type, Variable | Tape) else _UNKNOWN
 
     def access(self, kind: str, place: Value) -> Access:
@@ -170,6 +174,12 @@ class Effects:
                 changed = changed or after != before
 
 
+@cache
+def _containers(kind: Container) -> PlaceSet:
+    """Stands for all containers of a type: a reference may be to any of them, and to no other storage."""
+    return frozenset({Value(kind, "containers")})
+
+
 def conflict(first: Op, second: Op, effects: Effects | None = None) -> bool:
     """Whether swapping the two ops could change what the program does.
 
@@ -240,6 +250,9 @@ def _ways(ops: Iterable[Op]) -> Iterator[tuple[Value, Value]]:
         if op.name in ("for", "while"):
             for region in op.regions:
                 yield from _storage_pairs(carried_in(op, region), op.regions[-1].yielded)
+        elif op.name == "recursion":
+            for again in calls_again(op):
+                yield from _storage_pairs(op.regions[0].parameters, again.operands)
         for source in _leaving(op):
             yield from _storage_pairs(op.results, source)
 
@@ -255,6 +268,15 @@ def _arriving(op: Op, region: Region) -> Sequence[Value]:
     if op.name in DERIVATIVE_NAMES or op.name == "overlap_tile":
         return region.parameters  # these take and yield values, never storage
     return op.operands[2:] if op.name == "for" else () if op.name == "if" else op.operands
+
+
+def calls_again(recursion: Op) -> Iterator[Op]:
+    """The ops in the region of a recursion that call it again."""
+    return (
+        op
+        for op in walk_inside(recursion)
+        if op.name == "recur" and op.attributes["function"] == recursion.attributes["function"]
+    )
 
 
 def carried_in(op: Op, region: Region) -> Sequence[Value]:

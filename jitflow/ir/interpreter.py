@@ -12,6 +12,7 @@ scalar            a NumPy scalar; a Python number if weak
 index             ``int``
 variable, place   the ``numpy.ndarray`` itself, and views of it
 tape              a ``list``
+container         `jitflow.ir.ops.containers.Entries`
 vector            a 1-d ``numpy.ndarray`` of its lanes
 buffer            `Memory`; arrays are accepted as arguments
 ================  ====================================================================
@@ -35,7 +36,7 @@ from jitflow.ir.dims import Dim, Expression, evaluate, substitute, symbols
 from jitflow.ir.ops.memory import Memory, multiply_tile
 from jitflow.ir.printer import print_op
 from jitflow.ir.python_numbers import CHECKED_ARITHMETIC
-from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, Vector, dims_of, map_dims
+from jitflow.ir.types import Buffer, Container, Index, Place, Scalar, Tensor, Type, Variable, Vector, dims_of, map_dims
 
 __all__ = ["interpret"]
 
@@ -71,6 +72,8 @@ class _Interpreter:
         self.functions = {inner.name: inner for inner in function.functions}
         self.libraries = libraries
         self.values: dict[Value, Any] = {}
+        self.recursions: dict[str, tuple[Op, dict[str, int]]] = {}
+        """Those that are running, and the sizes around them."""
         self.arguments: Sequence[Any] = ()
         self.results: dict[int, Any] = {}
         self.channels = Channels(patience=0.0)
@@ -149,6 +152,23 @@ class _Interpreter:
             carried = self.region(op, body, carried, sizes)
         return carried
 
+    def recursion(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        outer = self.recursions.get(op.attributes["function"])
+        self.recursions[op.attributes["function"]] = op, dict(sizes)
+        try:
+            return self.region(op, op.regions[0], operands, sizes)
+        finally:
+            if outer is not None:
+                self.recursions[op.attributes["function"]] = outer
+
+    def recur(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
+        recursion, around = self.recursions[op.attributes["function"]]
+        outer, self.values = self.values, dict(self.values)  # which are those of this call alone
+        try:
+            return self.region(recursion, recursion.regions[0], operands, around)
+        finally:
+            self.values = outer
+
     def fusion(self, op: Op, operands: Results, sizes: dict[str, int]) -> Results:
         return self.region(op, op.regions[0], operands, sizes)
 
@@ -196,6 +216,8 @@ _SPECIAL: dict[str, Callable[[_Interpreter, Op, Results, dict[str, int]], Result
     "for": _Interpreter.for_,
     "overlap_tile": _Interpreter.overlap_tile,
     "while": _Interpreter.while_,
+    "recursion": _Interpreter.recursion,
+    "recur": _Interpreter.recur,
     "fusion": _Interpreter.fusion,
     "recompute": _Interpreter.fusion,
     "custom_vjp": _Interpreter.fusion,
@@ -258,6 +280,8 @@ def _strong(value: Any, type: Type) -> Any:
 
 def _as_type(value: Any, type: Type) -> Any:
     """The value in the form that stands for its type; see the table at the top."""
+    if isinstance(type, Container):
+        return value
     if isinstance(type, Scalar):
         number = np.asarray(value, dtype=type.dtype.numpy)[()]
         return number.item() if type.weak else number

@@ -20,7 +20,8 @@ from jitflow.ir.dims import Dim, maximum, minimum, symbol
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.printer import LAYER_WORDS
-from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, Vector
+from jitflow.ir.types import Buffer, Container, Index, Place, Scalar, Tape, Tensor, Type, Variable, Vector
+from jitflow.ir.types import Item as ContainerItem
 
 __all__ = ["ParseError", "parse", "parse_type"]
 
@@ -41,6 +42,7 @@ _LAYERS = {word: layer for layer, word in LAYER_WORDS.items()}
 _PYTHON_TYPES = {"float": F64, "int": I64, "complex": C128, "pybool": BOOL}
 _LOCATION = re.compile(r"(?:(?P<file>(?!on [a-z]+:\d+\Z).+?):(?P<line>\d+))?(?:(?:^| )on (?P<device>[a-z]+:\d+))?\Z")
 _VECTOR = re.compile(r"([a-z]+\d*)x(\d+)\Z")
+_CONTAINERS = ("list", "deque", "set", "dict", "defaultdict", "Counter")
 _CONSTANTS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 
 Item = TypeVar("Item")
@@ -343,6 +345,8 @@ class _Parser:
         if self.skip("index"):
             dims = self.dims() if self.at("[") else (None,)
             return Index(*dims)
+        if word in _CONTAINERS:
+            return self.container()
         if word in _PYTHON_TYPES:
             self.next += 1
             return Scalar(_PYTHON_TYPES[word], weak=True)
@@ -354,6 +358,23 @@ class _Parser:
             self.fail(f"expected a type, got {word or 'the end'!r}")
         self.next += 1
         return Tensor(DTYPES[word], self.dims()) if self.at("[") else Scalar(DTYPES[word])
+
+    def container(self) -> Container:
+        kind = self.take("word").text
+        self.expect("<")
+        held = self.listed(">", self.container_item)
+        if not held:
+            return Container(kind=kind)
+        key, item = held if len(held) == 2 else (held[0], None) if kind == "set" else (None, held[0])
+        return Container(kind=kind, key=key, item=item)
+
+    def container_item(self) -> ContainerItem:
+        if self.skip("("):
+            return self.listed(")", self.container_item)
+        kind = self.type()
+        if not isinstance(kind, Scalar):
+            self.fail(f"expected a number or a container to hold, got {kind}")
+        return kind
 
     def device(self) -> str:
         name = self.take("word", "a device").text

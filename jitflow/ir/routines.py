@@ -23,7 +23,7 @@ import numpy as np
 from jitflow.ir.dtypes import DType
 from jitflow.ir.routine_table import GPU_ROUTINES, row_of
 
-__all__ = ["CLOCK", "DEVICE_PREFIX", "NOTE", "NOTES", "NOTE_ROW", "POLL", "SHARE", "SITE_PREFIX", "TRAMPOLINE",
+__all__ = ["CLOCK", "DEVICE_PREFIX", "NOTE", "NOTES", "NOTE_ROW", "POLL", "ROOM", "SHARE", "SITE_PREFIX", "TRAMPOLINE",
            "Routine", "RoutineResultError", "adopt_results", "argument_of", "call_of", "flags_ignored", "is_quick",
            "is_silent", "numbers_of", "options_of", "prepared", "results_of", "routine_function", "routine_on_gpu",
            "run_routine", "without_warnings"]  # fmt: skip
@@ -33,6 +33,9 @@ TRAMPOLINE, SITE_PREFIX = "jitflow.invoke", "jitflow.call_site."
 
 POLL = "jitflow.poll"
 """What it asks there in long loops: whether to go on."""
+
+ROOM = "jitflow.recursion_room"
+"""What it asks there before a function that calls itself is called: how deep that may go, and where the stack ends."""
 
 SHARE = "jitflow.share"
 """What it calls there to let threads share a loop."""

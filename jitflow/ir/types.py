@@ -12,6 +12,7 @@ text               record              what it is
 ``tape f32``       `Tape`              a stack of values saved for a reverse pass
 ``f32x16``         `Vector`            lanes of one dtype in a register (loop ops)
 ``buffer f32``     `Buffer`            memory on a device (loop and host ops)
+``list<int>``      `Container`         a reference to a list, deque, dict or set of the running program
 =================  ==================  =====================================================================
 """
 
@@ -23,8 +24,8 @@ from dataclasses import dataclass
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 
-__all__ = ["Buffer", "Index", "Place", "Scalar", "Tape", "Tensor", "Type", "Variable", "Vector", "dims_of", "map_dims",
-           "with_dtype"]  # fmt: skip
+__all__ = ["Buffer", "Container", "Index", "Item", "Place", "Scalar", "Tape", "Tensor", "Type", "Variable", "Vector",
+           "dims_of", "map_dims", "with_dtype", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -53,6 +54,61 @@ class Scalar:
 
     def __str__(self) -> str:
         return _PYTHON_NAMES[self.dtype] if self.weak else self.dtype.name
+
+
+@dataclass(frozen=True, slots=True)
+class Container(Scalar):
+    """A reference to what holds items: it flows as a number does, and whoever has it sees every change.
+
+    ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``.
+    Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
+    """
+
+    dtype: DType = I64
+    kind: str = "list"
+    key: Item | None = None
+    item: Item | None = None
+
+    def __str__(self) -> str:
+        inside = (item for item in (self.key, self.item) if item is not None)
+        return f"{self.kind}<{', '.join(map(_item_text, inside))}>"
+
+    @property
+    def family(self) -> str:
+        """What it is in memory: ``list``, ``deque``, ``set`` or ``dict``."""
+        return self.kind if self.kind in ("list", "deque", "set") else "dict"
+
+    @property
+    def keys(self) -> tuple[Scalar, ...]:
+        """The types of the words of a key."""
+        return words_of(self.key)
+
+    @property
+    def items(self) -> tuple[Scalar, ...]:
+        """The types of the words of an item."""
+        return words_of(self.item)
+
+    @property
+    def words(self) -> tuple[Scalar, ...]:
+        """The types of the words of an entry: those of the key, then those of the item."""
+        return self.keys + self.items
+
+
+Item = Scalar | tuple["Item", ...]
+"""What a container holds: a number, a reference, or a tuple of such."""
+
+
+def words_of(item: Item | None) -> tuple[Scalar, ...]:
+    """The types of the words of an item: tuples are taken apart."""
+    if item is None:
+        return ()
+    return tuple(word for part in item for word in words_of(part)) if isinstance(item, tuple) else (item,)
+
+
+def _item_text(item: Item) -> str:
+    if not isinstance(item, tuple):
+        return str(item)
+    return f"({', '.join(map(_item_text, item))})"
 
 
 @dataclass(frozen=True, slots=True)

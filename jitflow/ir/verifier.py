@@ -17,7 +17,8 @@
 10. *Facts* relate sizes by ``==``, ``!=``, ``>=`` or ``<``.
 11. *Storage.* Variables, places and tapes go only to ops that read or write them, to views, and through regions and
     calls.
-12. *Calls.* ``call`` and ``launch`` name a function of this program and give it the arguments that it takes.
+12. *Calls.* ``call`` and ``launch`` name a function of this program and give it the arguments that it takes. A
+    ``recur`` stands in a ``recursion`` of its name, whose region takes what both give, and gives what both take.
 13. *Messages.* In a tensor function a ``send`` takes one value or none, a ``recv`` gives one or none, never storage,
     ``meet`` and ``progress`` take nothing, and a channel has one ``send`` and one ``recv`` at most. (What holds of
     several partitions together, `jitflow.passes.partition` says.)
@@ -34,6 +35,7 @@ from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, TypeRuleError, Value, kernel_operands
 from jitflow.ir.dims import Dim, Expression, symbols
 from jitflow.ir.dtypes import BOOL, DTYPES, I64
+from jitflow.ir.effects import calls_again
 from jitflow.ir.printer import LAYER_WORDS, Names, names_of, print_function, print_op
 from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 
@@ -52,11 +54,12 @@ _MOST_VALUES = {"send": (1, 0), "recv": (0, 1), "meet": (0, 0), "progress": (0, 
 
 def verify(function: Function, pass_name: str = "") -> None:
     """Raise `CompilerBug` unless every invariant above holds; ``pass_name`` says who made the function."""
+    beside = {called.name: called for called in function.functions}
     for called in function.functions:
-        _Verifier(called, pass_name, {}).run()
+        _Verifier(called, pass_name, beside if called.attributes.get("recursive") else {}).run()
         if called.functions:
             raise CompilerBug(f"{called.name}: expected no functions inside a called one", pass_name=pass_name)
-    _Verifier(function, pass_name, {called.name: called for called in function.functions}).run()
+    _Verifier(function, pass_name, beside).run()
 
 
 class _Verifier:
@@ -66,6 +69,8 @@ class _Verifier:
         self.callees = callees
         self.defined: set[Value] = set()
         self.channels: set[tuple[str, int]] = set()
+        self.recursions: list[str] = []
+        """The names of those that are around the op that is looked at."""
 
     def run(self) -> None:
         function = self.function
@@ -157,7 +162,11 @@ class _Verifier:
         if op.name in _MOST_VALUES and self.function.layer == "tensor":
             self.check_message(op)
         self.check_types(op)
+        if op.name == "recursion":
+            self.recursions.append(op.attributes["function"])
         arriving = [self.region(region, op, visible, sizes) for region in op.regions]
+        if op.name == "recursion":
+            self.recursions.pop()
         binding: set[str] | None = None
         if op.definition.infer is not None or "sized" in op.definition.traits:
             binding = {op.attributes["binds"]} if "binds" in op.attributes else set()
@@ -167,6 +176,8 @@ class _Verifier:
         self.check_flow(op, arriving, bound)
 
     def check_shape(self, op: Op) -> None:
+        if op.name == "recur" and op.attributes.get("function") not in self.recursions:
+            self.fail(f"recur: expected a recursion around it, got {op.attributes.get('function')}", op)
         definition = op.definition
         if definition.layer not in ("any", self.function.layer):
             self.fail(f"expected ops of the {self.function.layer} layer, got {op.name} ({definition.layer})", op)
@@ -265,6 +276,8 @@ class _Verifier:
                 for region, fresh in zip(op.regions, arriving, strict=True):
                     self.flow(op, "the carried values", source, region.parameters, fresh)
                 self.flow(op, "the results", source, results, bound)
+        elif op.name == "recursion":
+            self.check_recursion(op, arriving[0], bound)
         elif op.name == "fusion":
             self.flow(op, "the parameters", operands, op.regions[0].parameters, arriving[0])
             self.flow(op, "the results", op.regions[0].yielded, results, bound)
@@ -275,6 +288,15 @@ class _Verifier:
             self.flow(op, "the results", body.yielded, results[: len(body.yielded)], bound)
         elif op.name in ("call", "launch"):
             self.check_call(op)
+
+    def check_recursion(self, op: Op, fresh: set[str], bound: set[str]) -> None:
+        (body,) = op.regions
+        self.flow(op, "the parameters", op.operands, body.parameters, fresh)
+        self.flow(op, "the results", body.yielded, op.results, bound)
+        for again in calls_again(op):
+            self.flow(again, "the parameters", again.operands, body.parameters, fresh)
+            own = {str(dim) for value in again.results for dim in _dims(value.type) if _is_symbol(dim)}
+            self.flow(again, "the results", body.yielded, again.results, own)
 
     def check_condition(self, op: Op, values: Sequence[Value]) -> None:
         types = [value.type for value in values]

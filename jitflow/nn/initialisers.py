@@ -18,45 +18,58 @@ __all__ = ["glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "normal
 
 
 def zeros(shape: Any, dtype: Any = np.float32) -> Any:
-    """Zeros."""
+    """An array of zeros."""
     return np.zeros(shape, dtype)
 
 
 def ones(shape: Any, dtype: Any = np.float32) -> Any:
-    """Ones."""
+    """An array of ones."""
     return np.ones(shape, dtype)
 
 
 def uniform(shape: Any, generator: Any, limit: float = 0.05, dtype: Any = np.float32) -> Any:
-    """Uniform numbers from ``-limit`` to ``limit``."""
+    """An array of uniform numbers from ``-limit`` to ``limit``. Raises TypeError for a dtype of no floats."""
     drawn = generator.random(shape, dtype=_drawn_type(dtype))
     return ((drawn * 2 - 1) * limit).astype(dtype)
 
 
 def normal(shape: Any, generator: Any, deviation: float = 0.05, dtype: Any = np.float32) -> Any:
-    """Normal numbers of mean 0 and a standard deviation."""
+    """An array of normal numbers of mean 0, and of a standard deviation. Raises TypeError for a dtype of no floats."""
     return (generator.standard_normal(shape, dtype=_drawn_type(dtype)) * deviation).astype(dtype)
 
 
 def glorot_uniform(shape: Any, generator: Any, dtype: Any = np.float32) -> Any:
-    """Uniform numbers of variance ``2 / (inputs + outputs)``: for tanh and linear layers (Glorot and Bengio, 2010)."""
+    """Uniform numbers of variance ``2 / (inputs + outputs)``: for tanh and linear layers (Glorot and Bengio, 2010).
+
+    Weights have the shape ``(..., inputs, outputs)``; axes before these, as those of a convolution's window, multiply
+    both. Raises ValueError for shapes of fewer axes, and TypeError for a dtype of no floats.
+    """
     inputs, outputs = _fans(shape)
     return uniform(shape, generator, math.sqrt(6 / (inputs + outputs)), dtype)
 
 
 def glorot_normal(shape: Any, generator: Any, dtype: Any = np.float32) -> Any:
-    """Normal numbers of variance ``2 / (inputs + outputs)`` (Glorot and Bengio, 2010)."""
+    """Normal numbers of variance ``2 / (inputs + outputs)`` (Glorot and Bengio, 2010).
+
+    Shapes, dtypes and errors are those of `glorot_uniform`.
+    """
     inputs, outputs = _fans(shape)
     return normal(shape, generator, math.sqrt(2 / (inputs + outputs)), dtype)
 
 
 def he_uniform(shape: Any, generator: Any, dtype: Any = np.float32) -> Any:
-    """Uniform numbers of variance ``2 / inputs``: for layers that end in `relu` (He and others, 2015)."""
+    """Uniform numbers of variance ``2 / inputs``: for layers that end in `relu` (He and others, 2015).
+
+    Shapes, dtypes and errors are those of `glorot_uniform`.
+    """
     return uniform(shape, generator, math.sqrt(6 / _fans(shape)[0]), dtype)
 
 
 def he_normal(shape: Any, generator: Any, dtype: Any = np.float32) -> Any:
-    """Normal numbers of variance ``2 / inputs`` (He and others, 2015)."""
+    """Normal numbers of variance ``2 / inputs`` (He and others, 2015).
+
+    Shapes, dtypes and errors are those of `glorot_uniform`.
+    """
     return normal(shape, generator, math.sqrt(2 / _fans(shape)[0]), dtype)
 
 
@@ -65,6 +78,8 @@ def orthogonal(shape: Any, generator: Any, gain: float = 1.0, dtype: Any = np.fl
 
     Axes before the last are taken as one. Every such matrix is equally likely, because the signs of the QR
     decomposition's diagonal are taken out (Mezzadri, 2007). For recurrent layers (Saxe, McClelland and Ganguli, 2013).
+
+    Raises ValueError for shapes of less than two axes, and TypeError for a dtype of no floats.
     """
     _fans(shape)
     rows, columns = math.prod(shape[:-1]), shape[-1]
@@ -78,7 +93,10 @@ def orthogonal(shape: Any, generator: Any, gain: float = 1.0, dtype: Any = np.fl
 def _fans(shape: Any) -> tuple[int, int]:
     """How many inputs an output has, and the other way round. Both are at least 1, so that empty weights can be."""
     if not isinstance(shape, tuple | list) or len(shape) < 2:
-        raise UserValueError(f"expected the shape of weights, with inputs and outputs as its last axes, got {shape}")
+        raise UserValueError(
+            f"expected the shape of weights, with inputs and outputs as its last axes, got {shape}",
+            mend="pass a shape of two axes or more",
+        )
     window = math.prod(shape[:-2])
     return max(window * shape[-2], 1), max(window * shape[-1], 1)
 
@@ -87,5 +105,5 @@ def _drawn_type(dtype: Any) -> Any:
     """Floats of less than 32 bits are drawn as f32 and rounded."""
     found = np.dtype(dtype)
     if found.kind not in "fV":  # bfloat16 is a V to NumPy
-        raise UserTypeError(f"expected a dtype of floats, got {found}")
+        raise UserTypeError(f"expected a dtype of floats, got {found}", mend="use np.float32 or np.float64")
     return np.float64 if found == np.float64 else np.float32

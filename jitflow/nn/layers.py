@@ -48,7 +48,8 @@ def embedding(table: Any, indices: Any) -> Any:
     Raises IndexError for indices out of bounds; as in NumPy, negative ones count from the end.
     """
     if table.ndim != 2:
-        raise UserValueError(f"expected a table of two axes, rows and features, got {table.ndim}")
+        message = f"expected a table of two axes, rows and features, got {table.ndim}"
+        raise UserValueError(message, mend="reshape it: table.reshape(-1, features)")
     return table[indices]
 
 

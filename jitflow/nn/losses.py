@@ -26,7 +26,8 @@ def cross_entropy(logits: Any, labels: Any) -> Any:
     m = machine()
     wanted = logits.shape if labels.dtype.kind == "f" else logits.shape[:-1]
     if labels.dtype.kind not in "iuf":
-        raise UserTypeError(f"expected labels that are integers or floats, got {labels.dtype}")
+        message = f"expected labels that are integers or floats, got {labels.dtype}"
+        raise UserTypeError(message, mend="convert them: labels.astype(int)")
     if len(labels.shape) != len(wanted):
         raise UserValueError(
             "the labels of a cross entropy do not fit its logits",

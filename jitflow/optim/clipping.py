@@ -18,11 +18,11 @@ def clip_by_value(gradients: Any, limit: float) -> Any:
 
 
 def global_norm(gradients: Any) -> Any:
-    """The root of the sum of the squares of all elements of all arrays."""
+    """The root of the sum of the squares of all elements of all arrays. Raises ValueError where there are none."""
     squares: list[Any] = []
     mapped(lambda gradient: squares.append((gradient * gradient).sum()), gradients)
     if not squares:
-        raise UserValueError("there are no gradients whose norm could be taken")
+        raise UserValueError("there are no gradients whose norm could be taken", expected="one gradient or more")
     return np.sqrt(sum(squares[1:], squares[0]))
 
 

@@ -51,7 +51,8 @@ class FlatOptimiser(Optimiser):
         dtype = variables[0].dtype
         if dtype.kind not in "fV" or any(variable.dtype != dtype for variable in variables):
             found = ", ".join(sorted({str(variable.dtype) for variable in variables}))
-            raise UserTypeError(f"{type(self).__name__} needs variables of one dtype of floats", found=found)
+            message = f"{type(self).__name__} needs variables of one dtype of floats"
+            raise UserTypeError(message, found=found, mend="make all variables of one dtype")
         with self._lock:
             shapes = self.slot_shapes(sum(variable.size for variable in variables))
             if not self._owners:

@@ -18,7 +18,7 @@ __all__ = ["CosineDecay", "ExponentialDecay", "PiecewiseConstant", "PolynomialDe
 
 
 class ExponentialDecay:
-    """``rate * factor ** (step / every)``."""
+    """``rate * factor ** (step / every)``. Raises ValueError where ``every`` is not positive."""
 
     def __init__(self, rate: float, factor: float, every: float = 1) -> None:
         self.rate, self.factor, self.every = rate, factor, _positive(every)
@@ -28,7 +28,7 @@ class ExponentialDecay:
 
 
 class StepDecay:
-    """``rate * factor ** (step // every)``: the rate falls once in so many steps."""
+    """``rate * factor ** (step // every)``: it falls once in so many steps. Raises ValueError where these are none."""
 
     def __init__(self, rate: float, every: int, factor: float = 0.1) -> None:
         self.rate, self.factor, self.every = rate, factor, _positive(every)
@@ -38,12 +38,17 @@ class StepDecay:
 
 
 class PiecewiseConstant:
-    """``rates[0]`` before the step ``boundaries[0]``, ``rates[1]`` from there on, and so on."""
+    """``rates[0]`` before the step ``boundaries[0]``, ``rates[1]`` from there on, and so on.
+
+    Raises ValueError for boundaries out of order, and where there is not one rate more than boundaries.
+    """
 
     def __init__(self, boundaries: Sequence[int], rates: Sequence[float]) -> None:
         if len(rates) != len(boundaries) + 1 or sorted(boundaries) != list(boundaries):
             raise UserValueError(
-                "expected steps in order, and one rate more than steps", found=f"{boundaries}, {rates}"
+                "steps and rates do not fit together",
+                found=f"{boundaries}, {rates}",
+                expected="steps in order, and one rate more than steps",
             )
         self.boundaries, self.rates = tuple(boundaries), tuple(map(float, rates))
 
@@ -55,7 +60,10 @@ class PiecewiseConstant:
 
 
 class PolynomialDecay:
-    """From ``rate`` to ``end`` in so many steps, as a power of what is left of them; linear by default."""
+    """From ``rate`` to ``end`` in so many steps, as a power of what is left of them; linear by default.
+
+    Raises ValueError where ``steps`` is not positive.
+    """
 
     def __init__(self, rate: float, steps: float, end: float = 0.0, power: float = 1.0) -> None:
         self.rate, self.steps, self.end, self.power = rate, _positive(steps), end, power
@@ -68,7 +76,8 @@ class PolynomialDecay:
 class CosineDecay:
     """From ``rate`` to ``end`` in so many steps, along half a wave of a cosine.
 
-    Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2016.
+    Raises ValueError where ``steps`` is not positive. Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with
+    Warm Restarts, 2016.
     """
 
     def __init__(self, rate: float, steps: float, end: float = 0.0) -> None:

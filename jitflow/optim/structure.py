@@ -24,12 +24,14 @@ def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
             raise UserValueError(
                 "a gradient has another shape than its variable",
                 found=f"shape {tuple(gradients.shape)} for a variable of shape {tuple(variables.shape)}",
+                expected="an array of the variable's shape",
             )
         yield gradients, variables
     elif isinstance(variables, dict):
         _require_same_size(gradients, variables, dict)
         if missing := [key for key in variables if key not in gradients]:
-            raise UserValueError(f"the gradients have nothing under the key {missing[0]!r} of the variables")
+            message = f"the gradients have nothing under the key {missing[0]!r} of the variables"
+            raise UserValueError(message, expected="a dict with the keys of the variables")
         for key, variable in variables.items():
             yield from pairs(gradients[key], variable)
     elif isinstance(variables, list | tuple):
@@ -73,4 +75,5 @@ def _require_same_size(gradients: Any, variables: Any, kind: Any) -> None:
         raise UserValueError(
             "the gradients have another structure than the variables",
             found=f"{found} for a {type(variables).__name__} of {len(variables)}",
+            expected="the structure of the variables",
         )

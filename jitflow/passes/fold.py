@@ -4,7 +4,8 @@
     %1: f32 = sqrt %0                                ->      %1: f32 = constant {value=1.4142135381698608, type=<f32>}
 
 Folds elementwise ops on numbers (those on arrays of one number become ops on that number by `rules_number`), and sizes
-that meet numbers. Never folds what may fail: the program is to raise where and when it runs.
+that meet numbers. Never folds what may fail: the program is to raise where and when it runs. Nor what the table's NumPy
+gives other bits than the running program, where elementary functions are the C library's.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from jitflow.ir.core import Function, Op
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Index, Scalar
+from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.rewrite import Replacement, Rewriter, Rule, rewrite, rule_table
 
 __all__ = ["ELEMENTWISE", "FOLDING", "fold"]
@@ -25,7 +27,7 @@ def _fold_number(op: Op, rewriter: Rewriter) -> Replacement:
     if len(op.results) != 1 or op.own_effects or op.definition.evaluate is None or op.name == "copy":
         return None
     result = op.result.type
-    if not isinstance(result, Scalar):
+    if not isinstance(result, Scalar) or (op.name in OF_SINGLE_NUMBERS and result.dtype.kind == "f"):
         return None
     numbers = [rewriter.constant(operand) for operand in op.operands]
     if any(number is None for number in numbers):

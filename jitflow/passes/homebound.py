@@ -17,6 +17,8 @@ __all__ = ["calls_python", "reason_to_stay", "refuse_homebound"]
 _TAPES = "a list that the program changes, or a loop whose values a gradient needs again and whose turns nobody counts"
 _OPS = {
     "print": "what is printed comes from the host",
+    "recursion": "a function that calls itself runs on the host",
+    "draw": "NumPy's generators are the host's",
     **dict.fromkeys(("tape", "push", "pop", "peek", "poke"), f"{_TAPES}, lies in the host's memory"),
 }
 

@@ -9,7 +9,7 @@ element by element, of other ops as a whole.
     %y: f64[n] = log %x           ->          %y: f64[n] = log %x
                                               %3: bool = ...some element made
                                               if %3 { ...the first position, and what stands there
-                                                check %false, ... {error="FloatingPointError"} }
+                                                check %false, ... {error="UserFloatingPointError"} }
 
 The function must not be simplified yet, since branches that are computed both ways would be asked for what the program
 never computes; once derivatives are written out, the pass runs again for the ops of the reverse sweep, which have the
@@ -59,7 +59,9 @@ def _checked(region: Region) -> set[Value]:
     """The results that have their check already, which reports them first."""
     gathered = {op.result: op.operands[0] for op in walk(region) if op.name == "gather"}
     reported = [
-        op.operands[1] for op in walk(region) if op.name == "check" and op.attributes["error"] == "FloatingPointError"
+        op.operands[1]
+        for op in walk(region)
+        if op.name == "check" and op.attributes["error"] == "UserFloatingPointError"
     ]
     return {gathered.get(value, value) for value in reported}
 
@@ -167,7 +169,7 @@ class _Trap:
         if where:
             shown += where
             text += f", at [{', '.join('{}' for _ in where)}] of an array of shape {self._shape(result, shown)}"
-        self.builder.add("check", fine, *shown, error="FloatingPointError", message=text)
+        self.builder.add("check", fine, *shown, error="UserFloatingPointError", message=text)
 
     def _number(self, value: Value, where: Sequence[Value], shown: list[Value]) -> str:
         if dims_of(value.type):

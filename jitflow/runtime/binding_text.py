@@ -66,7 +66,7 @@ def _pack_keywords() -> str:
 
 
 def _call_method() -> str:
-    """`self.method(args, kwargs)` with the arguments of a vectorcall."""
+    """`self.method(args, kwargs)` with the arguments of a vectorcall; what that raises comes from here."""
     function, python = start("internal ptr @call_method(ptr %self, ptr %method, ptr %args, i64 %count, ptr %names)")
     stack = function.stack(3)
     positional = function.call("ptr", "@pack_tuple", "ptr %args", "i64 %count")
@@ -82,6 +82,8 @@ def _call_method() -> str:
     result = python.call("ptr", "PyObject_VectorcallMethod", "ptr %method", f"ptr {stack}", "i64 3", "ptr null")
     python.release(positional)
     python.release(keywords)
+    with function.when(function.is_null(result)):
+        python.run("hide_frame", f"ptr {function.load('ptr', '@api')}")
     function.give("ptr", result)
     return function.text()
 

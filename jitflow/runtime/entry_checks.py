@@ -84,6 +84,8 @@ class CheckWriter:
                 return self._read_item(parent, key)
             case p.Contents(parent):
                 return self._read_contents(parent)
+            case p.Made(made_by, parents):
+                return self._make(made_by, [self.register(parent) for parent in parents])
 
     def _look_up(self, read: p.Global, python: PythonCalls, constant: Callable[[Any], str]) -> str:
         """Look in the namespace, then among its builtins, as `LOAD_GLOBAL` does; borrowed, or null."""
@@ -118,6 +120,13 @@ class CheckWriter:
         if self._types.get(parent) is not Variable:
             raise ValueError(f"the contents of register {parent} are read before a guard fixed its type")
         return self._function.load("ptr", self.register(parent), layout.FIRST_SLOT)
+
+    def _make(self, made_by: Callable[..., Any], things: list[str]) -> str:
+        function, stack = self._function, self._frame.made
+        for number, thing in enumerate(things):
+            function.store("ptr", thing, stack, 8 * number)
+        call = (f"ptr {self._frame.constant(made_by)}", f"ptr {stack}", f"i64 {len(things)}", "ptr null")
+        return self._keep(self._python.call("ptr", "PyObject_Vectorcall", *call))
 
     def _own(self, borrowed: str) -> str:
         """Take a reference to what is borrowed from something that may change."""
@@ -176,6 +185,9 @@ class CheckWriter:
                 self._require_same(thing, self._frame.constant(expected))
             case p.IsSame(_, other):
                 self._require_same(thing, self.register(other))
+            case p.IsOther(_, other):
+                different = self._function.compare("ne", thing, self.register(other), "ptr")
+                self._function.require(different, self._frame.mismatch)
             case p.IsType(register, expected):
                 self._types[register] = expected
                 self._require_type(thing, expected)
@@ -194,6 +206,8 @@ class CheckWriter:
             case p.ScalarLeaf():
                 self._require_scalar_type(check, thing)
                 self._pack_scalar(check, thing)
+            case p.ObjectLeaf():
+                self._pack_object(check, thing)
 
     def _require_same(self, left: str, right: str) -> None:
         self._function.require(self._function.compare("eq", left, right, "ptr"), self._frame.mismatch)
@@ -264,6 +278,10 @@ class CheckWriter:
         truth = python.call("i32", "PyObject_IsTrue", f"ptr {answer}")
         python.release(answer)
         function.require(function.compare("eq", truth, "1", "i32"), frame.mismatch)
+
+    def _pack_object(self, leaf: p.ObjectLeaf, thing: str) -> None:
+        function = self._function
+        function.store("i64", function.let(f"ptrtoint ptr {thing} to i64"), self._frame.arguments, 8 * leaf.slot)
 
     # -- leaves ------------------------------------------------------------------------------------
 

@@ -6,7 +6,16 @@ from typing import Any
 
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.locks_text import FRAME_FIELDS
-from jitflow.runtime.plan import ERROR_SLOTS, Argument, KeysAre, Plan, container_count, named_objects, new_arrays
+from jitflow.runtime.plan import (
+    ERROR_SLOTS,
+    Argument,
+    KeysAre,
+    Made,
+    Plan,
+    container_count,
+    named_objects,
+    new_arrays,
+)
 from jitflow.runtime.python_api import PythonCalls
 from jitflow.runtime.specialisation import record_offset
 
@@ -35,6 +44,8 @@ class EntryFrame:
         self.error = function.stack(ERROR_SLOTS)
         self.handler_arguments = function.stack(2)
         self.scratch = function.stack(1)
+        most = max((len(read.parents) for read in plan.reads if isinstance(read, Made)), default=0)
+        self.made = function.stack(most) if most else "null"
         self.outcome = function.stack(1)
         self.variables = function.stack(len(FRAME_FIELDS) + len(plan.uses)) if plan.uses else ""
         self.held_count = len(new_arrays(plan)) + container_count(plan.results)
@@ -110,4 +121,4 @@ class EntryFrame:
 def _owned_count(plan: Plan) -> int:
     """An upper bound of the references that the entry will own."""
     reads = sum(not isinstance(read, Argument) for read in plan.reads) - len(named_objects(plan))
-    return reads + sum(len(check.keys) for check in plan.checks if isinstance(check, KeysAre))
+    return plan.draws + reads + sum(len(check.keys) for check in plan.checks if isinstance(check, KeysAre))

@@ -6,6 +6,7 @@ when the plan says so. It does step for step what `entry_python` does:
 
     read and check registers, pack slots      entry_checks
     guard(arguments)                          facts on sizes and overlap, in the module's own code
+    take the locks of generators              drawing
     take the variables, and give them back    locks_text
     run(context, arguments, results, error)
     wrap the results                          entry_results
@@ -23,11 +24,12 @@ appended to that of the kernels: nothing in it is absolute.
 
 from __future__ import annotations
 
+from jitflow.runtime.drawing import begin
 from jitflow.runtime.entry_checks import CheckWriter
 from jitflow.runtime.entry_frame import EntryFrame
 from jitflow.runtime.entry_results import ResultWriter
 from jitflow.runtime.locks_text import FRAME_FIELDS, LOCKED, REPEATED, frame_offset
-from jitflow.runtime.plan import Plan
+from jitflow.runtime.plan import ObjectLeaf, Plan
 from jitflow.runtime.specialisation import MISMATCH, EntryCode, record_offset
 from jitflow.runtime.variable import HEADER
 
@@ -42,6 +44,7 @@ def emit_entry(plan: Plan, name: str = "entry") -> EntryCode:
     checks = CheckWriter(frame)
     checks.write()
     _call_guard(frame)
+    _begin_drawing(frame, checks)
     _take_variables(frame)
     _call_run(frame, checks.array_bytes)
     ResultWriter(frame, checks.register).write()
@@ -70,6 +73,21 @@ def _take_variables(frame: EntryFrame) -> None:
     found = frame.python.call("i32", "lock_variables", f"ptr {frame.table}", f"ptr {frame.variables}")
     with function.when(function.compare("ne", found, str(LOCKED), "i32")):
         function.branch(function.compare("eq", found, str(REPEATED), "i32"), frame.mismatch, frame.failed)
+
+
+def _begin_drawing(frame: EntryFrame, checks: CheckWriter) -> None:
+    """Take the locks of the generators, which are given back with the other references."""
+    plan, function = frame.plan, frame.function
+    if not plan.draws:
+        return
+    generators = [checks.register(check.register) for check in plan.checks if isinstance(check, ObjectLeaf)]
+    room = function.stack(max(len(generators), 1))
+    for place, generator in enumerate(generators):
+        function.store("ptr", generator, room, 8 * place)
+    made = frame.python.call("ptr", "PyObject_Vectorcall", f"ptr {frame.constant(begin)}", f"ptr {room}",
+                             f"i64 {len(generators)}", "ptr null")  # fmt: skip
+    function.store("ptr", made, frame.owned, 8 * frame.take_owned())
+    function.require_not(function.is_null(made), frame.failed)
 
 
 def _call_run(frame: EntryFrame, array_bytes: str) -> None:
@@ -111,6 +129,7 @@ def _raise_error(frame: EntryFrame, status: str) -> None:
         python.release(returned)
         message = frame.constant("jitflow: the error handler of a failed call did not raise")
         python.run("PyErr_SetObject", f"ptr {frame.constant(SystemError)}", f"ptr {message}")
+    python.run("hide_frame", f"ptr {frame.table}")
     function.jump(frame.failed)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from jitflow.runtime import locks
 from jitflow.runtime import plan as p
+from jitflow.runtime.drawing import begin
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype, same_layout_dtypes, slot_count
 from jitflow.runtime.plan import ERROR_SLOTS, Plan
 from jitflow.runtime.pool import pool
@@ -55,6 +56,7 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
     function = run_function(specialisation.run_address, binding.releases_gil())
     run = partial(function, ctypes.addressof(specialisation.context), binding.slots, results, error)
     builder = ResultBuilder(specialisation.plan, binding, results)
+    drawing = begin(*binding.objects()) if specialisation.plan.draws else None
     try:  # what Ctrl-C raises may come as soon as the run has ended
         status = run() if variables is None else run_alone(variables, run)
         if status:
@@ -62,6 +64,8 @@ def call(specialisation: Specialisation, arguments: tuple[Any, ...]) -> Any:
             raise SystemError("jitflow: the error handler of a failed call did not raise")
         return builder.build()
     finally:
+        if drawing is not None:
+            drawing.end()
         if not error[0]:
             builder.release()
 
@@ -118,8 +122,10 @@ class Binding:
                     self._pack_array(check, thing)
                 elif isinstance(check, p.ScalarLeaf):
                     self._pack_scalar(check, thing)
-                elif isinstance(check, p.IsSame):
-                    if thing is not self.register(check.other):
+                elif isinstance(check, p.ObjectLeaf):
+                    self.slots[check.slot] = id(thing)
+                elif isinstance(check, p.IsSame | p.IsOther):
+                    if (thing is self.register(check.other)) != isinstance(check, p.IsSame):
                         return False
                 elif not guard_holds(check, thing):
                     return False
@@ -128,6 +134,10 @@ class Binding:
         except _Mismatch:
             return False
         return len(arguments) == len(self.plan.parameter_names)
+
+    def objects(self) -> list[Any]:
+        """The objects whose addresses are in slots."""
+        return [self.register(check.register) for check in self.plan.checks if isinstance(check, p.ObjectLeaf)]
 
     def lock_of(self, slot: int) -> int:
         """Where the lock words lie of the variable whose array is in a slot."""
@@ -161,6 +171,8 @@ class Binding:
                 return getattr(self.register(parent), name)
             case p.Contents(parent):
                 return self.register(parent)._at_home
+            case p.Made(function, parents):
+                return function(*map(self.register, parents))
 
     def _fitting(self, leaf: p.ArrayLeaf, array: Any) -> Any:
         """The array, if it is one of the leaf's class."""
@@ -228,7 +240,7 @@ def _as_signed(word: int) -> int:
 
 
 def guard_holds(guard: p.Guard, thing: Any) -> bool:
-    """Whether a guard holds of an object. `IsSame` is about two of them, and not asked here."""
+    """Whether a guard holds of an object. `IsSame` and `IsOther` are about two of them, and not asked here."""
     match guard:
         case p.IsObject(_, expected):
             return thing is expected

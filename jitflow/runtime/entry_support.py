@@ -15,7 +15,7 @@ from jitflow.runtime import object_layout as layout
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.locks_text import locks_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.pending import DRAWER, keep_raised_text
+from jitflow.runtime.pending import DRAWER, hide_frame_text, keep_raised_text
 from jitflow.runtime.polling import breathe, clock_address, poll_text
 from jitflow.runtime.python_api import (
     COMPARE_EQUAL,
@@ -41,13 +41,15 @@ def api_table() -> int:
     ]
     table = (ctypes.c_void_p * len(addresses))(*addresses)
     make_immortal(table)
-    drawer_name = sys.intern("exception")
-    make_immortal(drawer_name)
+    drawer_name, next_name = sys.intern("exception"), sys.intern("tb_next")
+    make_immortal((drawer_name, next_name))
     make_immortal(wait_for_variables)
     make_immortal(breathe)
     variables = {
         "drawer": id(DRAWER),
         "drawer_name": id(drawer_name),
+        "next_name": id(next_name),
+        "none": id(None),
         "poll_api": ctypes.addressof(table),
         "poll_breathe": id(breathe),
         "clock": clock_address(),
@@ -72,7 +74,16 @@ def api_address(name: str) -> int:
 
 def support_text() -> str:
     """The module of support functions."""
-    parts = (_check_array, _read_dict, _new_array, _view_array, keep_raised_text, poll_text, locks_text)
+    parts = (
+        _check_array,
+        _read_dict,
+        _new_array,
+        _view_array,
+        keep_raised_text,
+        hide_frame_text,
+        poll_text,
+        locks_text,
+    )
     return "\n".join(part() for part in parts)
 
 

@@ -27,6 +27,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from jitflow.ir.core import Op
+from jitflow.ir.draws import DRAW_PREFIX, FILL_PREFIX
 from jitflow.ir.inner_loops import FLAG_FUNCTIONS, LOOP_PREFIX
 from jitflow.ir.routines import (
     CLOCK,
@@ -34,6 +35,7 @@ from jitflow.ir.routines import (
     NOTE,
     NOTES,
     POLL,
+    ROOM,
     SHARE,
     SITE_PREFIX,
     TRAMPOLINE,
@@ -51,6 +53,7 @@ from jitflow.ir.routines import (
 from jitflow.ir.together import DEVICE_FUNCTIONS, FRAME
 from jitflow.runtime import cuda
 from jitflow.runtime.devices import device_function
+from jitflow.runtime.draws import draw_address
 from jitflow.runtime.entry_support import api_address, api_table
 from jitflow.runtime.host_call_text import ARRAY_FIELDS, RESULT_FIELDS, SITE_FIELDS, invoke_text, slow_invoke_text
 from jitflow.runtime.inner_loops import flag_function, loop_address
@@ -59,6 +62,7 @@ from jitflow.runtime.notes import NoteTable, recorder
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pool import pool
 from jitflow.runtime.python_api import numpy_function
+from jitflow.runtime.recursion import room_address
 from jitflow.runtime.symbols import symbol_address
 from jitflow.runtime.threads import share_address
 
@@ -281,6 +285,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str
             return _trampoline()
         if name == POLL:
             return api_address("poll")
+        if name == ROOM:
+            return room_address()
         if name == FRAME:
             return 0
         if name in DEVICE_FUNCTIONS:
@@ -294,6 +300,8 @@ def link_symbols(names: Sequence[str], sites: Sequence[Op], modules: Mapping[str
             return recorder().address(name)
         if name in FLAG_FUNCTIONS:
             return flag_function(name)
+        if name.startswith((DRAW_PREFIX, FILL_PREFIX)):
+            return draw_address(name)
         if name.startswith(LOOP_PREFIX):
             return loop_address(name)
         if name != NOTES and not name.startswith(SITE_PREFIX):

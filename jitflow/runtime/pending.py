@@ -1,4 +1,8 @@
-"""The exception that waits while native code ends: raised inside of a run, raised again by the failure handler."""
+"""Exceptions on their way through native code.
+
+One that is raised inside of a run waits while the run ends, and is raised again by the failure handler. Where a
+function of jitflow's raises for the program, its frame is hidden: tracebacks go from the call to the program's lines.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import threading
 from jitflow.runtime.llvm_text import FunctionText
 from jitflow.runtime.python_api import PythonCalls
 
-__all__ = ["DRAWER", "keep_raised_text", "take_exception"]
+__all__ = ["DRAWER", "hide_frame_text", "keep_raised_text", "take_exception"]
 
 
 class _Drawer(threading.local):
@@ -43,3 +47,24 @@ def keep_raised_text() -> str:
         python.release(reference)
     function.give("void")
     return "\n".join(["@drawer = global ptr null", "@drawer_name = global ptr null", function.text()])
+
+
+def hide_frame_text() -> str:
+    """``void hide_frame(ptr api)``: take the outermost entry out of the traceback of the exception that is set."""
+    function = FunctionText("void @hide_frame(ptr %api)")
+    python = PythonCalls(function, "%api")
+    parts = function.stack(3)
+    pointers = [f"ptr {function.at(parts, 8 * number)}" for number in range(3)]
+    python.run("PyErr_Fetch", *pointers)
+    traceback = function.load("ptr", parts, 16)
+    with function.when(function.compare("ne", traceback, "null", "ptr")):
+        inner = python.call("ptr", "PyObject_GetAttr", f"ptr {traceback}", f"ptr {function.load('ptr', '@next_name')}")
+        is_last = function.compare("eq", inner, function.load("ptr", "@none"), "ptr")
+        python.release(traceback)
+        function.store("ptr", inner, parts, 16)
+        with function.when(is_last):
+            python.release(inner)
+            function.store("ptr", "null", parts, 16)
+    python.run("PyErr_Restore", *(f"ptr {function.load('ptr', parts, 8 * number)}" for number in range(3)))
+    function.give("void")
+    return "\n".join(["@next_name = global ptr null", "@none = global ptr null", function.text()])

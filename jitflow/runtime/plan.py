@@ -93,7 +93,15 @@ class Contents:
     parent: int
 
 
-Read = Argument | Global | Cell | Item | Attribute | Contents
+@dataclass(frozen=True, eq=False)
+class Made:
+    """What a function of the runtime's makes of the objects in registers; where it raises, the call does not fit."""
+
+    function: Callable[..., Any]
+    parents: tuple[int, ...]
+
+
+Read = Argument | Global | Cell | Item | Attribute | Contents | Made
 
 
 # -- guards: what must hold ------------------------------------------------------------------------
@@ -110,6 +118,14 @@ class IsObject:
 @dataclass(frozen=True, eq=False)
 class IsSame:
     """The register holds the very object that another one holds, which was read before."""
+
+    register: int
+    other: int
+
+
+@dataclass(frozen=True, eq=False)
+class IsOther:
+    """The register holds another object than another one, which was read before."""
 
     register: int
     other: int
@@ -173,7 +189,7 @@ class FunctionIs:
     any_closure: bool = False
 
 
-Guard = IsObject | IsSame | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
+Guard = IsObject | IsSame | IsOther | IsType | HasLength | KeysAre | Satisfies | EqualsConstant | FunctionIs
 
 
 # -- leaves: guards that also fill slots -----------------------------------------------------------
@@ -207,7 +223,15 @@ class ScalarLeaf:
     slot: int
 
 
-Leaf = ArrayLeaf | ScalarLeaf
+@dataclass(frozen=True, eq=False)
+class ObjectLeaf:
+    """The address of the object in a register: a generator of NumPy's, whose type a guard has fixed."""
+
+    register: int
+    slot: int
+
+
+Leaf = ArrayLeaf | ScalarLeaf | ObjectLeaf
 Check = Guard | Leaf
 
 
@@ -387,6 +411,9 @@ class Plan:
     than `releases_gil_bytes` bytes together, `run` runs without the GIL (None: it never does; -1: it always does, as a
     program that is split over devices must).
 
+    A program that draws from generators of NumPy's takes the locks of those in its arguments (`ObjectLeaf`), and keeps
+    those that it makes until its results are there; `draws` says so.
+
     A program that uses GPUs has their names in `gpus`. It wants the arrays of the argument slots in `wanted` on the GPU
     named there, which makes those of the result slots in `made`. Only the Python entry knows such plans.
     """
@@ -400,6 +427,7 @@ class Plan:
     bases: tuple[NewArray, ...] = ()
     uses: tuple[Use, ...] = ()
     releases_gil_bytes: int | None = 64 * 1024
+    draws: bool = False
     gpus: tuple[str, ...] = ()
     wanted: Mapping[int, str] = field(default_factory=dict)
     made: Mapping[int, str] = field(default_factory=dict)

@@ -74,7 +74,7 @@ def pool() -> Pool:
 
 
 def memory_stats() -> dict[str, int]:
-    """Counters of the memory pool.
+    """Counters of the memory pool, by name.
 
     Bytes are counted in whole blocks: `bytes_in_use` by live arrays and running calls,
     `bytes_cached` for reuse, `bytes_high_water` the most that was ever in use. `allocations`

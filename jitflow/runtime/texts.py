@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from jitflow.errors import exception_class
 
-__all__ = ["PRINT", "RAISE", "print_text", "raise_error", "text_of"]
+__all__ = ["PRINT", "RAISE", "filled", "print_text", "raise_error", "text_of"]
 
 PRINT, RAISE = f"{__name__}.print_text", f"{__name__}.raise_error"
 """The names of the routines."""
@@ -27,6 +27,11 @@ def text_of(template: Any, values: Sequence[Any]) -> str:
     if isinstance(template, str):
         return template
     return "".join(part if isinstance(part, str) else _field(part, values) for part in template)
+
+
+def filled(template: Any, *values: Any) -> str:
+    """The same, as a result is made of what the program returns."""
+    return text_of(template, values)
 
 
 def _field(part: tuple[Any, str, Any], values: Sequence[Any]) -> str:

@@ -10,7 +10,8 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
-from jitflow.errors import UserError, with_user_frames
+from jitflow.errors import UserError
+from jitflow.failures import for_the_caller
 from jitflow.frontend.entry.compilable import refuse_function_kind
 from jitflow.frontend.entry.function import TracedFunction, trace
 from jitflow.frontend.entry.results import Chosen, Computed, Group
@@ -66,7 +67,7 @@ class Interpreted:
         try:
             traced = trace(self.__wrapped__, parameters_of(self.__wrapped__).names, flat, static=self._static)
         except UserError as error:
-            raise with_user_frames(error) from None
+            raise for_the_caller(error) from None
         verify(traced.function)
         return replace(traced, function=_written_out(traced.function))
 

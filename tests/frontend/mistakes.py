@@ -50,11 +50,11 @@ def decides_in_a_loop(x):
 
 
 def decides_by_chaining(x):
-    return list(filter(None, (0 < x < 1,)))
+    return list(filter(None, (0 < x[0] < 1,)))
 
 
-def indexes_a_list(x, n):
-    return [x, x][:n]
+def indexes_a_list(x):
+    return [x, x][: int(x[0])]
 
 
 def iterates(x):
@@ -82,7 +82,7 @@ def draws(x):
 
 
 def draws_with_numpy(x):
-    return x + np.random.rand()
+    return x + np.random.get_state()[2]
 
 
 def prints(x):
@@ -101,8 +101,8 @@ def assigns_a_global(x):
     return x
 
 
-def assigns_an_attribute(x):
-    COUNTER_OBJECT.value = x
+def assigns_an_attribute_of_a_class(x):
+    Counter.value = x
     return x
 
 
@@ -173,7 +173,7 @@ def returns_an_object(x):
 
 
 def recurses(x):
-    return recurses(x)
+    return recurses((x, x))
 
 
 def huge_literal(x):
@@ -185,7 +185,7 @@ def asks_for_floats_of_strings(x):
 
 
 def bad_float(s, t):
-    return max(s, 1j)
+    return s < 1j
 
 
 def broadcasts(x, y):
@@ -288,8 +288,8 @@ X = np.arange(4.0)
 CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (decides, (X,)),
     (decides_in_a_loop, (1.0,)),
-    (decides_by_chaining, (0.5,)),
-    (indexes_a_list, (X, 1)),
+    (decides_by_chaining, (X,)),
+    (indexes_a_list, (X,)),
     (iterates, (np.ones((3000, 2)),)),
     (formats, (X,)),
     (uses_as_key, (X,)),
@@ -300,7 +300,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (prints, (X,)),
     (opens, (X,)),
     (assigns_a_global, (X,)),
-    (assigns_an_attribute, (X,)),
+    (assigns_an_attribute_of_a_class, (X,)),
     (appends_to_a_global, (X,)),
     (changes_an_argument, ({"y": X}, X)),
     (makes_an_object, (X,)),

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.errors import UserError
 
 HERE = Path(__file__)
 
@@ -165,13 +164,13 @@ def test_what_was_stored_before_stays(program: Any) -> None:
     with pytest.raises(Exception) as expected:
         program(theirs)
     compiled = jitflow.function(program)
-    kind = next(base for base in expected.type.__mro__ if not base.__module__.startswith("numpy._core"))
     for _ in range(2):
         ours = np.arange(1.0, 4.0)
-        with pytest.raises(kind) as found:
+        with pytest.raises(Exception) as found:
             compiled(ours)
         np.testing.assert_array_equal(ours, theirs)
-        assert str(found.value).strip("'") == str(expected.value).strip("'")
+        assert (found.type, found.value.args) == (expected.type, expected.value.args)
+        assert str(found.value) == str(expected.value)
         assert getattr(found.value, "code", None) == getattr(expected.value, "code", None)
         assert found.traceback[-1].lineno == [entry.lineno for entry in expected.traceback if entry.path == HERE][-1]
     assert compiled.cache_info().misses == 1
@@ -193,7 +192,7 @@ def test_what_is_printed_before_is_printed(capsys: pytest.CaptureFixture[str]) -
         print("first")
         return a.nope
 
-    with pytest.raises(UserError, match="nope"):
+    with pytest.raises(AttributeError, match="nope"):
         jitflow.function(prints)(np.ones(3))
     assert capsys.readouterr().out == "first\n"
 

@@ -634,8 +634,6 @@ REFUSED = {
     keeps_one_of_two: "a write to an array that is an item",
     keeps_a_view: "a write to an array that is an item",
     keeps_rows_of_several_sizes: "of arrays whose size it finds later",
-    leaves_its_branch: "no common type",
-    changes_while_it_is_gone_through: "changes while a loop goes through it",
     gives_a_list_or_a_number: "the value of `and` or `or`",
 }
 
@@ -661,6 +659,10 @@ def test_an_array_of_an_empty_list_has_numpys_dtype():
         compiled(-np.abs(U))
 
 
-def test_a_message_calls_a_list_a_list():
-    with pytest.raises(NotImplementedError, match=r"found: .*a list that the running program changes"):
-        jitflow.function(leaves_its_branch)(U)
+def test_a_list_may_leave_its_branch():
+    assert_does_what_python_does(leaves_its_branch, [(U,), (-np.abs(U),)])
+
+
+def test_a_list_that_changes_in_a_loop_over_its_numbered_items_is_refused():
+    with pytest.raises(NotImplementedError, match="changes while a loop goes through enumerate"):
+        jitflow.function(changes_while_it_is_gone_through)(U)

@@ -6,7 +6,6 @@ Each message is a file under ``messages/``; ``pytest -n0 --bless tests/frontend`
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,14 @@ from jitflow.frontend.recording.trace import Trace, recording
 from jitflow.frontend.tracers import wrap
 from jitflow.ir.dtypes import F32
 from jitflow.ir.types import Tensor
+from tests.frontend import mistakes
+from tests.frontend.catalogue import check, raised, told, told_twice
 from tests.frontend.interpreted import interpreted
 from tests.frontend.mistakes import CASES, RUN_TIME_CASES, Function, X, double, in_a_helper
 
-MESSAGES = Path(__file__).parent / "messages"
+HERE = Path(__file__)
+MESSAGES = HERE.parent / "messages"
+FILE = mistakes.__file__
 ARGUMENTS: dict[str, Any] = {
     "object_array": np.array([1, None], object),
     "string_array": np.array(["a", "bc"]),
@@ -43,42 +46,25 @@ ARGUMENTS: dict[str, Any] = {
 }
 
 
-def message(fn: Function, *args: Any, run: Callable[[Function], Function] = interpreted) -> str:
-    with pytest.raises(UserError) as caught:
-        run(fn)(*args)
-    kinds = [kind.__name__ for kind in type(caught.value).__mro__ if kind.__module__ == "builtins"]
-    text = f"{type(caught.value).__name__} ({kinds[0]})\n{caught.value.render()}\n"
-    return text.replace(str(Path(__file__).parent) + os.sep, "")
+CATALOGUE = [*CASES, *RUN_TIME_CASES]
 
 
-@pytest.fixture
-def check_message(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    def check(name: str, text: str) -> None:
-        path = MESSAGES / f"{name}.txt"
-        if request.config.getoption("--bless"):
-            path.write_text(text)
-        assert path.exists(), "no message yet: pytest -n0 --bless tests/frontend"
-        assert text == path.read_text(), "if this is right: pytest -n0 --bless tests/frontend"
-
-    return check
+@pytest.mark.parametrize(("fn", "args"), CATALOGUE, ids=[fn.__name__ for fn, _ in CATALOGUE])
+def test_messages_of_programs(fn: Function, args: tuple[Any, ...], request: pytest.FixtureRequest) -> None:
+    check(MESSAGES / f"{fn.__name__}.txt", told_twice(fn, args, FILE), request)
+    np.testing.assert_array_equal(jitflow.function(double)(X), X * 2)  # others are not harmed
 
 
-@pytest.mark.parametrize(("fn", "args"), CASES, ids=[fn.__name__ for fn, _ in CASES])
-def test_messages_of_programs(fn: Function, args: tuple[Any, ...], check_message: Any) -> None:
-    check_message(fn.__name__, message(fn, *args))
-
-
-@pytest.mark.parametrize(("fn", "args"), RUN_TIME_CASES, ids=[fn.__name__ for fn, _ in RUN_TIME_CASES])
-def test_messages_at_run_time(fn: Function, args: tuple[Any, ...], check_message: Any) -> None:
-    check_message(fn.__name__, message(fn, *args, run=jitflow.function))
+def message(fn: Function, *args: Any) -> str:
+    return told(raised(interpreted(fn), args), FILE).replace(f"{HERE.parent}/", "")
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_messages_of_arguments(name: str, check_message: Any) -> None:
-    check_message(f"argument_{name}", message(double, ARGUMENTS[name]))
+def test_messages_of_arguments(name: str, request: pytest.FixtureRequest) -> None:
+    check(MESSAGES / f"argument_{name}.txt", message(double, ARGUMENTS[name]), request)
 
 
-def test_a_leaked_tracer_is_named(check_message: Any) -> None:
+def test_a_leaked_tracer_is_named(request: pytest.FixtureRequest) -> None:
     trace = Trace("step")
     with recording(trace):
         leaked = wrap(trace.parameter(Tensor(F32, (3,)), "x"))
@@ -86,13 +72,13 @@ def test_a_leaked_tracer_is_named(check_message: Any) -> None:
     def uses_a_leaked_tracer(x):
         return leaked + x
 
-    check_message("leaked_tracer", message(uses_a_leaked_tracer, X))
+    check(MESSAGES / "leaked_tracer.txt", message(uses_a_leaked_tracer, X), request)
     with pytest.raises(UserError, match="outlived"):
         leaked.shape  # noqa: B018
 
 
 @pytest.mark.parametrize("kind", ["generator", "coroutine", "asynchronous"])
-def test_functions_that_do_not_return_are_refused(kind: str, check_message: Any) -> None:
+def test_functions_that_do_not_return_are_refused(kind: str, request: pytest.FixtureRequest) -> None:
     def generator(x):
         yield x
 
@@ -105,7 +91,8 @@ def test_functions_that_do_not_return_are_refused(kind: str, check_message: Any)
     fn: Any = {"generator": generator, "coroutine": coroutine, "asynchronous": asynchronous}[kind]
     with pytest.raises(UserError) as caught:
         refuse_function_kind(fn)
-    check_message(f"function_{kind}", caught.value.render().replace(str(Path(__file__).parent) + os.sep, "") + "\n")
+    text = caught.value.render().replace(f"{HERE.parent}/", "") + "\n"
+    check(MESSAGES / f"function_{kind}.txt", text, request)
     with pytest.raises(TypeError):
         jitflow.function(fn)
 
@@ -131,25 +118,7 @@ def test_the_traceback_ends_at_the_users_line() -> None:
     assert frames[-2].name == "in_a_helper"
 
 
-ALL = [*CASES, *RUN_TIME_CASES]
-RUN_TIME = {fn for fn, _ in RUN_TIME_CASES}
-
-
-@pytest.mark.parametrize(("fn", "args"), ALL, ids=[fn.__name__ for fn, _ in ALL])
-def test_the_process_and_the_function_work_on(fn: Function, args: tuple[Any, ...]) -> None:
-    """Compiled this time, and called twice: the second call fails as the first did, and others are not harmed."""
-    compiled = jitflow.function(fn)
-    found = []
-    for _ in range(2):
-        with pytest.raises(UserError) as caught:
-            compiled(*args)
-        found.append((type(caught.value), str(caught.value)))
-    assert found[0] == found[1]
-    assert compiled.cache_info().currsize == (fn in RUN_TIME)
-    np.testing.assert_array_equal(jitflow.function(double)(X), X * 2)
-
-
 def test_every_message_belongs_to_a_test() -> None:
     others = {"leaked_tracer", "function_generator", "function_coroutine", "function_asynchronous"}
-    names = {fn.__name__ for fn, _ in ALL} | {f"argument_{name}" for name in ARGUMENTS} | others
+    names = {fn.__name__ for fn, _ in CATALOGUE} | {f"argument_{name}" for name in ARGUMENTS} | others
     assert {path.stem for path in MESSAGES.glob("*.txt")} == names

@@ -6,6 +6,8 @@ parameters are in `_PARAMETERS`.
 
 from __future__ import annotations
 
+import numpy as np
+
 from jitflow.ir.core import Builder, Function, Op, TypeRuleError, Value
 from jitflow.ir.dims import symbol
 from jitflow.ir.dtypes import DTYPES, DType
@@ -27,8 +29,33 @@ _LOOP_HEAD = """
   %mask: boolx4 = lanes_below %four {lanes=4}
 """
 
+GENERATOR = np.random.default_rng(0)
+"""What the samples draw from."""
+
 NO_REFERENCE = frozenset(("vjp", "jvp"))
 """Ops that the interpreter does not run: `differentiate` writes them out."""
+
+_RECURSION = """%state: var f32[n, 3] = variable %x
+      %three: i64 = constant {value=3, type=<i64>}
+      %0: i64, %1: f32[k] = recursion %three, %state {function="f", frames=1} (%count: i64, %place: place f32[n, 3]) {
+        %zero: i64 = constant {value=0, type=<i64>}
+        %one: i64 = constant {value=1, type=<i64>}
+        %ends: bool = less_equal %count, %zero
+        %2: i64, %3: f32[m] = if %ends () {
+          %half: f32 = constant {value=0.5, type=<f32>}
+          %4: f32[1] = broadcast %half {dims=[1], axes=[]}
+          yield %count, %4
+        } () {
+          %5: i64 = subtract %count, %one
+          %6: i64, %7: f32[l] = recur %5, %place {function="f", frames=1, storage=[1]}
+          store %place, %x
+          %8: i64 = add %6, %count
+          yield %8, %7
+        }
+        yield %2, %3
+      }
+      yield %0"""
+"""A function that calls itself, with a number and storage, and gives a number and an array."""
 
 _TENSOR_BODIES = {
     "reshape": "%0: f32[3*n] = reshape %x {dims=[3*n]}\n yield %0",
@@ -142,6 +169,11 @@ _TENSOR_BODIES = {
       yield %0""",
     "mark": 'mark %x {label="inputs"}\n yield %x',
     "stop_gradient": "%0: f32[n, 3] = stop_gradient %x\n yield %0",
+    "draw": f"""%g: i64 = constant {{value={id(GENERATOR)}, type=<i64>}}
+      %one: f64 = constant {{value=1.0, type=<f64>}}
+      %0: f64 = draw %g, %one, %one {{method="normal"}}
+      %1: f64[n] = draw %g {{method="standard_normal", dims=[n]}}
+      yield %0, %1""",
     "print": 'print %c {message="it is {}"}\n yield',
     "send": 'send %x {channel=0, to="cpu:1"}\n send {channel=1, to="cpu:1"}\n yield',
     "recv": """send %x {channel=0, to="cpu:0"}
@@ -153,6 +185,8 @@ _TENSOR_BODIES = {
       %0: index[k] = to_index %three {binds="k"}
       %1: f32[k] = broadcast %a {dims=[k], axes=[]}
       yield %1""",
+    "recursion": _RECURSION,
+    "recur": _RECURSION,
     "call": '%0: f32 = call %a {function="callee"}\n yield %0\n }\nfunc @callee(%z: f32) {\n yield %z',
 }
 
@@ -207,11 +241,49 @@ _HOST_BODIES = {
     "wait": "wait\n yield",
     "attach": 'attach {device="cuda:0"}\n yield',
     "inspect": "%0: index = size {dim=128}\n %1: buffer i64 = alloc %0 {dtype=i64}\n inspect %1\n yield",
+    "heap": "%0: index = heap\n yield",
     "clock": "%0: index = clock\n yield",
     "note": "%0: index = clock\n %1: index = size {dim=64}\n"
     ' note %0, %1, %1 {kind="kernel", work="kernel_0", lines=["a.py:1"]}\n yield',
+    "fill_draws": f"""%g: i64 = constant {{value={id(GENERATOR)}, type=<i64>}}
+      %0: index = size {{dim=8}}
+      %1: buffer f64 = alloc %0 {{dtype=f64}}
+      %count: index = size {{dim=1}}
+      %one: f64 = constant {{value=1.0, type=<f64>}}
+      fill_draws %g, %count, %1, %one, %1 {{method="normal", arrays=[1]}}
+      yield""",
     "clear": "%0: tape f32 = tape {dtype=f32}\n clear %0\n yield",
 }
+
+_CONTAINERS = """%t: i64 = constant {value=0, type=<i64>}
+  %j: i64 = constant {value=7, type=<i64>}
+  %list: list<i64> = make_container {type=<list<i64>>}
+  append_item %list, %j
+  %dict: dict<(i64, i64), i64> = make_container {type=<dict<(i64, i64), i64>>}
+  enter_key %dict, %j, %t, %j
+  %set: set<i64> = make_container {type=<set<i64>>}
+  enter_key %set, %j
+"""
+"""Containers with an entry each, for the ops on containers."""
+
+_OF_CONTAINERS = {
+    "make_container": "%0: list<list<int>> = make_container {type=<list<list<int>>>}\n yield",
+    "no_container": "%0: deque<int> = no_container {type=<deque<int>>}\n yield",
+    "container_length": "%0: i64 = container_length %dict\n yield %0",
+    "container_changes": "%0: i64 = container_changes %set\n yield %0",
+    "get_item": "%0: i64, %1: i64, %2: i64 = get_item %dict, %t\n yield %2",
+    "set_item": "set_item %list, %t, %t\n yield",
+    "append_item": "append_item %list, %t {front=true}\n yield",
+    "drop_item": "drop_item %list\n yield",
+    "insert_item": "insert_item %list, %t, %j\n yield",
+    "remove_item": "remove_item %dict, %t\n yield",
+    "find_key": "%0: i64 = find_key %dict, %j, %j\n yield %0",
+    "enter_key": "enter_key %set, %t\n yield",
+    "settle_keys": "settle_keys %dict\n yield",
+    "keys_of": "%0: list<i64> = keys_of %set\n yield",
+    "clear_container": "clear_container %dict\n yield",
+}
+_TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}
 
 _DTYPES = [DTYPES[name] for name in ("f32", "i32", "bool", "c64", "u64")]
 _ATTRIBUTES = {"cast": {"dtype": DTYPES["f64"]}, "bitcast": {"dtype": DTYPES["u32"]}}

@@ -12,7 +12,7 @@ import pytest
 
 import jitflow
 from jitflow import nn
-from jitflow.errors import UserIndexError, UserTypeError, UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.random import Generator
 from tests.compare import REDUCTION, assert_same
 
@@ -136,7 +136,7 @@ def test_one_hot_of_no_class_is_zeros() -> None:
 
 
 def test_embedding_refuses_what_is_out_of_bounds() -> None:
-    with pytest.raises(UserIndexError):
+    with pytest.raises(IndexError):
         jitflow.function(lambda table, rows: nn.embedding(table, rows))(X, np.array([6]))
     with pytest.raises(UserValueError, match="expected a table of two axes"):
         nn.embedding(X[0], LABELS)

@@ -326,22 +326,6 @@ def test_mistakes(program: Callable[..., Any], error: type[Exception], message: 
         (jitflow.function(program) if compiled else program)(5)
 
 
-OUTSIDE = np.random.default_rng(0)
-
-
-@pytest.mark.parametrize("program", [
-    lambda rng, x: rng.normal(size=3),
-    lambda rng, x: x + OUTSIDE.random(),
-    lambda rng, x: x + np.random.rand(),
-    lambda rng, x: np.random.default_rng(3).random(),
-    lambda rng, x: np.random.seed(3),
-])  # fmt: skip
-def test_generators_of_numpy_are_refused(program: Callable[..., Any]) -> None:
-    with pytest.raises(UserNotImplementedError, match=r"numpy\.random\..* draws from a state outside") as caught:
-        jitflow.function(program)(np.random.default_rng(1), 1.0)
-    assert "jitflow.random.Generator" in caught.value.mend
-
-
 def test_what_is_not_compiled() -> None:
     for program in (lambda: Generator(), lambda: G.bytes(3)):
         with pytest.raises(UserNotImplementedError) as caught:

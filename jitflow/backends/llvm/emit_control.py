@@ -115,10 +115,6 @@ def _broadcast_dims(out: Emitter, op: Op) -> Sequence[str]:
     return [size]
 
 
-def _call(out: Emitter, op: Op) -> Sequence[str]:
-    return [out.call(register_type(op.result.type), op.attributes["function"], *map(out.typed, op.operands))]
-
-
 def _yield(out: Emitter, op: Op) -> Sequence[str]:
     raise CompilerBug("expected yield to be written by the op that owns its region")
 
@@ -126,7 +122,6 @@ def _yield(out: Emitter, op: Op) -> Sequence[str]:
 CONTROL_EMISSION: dict[str, Emission] = {
     "if": _if,
     "check": _check,
-    "call": _call,
     "broadcast_dims": _broadcast_dims,
     "yield": _yield,
 }

@@ -10,7 +10,8 @@ from functools import partial
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emit_inner_loop import Described, call_loop
-from jitflow.backends.llvm.emitter import Emission, Emitter
+from jitflow.backends.llvm.emit_short_rows import call_short_row, short_row
+from jitflow.backends.llvm.emitter import Emission, Emitter, in_loops
 from jitflow.backends.llvm.ledger import ENTRY_BYTES
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Value
@@ -40,7 +41,10 @@ def _invoke(out: Emitter, op: Op) -> Sequence[str]:
         return out.let(f"call i32 {trampoline}(ptr {place}, ptr {arguments}, ptr {results[0]})")
 
     loop = None if device else inner_loop(op.attributes)
-    if loop is None:
+    row = None if device else short_row(op.attributes)
+    if row is not None and any(other is op for other in in_loops(out.function.region)):
+        status = call_short_row(out, row, _described(out, op, taken, expected), through_python)
+    elif loop is None:
         status = through_python()
     else:
         things = _described(out, op, taken, expected)

@@ -30,13 +30,17 @@ def _call(name: str) -> Arithmetic:
         out.module.declare(function, element, [element] * len(operands))
         lanes = lanes_of(type)
         if not lanes:
-            return out.let(f"call {element} @{function}({_arguments(element, operands)})")
+            return out.let(f"call {element} @{function}({_arguments(element, operands)}) {_PURE}")
         helper = f"jitflow.{function}.{lanes}"
         out.module.define(helper, _lane_by_lane(helper, function, element, lanes, len(operands)))
         text = register_type(type)
         return out.let(f"call {text} @{helper}({_arguments(text, operands)})")
 
     return emit
+
+
+_PURE = "nobuiltin memory(none)"
+"""LLVM may move and leave out a call, but not put another function in its place, whose bits would be others."""
 
 
 def _arguments(type: str, operands: tuple[str, ...]) -> str:

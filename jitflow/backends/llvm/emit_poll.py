@@ -14,11 +14,12 @@ from jitflow.ir.routines import POLL
 from jitflow.ir.status import INTERRUPTED, STOPPED
 from jitflow.ir.together import FRAME, STOPS
 
-__all__ = ["call_poll", "count_turns", "open_polls", "poll_in_time", "polls"]
+__all__ = ["PERIOD", "call_poll", "count_turns", "lend_turns", "open_polls", "poll_each_call", "poll_in_time", "polls",
+           "share_polls", "take_turns"]  # fmt: skip
 
 """What the first error slot says, and also the status: the exception waits where the runtime has left it."""
 
-_PERIOD = 1 << 16
+PERIOD = 1 << 16
 
 
 def polls(function: Function) -> bool:
@@ -30,7 +31,7 @@ def open_polls(out: Emitter) -> None:
     """Reserve the countdown, and the word in which the runtime keeps the time of the last poll."""
     out.entry += [
         "  %turns = alloca i64, align 8",
-        f"  store i64 {_PERIOD}, ptr %turns, align 8",
+        f"  store i64 {PERIOD}, ptr %turns, align 8",
         "  %polled = alloca i64, align 8",
         "  store i64 0, ptr %polled, align 8",
     ]
@@ -38,17 +39,49 @@ def open_polls(out: Emitter) -> None:
 
 def count_turns(out: Emitter, op: Op, turns: str) -> str:
     """Count turns of a loop, and return what is left."""
-    share = max(_PERIOD // int(op.attributes["polls"]), 1)
+    share = max(PERIOD // int(op.attributes["polls"]), 1)
     taken = turns if share == 1 else out.let(f"mul i64 {turns}, {share}")
     left = out.let(f"sub i64 {out.let('load i64, ptr %turns, align 8')}, {taken}")
     out.do(f"store i64 {left}, ptr %turns, align 8")
     return left
 
 
+def share_polls(out: Emitter) -> None:
+    """The countdown and the time of the last poll are those of all calls of a function that calls itself.
+
+    One with loops has the countdown in its own frame, where LLVM makes a register of it, but for while it calls.
+    """
+    out.entry += [f"  %{name} = getelementptr i8, ptr %room, i64 {8 * (1 + n)}"
+                  for n, name in enumerate(("shared.turns", "polled"))]  # fmt: skip
+    out.entry.append("  %turns = alloca i64, align 8")
+
+
+def lend_turns(out: Emitter) -> None:
+    """Before a call, and at the end: others go on counting."""
+    out.do(f"store i64 {out.let('load i64, ptr %turns, align 8')}, ptr %shared.turns, align 8")
+
+
+def take_turns(out: Emitter) -> None:
+    """At the beginning, and after a call: go on where others have left off."""
+    out.do(f"store i64 {out.let('load i64, ptr %shared.turns, align 8')}, ptr %turns, align 8")
+
+
 def poll_in_time(out: Emitter, op: Op) -> None:
     """Count a turn of a loop, and poll if that is due."""
     due, proceed = out.label("due"), out.label("on")
     left = count_turns(out, op, "1")
+    _poll_unless(out, op, left, due, proceed)
+
+
+def poll_each_call(out: Emitter, op: Op) -> None:
+    """Count a call of a function that calls itself, and poll if that is due."""
+    take_turns(out)
+    left = out.let(f"sub i64 {out.let('load i64, ptr %turns, align 8')}, 1")
+    out.do(f"store i64 {left}, ptr %turns, align 8")
+    _poll_unless(out, op, left, out.label("due"), out.label("on"))
+
+
+def _poll_unless(out: Emitter, op: Op, left: str, due: str, proceed: str) -> None:
     out.branch(out.let(f"icmp sge i64 {left}, 0"), proceed, due, UNLIKELY)
     with out.cold(due):
         call_poll(out, op)
@@ -65,7 +98,7 @@ def call_poll(out: Emitter, op: Op) -> None:
     address = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(POLL)))}, align 8")
     effects = "nounwind memory(argmem: readwrite, inaccessiblemem: readwrite)"
     status = out.let(f"call i32 {address}(ptr %polled) {effects}")
-    out.do(f"store i64 {_PERIOD}, ptr %turns, align 8")
+    out.do(f"store i64 {PERIOD}, ptr %turns, align 8")
 
     def fail() -> None:
         report(out, INTERRUPTED, op, ())
@@ -78,7 +111,7 @@ def _look_at_the_others(out: Emitter, op: Op) -> None:
     """Stop if another part of the program has failed at something that comes before all that this one is at."""
     frame = out.let(f"load ptr, ptr {out.at('%context', str(8 * out.module.symbol_slot(FRAME)))}, align 8")
     first = out.let(f"load atomic ptr, ptr {frame} monotonic, align 8")
-    out.do(f"store i64 {_PERIOD}, ptr %turns, align 8")
+    out.do(f"store i64 {PERIOD}, ptr %turns, align 8")
     failed, proceed = out.label("failed"), out.label("on")
     out.branch(out.let(f"icmp eq ptr {first}, null"), proceed, failed, UNLIKELY)
     with out.cold(failed):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from jitflow.backends.llvm.ledger import Ledger
     from jitflow.backends.llvm.tapes import TapeEnd
 
-__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "intrinsic_suffix", "takes_context"]
+__all__ = ["UNLIKELY", "Emission", "Emitter", "ModuleText", "can_fail", "in_loops", "intrinsic_suffix", "returned_type",
+           "takes_context"]  # fmt: skip
 
 UNLIKELY = ", !prof !1"
 FAST_MATH = "reassoc arcp contract afn "
@@ -35,6 +36,12 @@ class ModuleText:
         self, programs: Sequence[Function], symbols: Sequence[str], *, fast_math: bool, sites: Sequence[Op] = ()
     ) -> None:
         self.kernels: dict[str, Function] = {k.name: k for program in programs for k in program.kernels}
+        self.called: dict[str, Function] = {
+            function.name: function
+            for program in programs
+            for function in program.functions
+            if function.attributes.get("called")
+        }
         self.devices = tuple(str(p.attributes["device"]) for p in programs) if len(programs) > 1 else ()
         """Where the parts of a program run, the caller's thread first; none of a program that is whole."""
         self.levels = max(map(_levels, programs)) if self.devices else 0
@@ -109,6 +116,8 @@ class Emitter:
         self.device_ledger: Ledger | None = None
         """Those of them that lie on a GPU."""
         self.tapes: dict[Value, TapeEnd] = {}
+        self.heap = ""
+        """The record of the containers of a host program, if it makes some."""
         self._cold: list[str] = []
         self._numbers = 0
 
@@ -191,11 +200,19 @@ class Emitter:
 
     def leave(self, status: str) -> None:
         """End the block and the function with a status that is not zero; a host program frees its buffers first."""
-        if self.function.layer == "host":
+        if self.ledger is not None:
             self.failures.append((status, self.block))
             self.jump("failure")
         else:
+            self.give(status)
+
+    def give(self, status: str) -> None:
+        """End the block and the function with a status, and nothing else of what it may give."""
+        if not self.function.attributes.get("recursive"):
             self.do(f"ret i32 {status}")
+            return
+        kind = returned_type(self.function)
+        self.do(f"ret {kind} {self.let(f'insertvalue {kind} poison, i32 {status}, 0')}")
 
     # -- values
 
@@ -267,15 +284,30 @@ def _levels(program: Function) -> int:
     return max((op.attributes["level"] + 1 for op in ops if op.name == "progress"), default=0)
 
 
+def returned_type(function: Function) -> str:
+    """What a function that calls itself gives: its status, then its results."""
+    return "{ " + ", ".join(["i32", *(register_type(value.type) for value in function.results)]) + " }"
+
+
+def in_loops(region: Region) -> Iterator[Op]:
+    """The ops that stand in a loop."""
+    for op in region.ops:
+        for inner in op.regions:
+            yield from walk(inner) if op.name in ("for", "while") else in_loops(inner)
+
+
 def can_fail(function: Function) -> bool:
     """Whether running a kernel can give a status that is not zero."""
-    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke")
+    names = ("check", "broadcast_dims", "push", "pop", "peek", "poke", *_TAKING_MEMORY)
     return any(op.name in names or "polls" in op.attributes for op in walk(function.region))
+
+
+_TAKING_MEMORY = ("make_container", "append_item", "insert_item", "enter_key", "settle_keys", "keys_of")
 
 
 def takes_context(function: Function) -> bool:
     """Whether a kernel calls what the context holds: then this is its last argument."""
-    return any("polls" in op.attributes or op.name in ("push", "clear") for op in walk(function.region))
+    return any("polls" in op.attributes or op.name in ("push", "clear", "draw") for op in walk(function.region))
 
 
 def intrinsic_suffix(type: Number) -> str:

@@ -17,7 +17,7 @@ __all__ = ["MAKERS", "Ledger"]
 
 ENTRY_BYTES = 16
 LOOP_ENTRIES = 8
-MAKERS = ("alloc", "invoke", "recv")
+MAKERS = ("alloc", "invoke", "recv", "call")
 """Ops whose buffers the program owns."""
 
 
@@ -31,6 +31,8 @@ class Ledger:
         self._fixed: dict[Value, int] = {}
         self._growing: dict[str, None] = {}
         """The lists that grow: ``loop`` of allocations inside loops, ``kept`` of those that live until the end."""
+        for position in function.attributes.get("owned", ()):
+            self._fixed[function.parameters[position]] = len(self._fixed)
         self._find(function.region, inside_loop=False)
 
     def _find(self, region: Region, *, inside_loop: bool) -> None:
@@ -73,10 +75,17 @@ class Ledger:
                 f"ptr %context, ptr %{self._prefix}{_list_of(op)}.ledger, ptr {buffer}, i64 {nbytes}, i64 {passed}"
             )
             return out.let(f"call i1 @jitflow.ledger.enter({arguments})")
+        self._note(out, entry, buffer, nbytes)
+        return "true"
+
+    def take(self, out: Emitter, parameter: Value) -> None:
+        """Note a buffer that the function was handed and owns."""
+        self._note(out, self._fixed[parameter], out.operand(parameter), "0")
+
+    def _note(self, out: Emitter, entry: int, buffer: str, nbytes: str) -> None:
         place = out.at(f"%{self._prefix}ledger", str(ENTRY_BYTES * entry))
         out.do(f"store ptr {buffer}, ptr {place}, align 8")
         out.do(f"store i64 {nbytes}, ptr {out.at(place, '8')}, align 8")
-        return "true"
 
     def strike(self, out: Emitter, buffer: Value) -> None:
         """Forget a buffer that is about to be freed; one that was carried may stand anywhere."""

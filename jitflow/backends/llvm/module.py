@@ -8,15 +8,24 @@ its operands by value, an address for each number that it gives, and a pointer t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from jitflow.backends.llvm.at_once import processors
+from jitflow.backends.llvm.emit_calls import (
+    begin_procedure,
+    calls_procedures,
+    end_procedure,
+    open_room,
+    procedure_parameters,
+    procedure_text,
+)
+from jitflow.backends.llvm.emit_containers import release_heap
 from jitflow.backends.llvm.emit_messages import part_name, run_parts
 from jitflow.backends.llvm.emit_notes import note_end
 from jitflow.backends.llvm.emit_poll import open_polls, polls
-from jitflow.backends.llvm.emitter import Emitter, ModuleText, takes_context
+from jitflow.backends.llvm.emitter import Emitter, ModuleText, in_loops, returned_type, takes_context
 from jitflow.backends.llvm.ledger import MAKERS, Ledger
 from jitflow.backends.llvm.table import EMISSION
 from jitflow.backends.llvm.tapes import close_tapes, open_tapes, release_tapes
@@ -104,6 +113,7 @@ def emit_program(
         add("vectors", (_kernel(module, kernel) for kernel in share))
     for share in _shares(scalar):
         add("loops", (_kernel(module, kernel) for kernel in share))
+    add("loops", _procedures(module))
     in_turns = [_computes_in_turns(program.region) for program in programs]
     for number in (number for number, computes in enumerate(in_turns) if computes):
         add("turns", [_host(module, programs, number)])
@@ -147,16 +157,10 @@ take five times as long to compile."""
 
 def _computes_in_turns(region: Region) -> bool:
     """Whether the loops of a host program do much beside launching."""
-    inside = Counter(op.name for op in _in_loops(region))
+    inside = Counter(op.name for op in in_loops(region))
     launches = sum(inside.pop(name, 0) for name in _LAUNCHES)
     beside = inside.total() - sum(inside[name] for name in ("alloc", "free", "size", "constant", "yield"))
     return beside > _MOST_BESIDE * launches
-
-
-def _in_loops(region: Region) -> Iterator[Op]:
-    for op in region.ops:
-        for inner in op.regions:
-            yield from walk(inner) if op.name in ("for", "while") else _in_loops(inner)
 
 
 def _assemble(
@@ -166,8 +170,12 @@ def _assemble(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-_METADATA = '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}'
-"""What a streaming store, and a branch that is hardly ever taken, refer to."""
+_METADATA = (
+    '!0 = !{i32 1}\n!1 = !{!"branch_weights", i32 1048575, i32 1}\n!2 = !{}\n'
+    '!4 = !{!"jitflow"}\n!7 = !{!"header", !4}\n!8 = !{!"entry", !4}\n!5 = !{!7, !7, i64 0}\n!6 = !{!8, !8, i64 0}'
+)
+"""What a streaming store, a branch that is hardly ever taken, a load of what never changes, and headers and entries of
+containers refer to."""
 
 
 def _kernel(module: ModuleText, kernel: Function) -> str:
@@ -210,6 +218,47 @@ def _called(module: ModuleText, function: Function) -> str:
     return out.text(f"internal {type} @{function.name}({parameters}) #0")
 
 
+def _procedures(module: ModuleText) -> Iterator[str]:
+    """The functions that call themselves, and what they call."""
+    together = [function for function in module.called.values() if function.attributes.get("recursive")]
+    for function in together:
+        _know_callees(module, function, together)
+        out = Emitter(module, function, EMISSION)
+        parameters = begin_procedure(out)
+        end_procedure(out, out.emit_region(function.region))
+        if out.failures:
+            _fail(out, out.give)
+        yield procedure_text(out, f'hidden {returned_type(function)} @"{function.name}"({parameters}) #0')
+
+
+def _know_callees(module: ModuleText, caller: Function, here: Sequence[Function] = ()) -> None:
+    """Declare the functions that a function calls and that are no kernels, unless they are in the module ``here``."""
+    ops = list(walk(caller.region))
+    for name in dict.fromkeys(op.attributes["kernel"] for op in ops if op.name == "launch" and caller.layer == "host"):
+        if name in module.kernels:
+            module.declare(f'"{name}"', "i32", _parameter_types(module.kernels[name]))
+    names = {op.attributes["function"] for op in ops if op.name == "call"}
+    for function in (module.called[name] for name in sorted(names)):
+        if not function.attributes.get("recursive"):
+            module.define(function.name, _called(module, function))
+        elif function not in here:
+            module.declare(f'"{function.name}"', returned_type(function), procedure_parameters(function))
+
+
+def _fail(out: Emitter, end: Callable[[str], None]) -> None:
+    """The block in which a host program ends that has failed."""
+    assert out.ledger is not None
+    out.begin("failure")
+    incoming = ", ".join(f"[ {status}, %{block} ]" for status, block in out.failures)
+    status = out.let(f"phi i32 {incoming}")
+    out.ledger.release(out)
+    if out.device_ledger is not None:
+        out.device_ledger.release(out)
+    release_tapes(out)
+    release_heap(out)
+    end(status)
+
+
 def _parameter_types(kernel: Function) -> list[str]:
     types = [register_type(parameter.type) for parameter in kernel.parameters]
     return [*types, *("ptr" for _ in kernel.results), "ptr", *(["ptr"] if takes_context(kernel) else [])]
@@ -219,9 +268,7 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
     program = programs[number]
     for kernel in program.kernels:
         module.declare(f'"{kernel.name}"', "i32", _parameter_types(kernel))
-    for function in program.functions:
-        if function.attributes.get("called"):
-            module.define(function.name, _called(module, function))
+    _know_callees(module, program)
     out = Emitter(module, program, EMISSION)
     out.ledger = Ledger(program)
     out.ledger.open(out)
@@ -232,23 +279,23 @@ def _host(module: ModuleText, programs: Sequence[Function], number: int) -> str:
         out.device_ledger.open(out)
     if polls(program):
         open_polls(out)
+    if calls_procedures(program):
+        open_room(out)
     out.lines.append("  br label %enter")
     out.begin("enter")
     out.emit_region(program.region)
     out.ledger.close(out)
+    release_heap(out)
     if out.device_ledger is not None:
         out.device_ledger.close(out)
     out.do("ret i32 0")
     if out.failures:
-        out.begin("failure")
-        incoming = ", ".join(f"[ {status}, %{block} ]" for status, block in out.failures)
-        status = out.let(f"phi i32 {incoming}")
-        out.ledger.release(out)
-        if out.device_ledger is not None:
-            out.device_ledger.release(out)
-        release_tapes(out)
-        note_end(out, program)
-        out.do(f"ret i32 {status}")
+
+        def end(status: str) -> None:
+            note_end(out, program)
+            out.do(f"ret i32 {status}")
+
+        _fail(out, end)
     if len(programs) == 1:
         return out.text(_SIGNATURE.format(RUN))
     return out.text(f"hidden {_SIGNATURE.format(part_name(number))}")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from jitflow.backends.llvm.emit_calls import CALL_EMISSION
+from jitflow.backends.llvm.emit_containers import CONTAINER_EMISSION
 from jitflow.backends.llvm.emit_control import CONTROL_EMISSION
 from jitflow.backends.llvm.emit_device import DEVICE_EMISSION
+from jitflow.backends.llvm.emit_draw import DRAW_EMISSION
 from jitflow.backends.llvm.emit_elementwise import ELEMENTWISE_EMISSION
 from jitflow.backends.llvm.emit_host import HOST_EMISSION
 from jitflow.backends.llvm.emit_invoke import INVOKE_EMISSION
@@ -24,13 +27,16 @@ EMISSION: dict[str, Emission] = {
     **MEMORY_EMISSION,
     **LANE_EMISSION,
     **CONTROL_EMISSION,
+    **CALL_EMISSION,
     **LOOP_EMISSION,
     **HOST_EMISSION,
     **DEVICE_EMISSION,
     **INVOKE_EMISSION,
+    **DRAW_EMISSION,
     **MESSAGE_EMISSION,
     **NOTES_EMISSION,
     **TAPE_EMISSION,
+    **CONTAINER_EMISSION,
     **TILE_EMISSION,
     **OVERLAP_EMISSION,
 }
@@ -42,5 +48,5 @@ REMOVED_BY_EXPANSION = {
 """Ops that expansions turn into others before machine code is written, by the kinds of dtype for which they do. All
 arithmetic on complex numbers is expanded into arithmetic on their parts, too."""
 
-REMOVED_BY_LOWERING = frozenset({"print"})
+REMOVED_BY_LOWERING = frozenset({"print", "recursion", "recur"})
 """Ops of every layer that lowering, placement or the runtime replace."""

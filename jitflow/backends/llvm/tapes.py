@@ -27,6 +27,7 @@ __all__ = [
     "new_tape",
     "open_tapes",
     "release_tapes",
+    "take_tapes",
 ]
 
 HEADER = 64
@@ -89,6 +90,17 @@ def open_tapes(out: Emitter) -> None:
                     f"  {place}.before = load ptr, ptr {place}.address, align 8",
                     f"  store ptr {place}.before, ptr {place}, align 8",
                 ]
+
+
+def take_tapes(out: Emitter) -> None:
+    """At the start of a function that calls itself: the ends of its tapes stay in their records, for all calls."""
+    for parameter in out.function.parameters:
+        if isinstance(parameter.type, Tape):
+            record = out.operand(parameter)
+            begin, end = (f"{record}.{name}" for name in ("begin", "end"))
+            out.tapes[parameter] = TapeEnd(record, record, begin, end)
+            out.entry += [f"  {place} = getelementptr i8, ptr {record}, i64 {8 * word}"
+                          for word, place in enumerate((begin, end), 1)]  # fmt: skip
 
 
 def close_tapes(out: Emitter) -> None:

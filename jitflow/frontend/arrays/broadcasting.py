@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from jitflow.errors import USER_ERRORS
+from jitflow.errors import USER_ERRORS, UserNotImplementedError
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Fact, Value
@@ -215,7 +215,7 @@ def _require_no_repetition(left: Dim, right: Dim, shapes: Sequence[Dims]) -> Non
     one, (size, other) = values.constant(1, I64), map(values.size_value, (left, right))
     several = values.emit("logical_and", values.emit("not_equal", size, one), values.emit("not_equal", other, one))
     fits = values.emit("logical_or", values.emit("equal", size, other), several)
-    values.check(fits, NotImplementedError, *_template(_REPEATED, shapes))
+    values.check(fits, UserNotImplementedError, *_template(_REPEATED, shapes))
 
 
 def _unequal(dims: Sequence[Dim]) -> list[Dim]:

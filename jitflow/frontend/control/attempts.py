@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import JitflowError, UserNotImplementedError
+from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.foreseen import can_be_foreseen, number_of_error, raises_nothing, told_by
@@ -32,7 +32,7 @@ from jitflow.frontend.control.local_types import placeholder
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
-from jitflow.frontend.control.raising import fail
+from jitflow.frontend.control.raising import fail, fail_with
 from jitflow.frontend.control.trying import (
     Handlers,
     Statements,
@@ -74,7 +74,11 @@ def attempt(
 
     If it ``tells``, a third is what an error tells that is raised again.
     """
-    trace, handlers, mutables = current_trace(), Handlers(handled, numbers), Mutables(Cells(run).contents())
+    trace, handlers, mutables = (
+        current_trace(),
+        Handlers(handled, numbers),
+        Mutables(Cells(run).contents(), with_stores=True),
+    )
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
     nothing = ((0, 0),) if tells else ()
@@ -108,13 +112,9 @@ def _caught(run: Callable[[], Any], handlers: Handlers) -> Any:
     except BaseException as error:
         if is_for_the_compiler(error) or not handlers.handles(type(error)):
             raise
-        fail(_class_of(error), str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error))
-
-
-def _class_of(error: BaseException) -> type[BaseException]:
-    """The class of an exception, as the program knows it."""
-    bases = (base for base in type(error).__mro__ if issubclass(base, BaseException))
-    return next(base for base in bases if not issubclass(base, JitflowError))
+        if not isinstance(error, Exception):
+            fail(type(error), str(error))
+        fail_with(error)
 
 
 def _constant(scope: Scope, op: Op) -> Any:

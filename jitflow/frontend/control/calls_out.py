@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,45 +14,71 @@ from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.recording.trace import Trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Tracer, dim_of, lift, located, wrap
+from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.routines import Routine, RoutineResultError
 from jitflow.ir.types import Scalar, Tensor, Type
 from jitflow.runtime.texts import text_of
 
-__all__ = ["PLAIN", "kind_name", "name_of", "record_call"]
+__all__ = ["PLAIN", "call_out", "kind_name", "name_of", "record_call", "template_of"]
+
+OwnTemplate = Callable[[Any, list[Tracer]], Callable[[tuple[Any, ...]], Any] | None]
 
 PLAIN = (str, bytes, bool, int, float, complex, type(None), np.generic, np.dtype)
 """What a call gets as it is."""
 
 
-def record_call(trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """Record the call of a Python function that is not part of the program. ``spec`` as in `callback`."""
-    given: list[Tracer] = []
-    template = _template((args, dict(kwargs)), given)
+def record_call(
+    trace: Trace, function: Any, spec: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], *,
+    own: OwnTemplate = lambda thing, given: None, name: str = "",
+) -> Any:  # fmt: skip
+    """Record the call of a Python function that is not part of the program. ``spec`` as in `callback`.
+
+    ``own`` gives the templates of what is no argument of a callback. ``name``: what the function is called.
+    """
     sizes: dict[str, Dim] = {}
     types = [_type(trace, leaf, sizes) for leaf in _leaves(spec)]
 
     @functools.wraps(function, assigned=("__name__", "__qualname__"), updated=())
-    def run(*operands: Any) -> Any:
-        positional, keywords = template(operands)
-        found = list(_results(function(*positional, **keywords), spec))
+    def run(*args: Any, **kwargs: Any) -> Any:
+        found = list(_results(function(*args, **kwargs), spec))
         return found[0] if len(found) == 1 else tuple(found)
 
-    values = trace.add(
+    made = iter(call_out(trace, run, name or name_of(function), args, kwargs, types, own))
+    return _arranged(spec, lambda: wrap(next(made), owned=True))
+
+
+def call_out(
+    trace: Trace, function: Any, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Sequence[Type],
+    own: OwnTemplate = lambda thing, given: None,
+) -> tuple[Value, ...]:  # fmt: skip
+    """The values of these types that a function gives when the program comes here; ``name`` is for the text form."""
+    given: list[Tracer] = []
+    template = template_of((args, dict(kwargs)), given, own)
+
+    @functools.wraps(function, assigned=("__name__", "__qualname__"), updated=())
+    def run(*operands: Any) -> Any:
+        positional, keywords = template(operands)
+        return function(*positional, **keywords)
+
+    return trace.add(
         "host_call",
         *(lift(item) for item in given),
         types=types,
-        routine=Routine.of(run, name_of(function)),
+        routine=Routine.of(run, name),
         keywords=(),
         options=(),
         effect="external",
     )
-    made = iter(values)
-    return _arranged(spec, lambda: wrap(next(made), owned=True))
 
 
-def _template(thing: Any, given: list[Tracer]) -> Callable[[tuple[Any, ...]], Any]:
+def template_of(
+    thing: Any, given: list[Tracer], own: OwnTemplate = lambda thing, given: None
+) -> Callable[[tuple[Any, ...]], Any]:
     """What makes an argument from the operands. Traced things become operands, what is known now stays as it is."""
+    found = own(thing, given)
+    if found is not None:
+        return found
     if isinstance(thing, Tracer):
         place = len(given)
         given.append(thing)
@@ -65,10 +91,10 @@ def _template(thing: Any, given: list[Tracer]) -> Callable[[tuple[Any, ...]], An
         given += thing.operands
         return lambda operands: text_of(text, operands[first:])
     if isinstance(thing, tuple | list):
-        kind, parts = tuple if isinstance(thing, tuple) else list, [_template(item, given) for item in thing]
+        kind, parts = tuple if isinstance(thing, tuple) else list, [template_of(item, given, own) for item in thing]
         return lambda operands: kind(part(operands) for part in parts)
     if isinstance(thing, dict):
-        items = {key: _template(item, given) for key, item in thing.items()}
+        items = {key: template_of(item, given, own) for key, item in thing.items()}
         return lambda operands: {key: part(operands) for key, part in items.items()}
     if isinstance(thing, PLAIN):
         return lambda operands: thing

@@ -6,16 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CellType
 from typing import Any, Protocol
 
+from jitflow.frontend.tracers.absent import UNBOUND
+
 __all__ = ["UNBOUND", "Cells", "Item"]
-
-
-class _Unbound:
-    def __repr__(self) -> str:
-        return "<unbound>"
-
-
-UNBOUND: Any = _Unbound()
-"""Stands for the contents of an empty cell."""
 
 
 class Item(Protocol):

@@ -11,6 +11,7 @@ from typing import Any
 
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["ProgramLists", "begin_anew_with", "drain_lists", "list_like"]
 
@@ -19,7 +20,7 @@ class ProgramLists(Undoable):
     """The lists that statements have made, by identity, and where; and those that are part of the running program."""
 
     def __init__(self) -> None:
-        self.made: dict[int, tuple[list[Any], Site]] = {}
+        self.made: dict[int, tuple[Any, Site]] = {}
         self.growing: list[Any] = []
 
     def mark(self) -> Callable[[], None]:
@@ -47,10 +48,9 @@ def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
     ``is_wish``: it need not be one, and is none where that is refused.
     """
     trace = current_trace()
-    if type(changed) is list and id(changed) in trace.state(ProgramLists).made:
-        site = trace.state(ProgramLists).made[id(changed)][1]
-        if not trace.choices.is_settled(site):
-            raise trace.begin_anew(Restart(site, is_wish=is_wish))
+    known = trace.state(ProgramLists).made.get(id(changed))
+    if known is not None and not trace.choices.is_settled(known[1]):
+        raise trace.begin_anew(Restart(known[1], surface.container_type(changed), is_wish=is_wish))
 
 
 def drain_lists() -> None:

@@ -8,21 +8,30 @@ from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.branch import and_, or_
+from jitflow.frontend.control.branch import and_, choose, or_
+from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.outside.made_objects import known_as
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
-__all__ = ["chain", "contains", "equal", "is_", "unequal"]
+__all__ = ["chain", "compared", "contains", "equal", "is_", "is_traced"]
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    **{symbol: partial(lambda compare, left, right: _in_order(compare, left, right), compare)
+       for symbol, compare in {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}.items()},
+    "==": lambda left, right: equal(left, right),
+    "!=": lambda left, right: not_(equal(left, right)) if _are_sequences(left, right) else left != right,
     "is": lambda left, right: is_(left, right),
     "is not": lambda left, right: not_(is_(left, right)),
     "in": lambda item, container: contains(container, item),
     "not in": lambda item, container: not_(contains(container, item)),
 }  # fmt: skip
+
+
+_SEQUENCES: dict[type, type] = {tuple: tuple, list: list, OutsideList: list}
 
 
 def chain(first: Any, comparisons: Sequence[tuple[str, Callable[[], Any]]]) -> Any:
@@ -31,6 +40,11 @@ def chain(first: Any, comparisons: Sequence[tuple[str, Callable[[], Any]]]) -> A
     right = operand()
     answer = _COMPARISONS[symbol](first, right)
     return and_(answer, lambda: chain(right, rest)) if rest else answer
+
+
+def compared(symbol: str, left: Any, right: Any) -> Any:
+    """``left < right``, of lists and tuples item by item."""
+    return _COMPARISONS[symbol](left, right)
 
 
 def is_(left: Any, right: Any) -> Any:
@@ -45,7 +59,13 @@ def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
     if isinstance(container, tracers.ArrayTracer):
         return (container == item).any()
-    if not isinstance(container, list | tuple | range) or not (_is_traced(item) or any(map(_is_traced, container))):
+    if isinstance(container, Recorded) and container.flows:
+        return container.contains(item)
+    is_keyed = isinstance(container, dict | set | frozenset)
+    if is_keyed and is_traced(item):
+        begin_anew_with(container)
+    is_listed = is_keyed or isinstance(container, list | tuple | range)
+    if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
         return item in container
     answer: Any = False
     for other in container:
@@ -62,8 +82,9 @@ def is_bool(thing: Any, wanted: bool) -> Any:
     return thing is wanted
 
 
-def _is_traced(thing: Any) -> bool:
-    return isinstance(thing, tracers.Tracer) or (type(thing) in (tuple, list) and any(map(_is_traced, thing)))
+def is_traced(thing: Any) -> bool:
+    """Whether a thing, or an item of a tuple or list, is known to the running program alone."""
+    return isinstance(thing, tracers.Tracer) or (type(thing) in _SEQUENCES and any(map(is_traced, thing)))
 
 
 def equal(left: Any, right: Any) -> Any:
@@ -79,13 +100,24 @@ def equal(left: Any, right: Any) -> Any:
     return answer
 
 
-def unequal(left: Any, right: Any) -> Any:
-    """``left != right``, of tuples and lists item by item."""
-    return not_(equal(left, right)) if _are_sequences(left, right) else left != right
+def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Sequences compare as their first items that differ, or as their lengths."""
+    if not (_are_sequences(left, right) and (is_traced(left) or is_traced(right))):
+        return compare(left, right)
+
+    def behind(place: int) -> Any:
+        if place == min(len(left), len(right)):
+            return compare(len(left), len(right))
+        one, other = left[place], right[place]
+        same = one is other or _equal_items(one, other)
+        return choose(same, lambda: behind(place + 1), lambda: _in_order(compare, one, other), one, other)
+
+    return behind(0)
 
 
 def _are_sequences(left: Any, right: Any) -> bool:
-    return type(left) in (tuple, list) and type(right) is type(left)
+    kind = _SEQUENCES.get(type(left))
+    return kind is not None and _SEQUENCES.get(type(right)) is kind
 
 
 def _equal_items(left: Any, right: Any) -> Any:

@@ -24,6 +24,7 @@ from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables
 from jitflow.frontend.control.sources import Source
+from jitflow.frontend.outside.stores import Overlay
 from jitflow.frontend.tracers.base import located
 
 __all__ = ["Changes", "ChangesInLoop", "Place", "changed_items", "item_at"]
@@ -56,7 +57,7 @@ class Changes:
     """The objects within reach of a branch, and what its paths have left in them."""
 
     def __init__(self, reached: Iterable[Any]) -> None:
-        self.before = Mutables(reached)
+        self.before = Mutables(reached, with_stores=True)
         self._left: dict[HasLocals, dict[int, Any]] = {}
         self._names: dict[str, int] = {}
 
@@ -83,7 +84,8 @@ class Changes:
             held = self.before.behind(key)
             contents = [self._left[path].get(key, held.content) for path in paths]
             if not all(map(held.is_of_form, contents)):
-                if type(held.thing) is list:
+                keys = (key for content in contents if isinstance(content, dict) for key in content)
+                if not any(isinstance(key, str) for key in keys):
                     begin_anew_with(held.thing)
                 raise located(
                     UserNotImplementedError(
@@ -128,7 +130,7 @@ class Item:
 
     @cell_contents.setter
     def cell_contents(self, thing: Any) -> None:
-        self.held.set_item(self.key, thing)
+        self.held.set_item(self.key, resolved(thing) if isinstance(self.held.thing, Overlay) else thing)
 
 
 def item_at(place: Place, before: Mutables) -> Item | None:

@@ -173,13 +173,17 @@ class _Stacked:
         if not counts:
             raise _located(UserValueError("scan over nothing", mend="pass xs, or a length"))
         if any(count != counts[0] for count in counts):
-            raise _located(UserValueError("the arrays of xs and length differ in length", found=f"lengths {counts}"))
+            raise _located(UserValueError(
+                "the arrays of xs and length differ in length", found=f"lengths {counts}", mend="give them one length"
+            ))  # fmt: skip
         self.count = counts[0]
 
     def _rows(self, array: Any) -> Any:
         shape = array.shape if isinstance(array, np.ndarray | tracers.VariableTracer) else ()
         if not shape:
-            raise _located(UserTypeError("xs must hold arrays of one axis or more", found=_text(self._leaves)))
+            raise _located(UserTypeError(
+                "xs must hold arrays of one axis or more", found=_text(self._leaves), mend="pass numbers in the carry"
+            ))  # fmt: skip
         return shape[0]
 
     def item(self, position: Any) -> Any:

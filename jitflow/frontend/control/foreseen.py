@@ -19,7 +19,7 @@ from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.routine_table import SUCCEEDS
 from jitflow.ir.types import Index, Scalar, dims_of
 
-__all__ = ["again", "can_be_foreseen", "number_of_error", "raises_nothing", "told_by"]
+__all__ = ["again", "can_be_foreseen", "foretold", "number_of_error", "raises_nothing", "told_by"]
 
 
 def can_be_foreseen(op: Op, handlers: Handlers) -> bool:
@@ -34,6 +34,11 @@ def can_be_foreseen(op: Op, handlers: Handlers) -> bool:
 def raises_nothing(op: Op, errors: tuple[str, ...]) -> Value:
     """Whether an op raises none of some errors."""
     return _succeeds(op, errors) if op.name == "host_call" else _CONDITIONS[op.name](op)
+
+
+def foretold(op: Op) -> Value | None:
+    """A condition under which an op raises nothing; None if nobody knows one before it is done."""
+    return _CONDITIONS[op.name](op) if op.name in _CONDITIONS else None
 
 
 class _RaisedAgain(dict[tuple[str, str, int], int]):

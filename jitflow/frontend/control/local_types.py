@@ -20,7 +20,7 @@ from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType, dtype_of
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.types import Container, Scalar, Tensor
 
 __all__ = ["Kind", "closed", "converted", "join", "kind_of", "placeholder", "renamed"]
 
@@ -47,6 +47,12 @@ def join(first: Kind, second: Kind, fresh: Callable[[], Dim]) -> Kind:
     """
     if first == second:
         return first
+    if isinstance(first, Container) or isinstance(second, Container):
+        raise UserTypeError(
+            "a container of one type on one path and something else on another",
+            found=f"{first} and {second}",
+            mend="use two names, or put items of one type into both",
+        )
     if isinstance(first, Scalar) and isinstance(second, Scalar):
         return _join_numbers(first, second)
     dims = [kind.dims for kind in (first, second) if isinstance(kind, Tensor)]
@@ -102,6 +108,8 @@ def renamed(value: Value, kind: Tensor) -> Value:
 
 def placeholder(trace: Trace, kind: Kind) -> Value:
     """Some value of a type, for a path on which the local is not bound: nobody reads it."""
+    if isinstance(kind, Container):
+        return trace.make("no_container", type=kind)
     number = trace.make("constant", value=_EXAMPLES[_own(kind.dtype)], type=Scalar(kind.dtype))
     if isinstance(kind, Scalar):
         return as_weak(number, kind.dtype) if kind.weak else number

@@ -87,6 +87,7 @@ def _through_a_list(
 ) -> None:
     """A loop over a list that its turns may change: Python asks before each of them whether there is another item."""
     position__: Any = 0
+    items = items.entered()
 
     def goes_on() -> Any:
         there_is_one = items.holds_position(position__)
@@ -220,7 +221,7 @@ def _while(
 ) -> None:  # fmt: skip
     """``while test(): body()``; ``statement`` is the user's block, which says where the loop stands."""
     loop = Rolling(cells, state, temporaries, _key(statement))
-    mutables = Mutables(cells.contents())
+    mutables = Mutables(cells.contents(), with_stores=True)
     try:
         with current_trace().region():
             never = truth(test()) is False

@@ -22,6 +22,7 @@ from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.outside.stores import Overlay, active_stores
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 
@@ -96,17 +97,29 @@ class Held:
 
     @property
     def word(self) -> str:
+        if isinstance(self.thing, Overlay):
+            return self.thing.path
         if isinstance(self.thing, np.ndarray):
             return "an array that NumPy made of lists"
         return "a list or dict" if type(self.thing) in (list, dict) else f"an object of class {_class_of(self.thing)}"
 
 
 class Mutables:
-    """The mutable objects within reach of some names, and what they held at some moment."""
+    """The mutable objects within reach of some names, and what they held at some moment.
 
-    def __init__(self, things: Iterable[Any]) -> None:
+    ``with_stores``: also what the program has stored in objects from outside, all of which are within reach.
+    """
+
+    def __init__(self, things: Iterable[Any], *, with_stores: bool = False) -> None:
         self._held: dict[int, Held] = {}
         self._iterators: list[tuple[Any, Any]] = []
+        self._with_stores = with_stores
+        self._reach(things)
+        self._is_made = False
+        self._meet_overlays()
+        self._is_made = True
+
+    def _reach(self, things: Iterable[Any]) -> None:
         seen: set[int] = set()
         waiting = list(things)
         while waiting:
@@ -123,6 +136,15 @@ class Mutables:
                 self._iterators.append((thing, _progress(thing)))
             waiting += _inside(thing)
 
+    def _meet_overlays(self) -> None:
+        """Hold of the objects from outside, whichever the program stores to by now, what they held at that moment."""
+        stores = active_stores() if self._with_stores else None
+        for overlay in () if stores is None else stores.overlays.values():
+            held = self._held.get(id(overlay))
+            if held is None:
+                held = self._held[id(overlay)] = Held(overlay, {} if self._is_made else dict(overlay))
+            overlay.complete(held.content)
+
     def holds(self, thing: Any) -> bool:
         """Whether an object was within reach, so that others may know it."""
         return id(thing) in self._held or isinstance(thing, Recorded | OutsideList | OutsideDict)
@@ -130,6 +152,7 @@ class Mutables:
     def taken_back(self) -> dict[int, Any]:
         """What has changed by now, by identity; what was there is given back."""
         found = {}
+        self._meet_overlays()
         for key, held in self._held.items():
             if held.changed():
                 found[key] = _content(held.thing)
@@ -142,6 +165,7 @@ class Mutables:
 
     def all(self) -> list[Held]:
         """All objects, in the order in which they were reached."""
+        self._meet_overlays()
         return [*self._held.values()]
 
     def changed(self) -> str:
@@ -149,12 +173,15 @@ class Mutables:
         for iterator, before in self._iterators:
             if _progress(iterator) != before:
                 raise _moved(iterator)
+        self._meet_overlays()
         return next((held.word for held in self._held.values() if held.changed()), "")
 
     def changed_list(self) -> Any:
         """The list that has changed, if what `changed` found is one."""
         thing = next((held.thing for held in self._held.values() if held.changed()), None)
-        return thing if type(thing) is list else None
+        if isinstance(thing, dict):  # whose keys may be names, as those of a record are
+            return thing if thing and not any(isinstance(key, str) for key in thing) else None
+        return thing if isinstance(thing, list | deque | set) else None
 
     def holds_iterator(self, iterator: Any) -> bool:
         """Whether the program can go on with an iterator when a loop over it is over."""
@@ -174,6 +201,7 @@ class Mutables:
 
     def restore(self) -> None:
         """Give back what they held."""
+        self._meet_overlays()
         for held in self._held.values():
             if held.changed():
                 held.restore()

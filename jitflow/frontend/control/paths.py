@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,11 +18,11 @@ from jitflow.errors import (
 )
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.merge import resolved
-from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.raising import EndOfPath, fail_with
 from jitflow.frontend.control.returning import RETURNED, leaves_the_function
 from jitflow.frontend.control.trying import Statements
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.recording.locate import in_pythons_words, innermost_place, is_bug
+from jitflow.frontend.recording.locate import innermost_place, is_bug
 from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer
@@ -105,11 +106,11 @@ def _is_raised(error: Exception) -> bool:
 def _settled(thing: Any) -> Any:
     """What is returned, if it leaves the compiled function: no list that grows, for its memory is that of a path."""
     if isinstance(thing, Recorded):
-        return thing.returned() if leaves_the_function() else thing
+        return thing.returned() if not thing.flows and leaves_the_function() else thing
     if type(thing) not in (tuple, list):
         return thing
     kinds = [item.options.values() if type(item) is Alternatives else (item,) for item in thing]
-    lists = [[held for held in several if isinstance(held, Recorded)] for several in kinds]
+    lists = [[held for held in several if isinstance(held, Recorded) and not held.flows] for several in kinds]
     found = [id(one) for several in lists for one in several]
     chosen = any(several and type(item) is Alternatives for item, several in zip(thing, lists, strict=True))
     if found and leaves_the_function() and (chosen or len({*found}) < len(found)):
@@ -121,11 +122,8 @@ def _settled(thing: Any) -> Any:
 
 
 def _raise_later(error: Exception) -> None:
-    kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
-    builder = current_trace().builder
-    try:
-        fail(kind, error.message if isinstance(error, UserError) else in_pythons_words(str(error)))
-    except EndOfPath:
-        place = error.location if isinstance(error, UserError) else innermost_place(error)
-        if isinstance(place, Loc):
-            builder.relocate_last(place)
+    place = error.location if isinstance(error, UserError) else None
+    if not isinstance(place, Loc):
+        place = innermost_place(error.__traceback__, current_trace().here())
+    with suppress(EndOfPath):
+        fail_with(error, place)

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn
 
-from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, again
+from numpy.linalg import LinAlgError
+
+from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, another
 from jitflow.frontend.control.calls_out import record_call
 from jitflow.frontend.control.merge import MaybeUnbound
 from jitflow.frontend.control.trying import VISIBLE, Statements
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Signal
-from jitflow.frontend.recording.locate import raising_for_the_program
+from jitflow.frontend.recording.locate import in_pythons_words, raising_for_the_program
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
 from jitflow.frontend.texts import TracedText, is_known
 from jitflow.frontend.tracers import SizeTracer, Tracer, distributed, holds_alternatives, lift, located
@@ -31,8 +33,8 @@ from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import ERROR_SLOTS
 from jitflow.runtime.texts import RAISE
 
-__all__ = ["EndOfPath", "check_that", "exception", "fail", "free", "has_shown_something", "message_of", "raise_",
-           "raise_when_run"]  # fmt: skip
+__all__ = ["EndOfPath", "check_that", "exception", "fail", "fail_with", "free", "has_shown_something", "message_of",
+           "raise_", "raise_when_run"]  # fmt: skip
 
 _SHOWN_BY_CHECKS = frozenset({"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f32", "f64"})
 
@@ -48,6 +50,32 @@ def fail(kind: type[BaseException], message: str) -> NoReturn:
     """The running program raises ``kind`` if it comes here."""
     check_that(values.constant(False, BOOL), kind, _escaped(message), ())
     raise EndOfPath
+
+
+def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
+    """The running program raises what was raised while tracing, if it comes here: at ``place``, if that is known."""
+    raised = error.as_raised() if isinstance(error, UserError) else error
+    if type(raised) is TypeError:
+        raised = TypeError(*(in_pythons_words(part) if isinstance(part, str) else part for part in raised.args))
+    kind, trace = type(raised), current_trace()
+    if any(handles(kind) for handles in trace.state(Statements).handled):  # and asks for nothing but the class
+        kind = next(base for base in kind.__mro__ if _is_plain(base))
+    message = message_of(raised.args)
+    if not _is_plain(kind):
+        _call_again(raised)
+    elif message is not None:
+        check_that(values.constant(False, BOOL), kind, *message)
+    elif all(type(argument) in _CONSTANTS for argument in raised.args):
+        _call(kind, raised.args)
+    else:
+        _call_again(raised)
+    if place is not None:
+        trace.builder.relocate_last(place)
+    raise EndOfPath
+
+
+def _is_plain(kind: type) -> bool:
+    return kind.__module__ == "builtins" or kind is LinAlgError
 
 
 def check_that(condition: Value, kind: type[BaseException], message: str, operands: Sequence[Tracer]) -> None:
@@ -180,18 +208,24 @@ def has_shown_something(trace: Trace) -> bool:
     return any(effect.kind in VISIBLE for op in ops for effect in op.own_effects)
 
 
-def raise_when_run(error: Exception, location: Loc) -> None:
+def raise_when_run(error: UserError) -> None:
     """Record that the running program raises what was found while tracing, behind all that it has done before."""
-    error.__cause__ = error.__context__ = None  # with all that their tracebacks hold
-
-    def raising() -> NoReturn:
-        raise again(error) if isinstance(error, UserError) else error.with_traceback(None)
-
     trace = current_trace()
     for name, number in trace.hints.items():  # which its message may tell
         trace.decide(symbol(name), "==", number, "an exception that is raised for these sizes")
-    record_call(trace, raising, None, (), {})
-    trace.builder.relocate_last(location)
+    _call_again(error.as_raised())
+    assert isinstance(error.location, Loc)
+    trace.builder.relocate_last(error.location)
+
+
+def _call_again(error: Exception) -> None:
+    """Record the call of a routine that raises an exception like one that tracing has met."""
+    error.__context__ = None  # with all that its traceback holds
+
+    def raising() -> NoReturn:
+        raise another(error)
+
+    record_call(current_trace(), raising, None, (), {})
 
 
 # -- how an exception is told to the running program --------------------------------------------------------

@@ -95,7 +95,7 @@ class Rolling(LoopOp):
         nest = trace.state(Nest)
         around = nest.rounds[-1] if nest.rounds else None
         lessons = piece or (Lessons() if around is None else around.meet(self.key))
-        mutables, take_back = Mutables(self.cells.contents()), trace.trial()
+        mutables, take_back = Mutables(self.cells.contents(), with_stores=True), trace.trial()
         self._before = mutables
         for item in (item_at(place, mutables) for place in lessons.items):
             if item is not None:
@@ -173,7 +173,10 @@ class Rolling(LoopOp):
     ) -> bool:
         """Whether a turn leaves the kinds of values that it finds: one is traced, and everything undone."""
         trace = current_trace()
-        entry, mutables = self.cells.read((*self.names, *self.temporaries)), Mutables(self.cells.contents())
+        entry, mutables = (
+            self.cells.read((*self.names, *self.temporaries)),
+            Mutables(self.cells.contents(), with_stores=True),
+        )
         undo = partial(self._undo, entry, mutables, trace.trial())
         self._before = mutables
         here = Round(lessons, again=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.linalg import LinAlgError
 
-from jitflow.errors import UserNotImplementedError, exception_class
+from jitflow.errors import UserError, UserNotImplementedError, exception_class
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.recording.choices import Choice, Restart, Signal, Site
 from jitflow.frontend.recording.locate import is_of_the_program
@@ -230,14 +230,14 @@ def raised_by(op: Op) -> tuple[type[BaseException], ...]:
         return () if harmless else _RAISED_BY_NUMBERS.get(op.name, ())
     if all(effect.kind not in ("check", "external") for effect in op.own_effects) or _routine(op) == PRINT:
         return ()
+    if op.name == "draw":  # behind the checks of its parameters
+        return ()
     if op.name in _RAISED_BY_POSITIONS:
         return _RAISED_BY_POSITIONS[op.name]
-    if op.name == "check" and op.attributes["error"] == "NotImplementedError":
-        return (NotImplementedError,) if constant_behind(op.operands[0]) is False else ()  # else jitflow refuses
-    if op.name == "check" and op.attributes["message"] == INT_OVERFLOW:
-        return ()  # Python's ints have no end
     if op.name == "check":
-        return (exception_class(op.attributes["error"]),)
+        kind = exception_class(op.attributes["error"])
+        # Python's ints have no end, and what jitflow refuses is no affair of the program's.
+        return () if issubclass(kind, UserError) or op.attributes["message"] == INT_OVERFLOW else (kind,)
     if _routine(op) == RAISE:
         return (exception_class(dict(op.attributes["options"])["error"]),)
     return _LIKELY

@@ -9,35 +9,41 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import FunctionType, MappingProxyType, TracebackType
 from typing import Any
 
 from jitflow.errors import (
-    USER_ERRORS,
     CompilerBug,
     UserError,
     UserNotImplementedError,
     as_user_error,
-    with_user_frames,
 )
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
+from jitflow.frontend.control.handing_over import hand_over
 from jitflow.frontend.control.identity import require_apart, require_unchanged
 from jitflow.frontend.control.loop_report import LoopDecision, LoopReport
 from jitflow.frontend.control.raising import EndOfPath, has_shown_something, raise_when_run
+from jitflow.frontend.control.recursive import first_call
 from jitflow.frontend.control.same import require_numbers
+from jitflow.frontend.entry import written  # noqa: F401 - the texts of jitflow's own that programs go through
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
+from jitflow.frontend.entry.pins import Pins
 from jitflow.frontend.entry.reads import Recorder
-from jitflow.frontend.entry.results import Results, ResultTree
+from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
-from jitflow.frontend.recording.choices import Choices, Restart
-from jitflow.frontend.recording.locate import Locator, definition, in_pythons_words, is_bug, is_internal
+from jitflow.frontend.numpy.generators import Made
+from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.recording.choices import Choices, Restart, Site
+from jitflow.frontend.recording.locate import definition, in_pythons_words, innermost_place, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
-from jitflow.frontend.syntax import is_block, rewritten
+from jitflow.frontend.syntax import rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.runtime.plan import Argument, Check, Leaf, Read
+from jitflow.runtime.stores import StoreTable
 
 __all__ = ["TracedFunction", "trace"]
 
@@ -69,6 +75,12 @@ class TracedFunction:
     """The sizes that were seen at the call that caused the trace."""
     numbers: Mapping[int, int] = field(default_factory=dict)
     """The whole numbers that were seen there, by their parameters' positions."""
+    makes_generators: bool = False
+    """Whether it makes generators of random numbers."""
+    stores: StoreTable | None = None
+    """What it stores in objects from outside."""
+    pins: tuple[str, ...] = ()
+    """The numbers that Python asked for."""
     described: frozenset[str] = frozenset()
     """The sizes among the hints that nobody has seen yet, of a `Spec`."""
 
@@ -100,7 +112,9 @@ def trace(
         except Restart as restart:
             choices.learn(restart, state.restarts)
         except UserError as error:
-            if choices.give_up_wishes():
+            if isinstance(error.pin, Site) and not choices.answer(error.pin):
+                choices.learn(Restart(error.pin), state.restarts)
+            elif choices.give_up_wishes():
                 mistake = mistake or (error if error.is_mistake else None)
             elif mistake is None:
                 raise
@@ -123,7 +137,7 @@ def _recorded(
                 _raise_what_was_caught(state)
                 raise
         except UserError as error:
-            raise _placed(error, error.__traceback__, function) from error.__cause__
+            raise _told(error, function) from error.__cause__
         except CompilerBug:
             raise
         except Exception as error:
@@ -131,20 +145,13 @@ def _recorded(
                 raise CompilerBug(
                     f"{type(error).__name__}: {error}", pass_name="trace", location=state.builder.loc
                 ) from error
-            told, places = _told(error, function)
-            if isinstance(told, UserError):
-                raise told from error
-            raise with_user_frames(told, *places) from error.__cause__
+            raise _told(error, function) from error
 
 
-def _told(error: Exception, root: FunctionType) -> tuple[Exception, tuple[Loc, tuple[Loc, ...]]]:
-    """What the program raised while it was traced as the caller gets it, and the user's lines that led there."""
-    places = _places(error.__traceback__, root)
-    if isinstance(error, UserError):
-        return _placed(error, error.__traceback__, root), places
-    if not isinstance(error, RecursionError) and type(error) not in USER_ERRORS:
-        return error, places
-    return _placed(_user_error(error), error.__traceback__, root), places
+def _told(error: Exception, root: FunctionType) -> UserError:
+    """What the program raised while it was traced, with the user's lines that led there."""
+    told = error if isinstance(error, UserError) else _user_error(error)
+    return told if told.location is not None else told.at(_place(error.__traceback__, root))
 
 
 def _trace(
@@ -158,6 +165,9 @@ def _trace(
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
     state.guard, state.origins = inputs.guard, recorder.origins
+    stores, pins = state.state(Stores), Pins(state, inputs)
+    state.pins = pins
+    stores.inputs, stores.hand_over = inputs, partial(hand_over, stores)
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
     for index, (name, argument) in enumerate(zip(names, arguments, strict=True)):
@@ -170,14 +180,14 @@ def _trace(
     except Exception as error:
         if not _is_raised_behind_others(state, error):
             raise
-        told, (place, _) = _told(error, function)
-        raise_when_run(told, place)
+        raise_when_run(_told(error, function))
         result = None
     _raise_what_was_caught(state)
     require_unchanged(state)
+    stores.finish()
     inputs.finish()
     collected = Results(recorder.origins)
-    tree = collected.tree(result)
+    tree = with_stores(collected.tree(result), stores, collected)
     require_apart(state, collected.containers)
     state.storage.require_shown([thing._value for thing in collected.arrays])
     require_numbers(state, collected.arrays)
@@ -200,6 +210,9 @@ def _trace(
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
+        state.state(Made).any,
+        stores.table if stores.are_made else None,
+        tuple(pins.texts),
         frozenset(state.described),
     )
 
@@ -234,7 +247,7 @@ def _call(recorded: FunctionType, taken: list[Any]) -> Any:
     extra = tuple(rest.pop(0)) if code.co_flags & 0x04 else ()  # CO_VARARGS
     more = dict(rest.pop(0)) if code.co_flags & 0x08 else {}  # CO_VARKEYWORDS
     current_trace().caller = sys._getframe()
-    return recorded(*taken[:positional], *extra, **keywords, **more)
+    return first_call(recorded)(*taken[:positional], *extra, **keywords, **more)
 
 
 def _ir_name(function: FunctionType) -> str:
@@ -249,33 +262,19 @@ def _user_error(error: Exception) -> UserError:
             "recursion deeper than Python allows while tracing",
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
-    if type(error) is TypeError:
-        error = TypeError(in_pythons_words(str(error)))
+    if type(error) is TypeError and (words := in_pythons_words(str(error))) != str(error):
+        error = TypeError(words)
     return as_user_error(error)
 
 
-def _placed(error: UserError, traceback: TracebackType | None, root: FunctionType) -> UserError:
-    """The error at the innermost user line of its traceback, unless it knows its place already."""
-    return error if error.location is not None else error.at(*_places(traceback, root))
-
-
-def _places(traceback: TracebackType | None, root: FunctionType) -> tuple[Loc, tuple[Loc, ...]]:
-    """The innermost user line of a traceback, and the lines that led there from the function ``root``."""
-    locator = Locator()
-    places: list[Loc] = []
-    inside = False
+def _place(traceback: TracebackType | None, root: FunctionType) -> Loc:
+    """The innermost user line of a traceback, with the lines that led there from the function ``root``."""
     found = rewritten(root)
     code = root.__code__ if found is None else found.code
-    while traceback is not None:
-        # The recorded code is a copy of the root's: equal to it, though not the same.
-        inside = inside or traceback.tb_frame.f_code == code
-        place = locator.place_in_traceback(traceback) if inside else None
-        if place is not None:
-            if is_block(traceback.tb_frame.f_code):
-                places.pop()  # the place in the same function that led into the block
-            places.append(place)
+    # The recorded code is a copy of the root's: equal to it, though not the same.
+    while traceback is not None and traceback.tb_frame.f_code != code:
         traceback = traceback.tb_next
-    if not places:  # what jitflow itself compiles is no line of the user's
-        return NOWHERE if is_internal(root.__code__.co_filename) else definition(root.__code__), ()
-    # Recursion shows each of its lines once.
-    return places[-1], tuple(dict.fromkeys(places[-2::-1]))
+    place = innermost_place(traceback)
+    if place is None:  # what jitflow itself compiles is no line of the user's
+        return NOWHERE if is_internal(root.__code__.co_filename) else definition(root.__code__)
+    return place

@@ -10,18 +10,20 @@ from __future__ import annotations
 from jitflow.frontend.control.assertions import assert_
 from jitflow.frontend.control.attempts import attempt, attempts
 from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
-from jitflow.frontend.control.comparisons import chain, contains, equal, is_, unequal
+from jitflow.frontend.control.comparisons import chain, compared, contains, is_
 from jitflow.frontend.control.foreseen import again
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.raising import exception, free, raise_
+from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
-from jitflow.frontend.python.growing_lists import made_list
-from jitflow.frontend.texts import percent, text, text_method
+from jitflow.frontend.python.made_containers import made_container
+from jitflow.frontend.python.sequence_methods import method
+from jitflow.frontend.texts import percent, text
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
-           "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
-           "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
+           "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
+           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
+           "watched", "while_"]  # fmt: skip

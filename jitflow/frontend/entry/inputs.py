@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from jitflow.frontend.outside.arguments import ArrayClass, NumberClass, array_class, check_rank
+from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Decision, Trace
-from jitflow.frontend.tracers import VariableTracer, wrap
+from jitflow.frontend.tracers import Tracer, VariableTracer, wrap
 from jitflow.hardware import HOME, is_gpu
 from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
@@ -37,9 +38,12 @@ from jitflow.runtime.plan import (
     EqualsConstant,
     Global,
     Guard,
+    IsSame,
     IsType,
     Item,
     Leaf,
+    Made,
+    ObjectLeaf,
     Read,
     Satisfies,
     ScalarLeaf,
@@ -77,6 +81,8 @@ class Inputs:
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
         self._sizes: dict[Value, Dim | None] = {}
+        self.seen: dict[int, Any] = {}
+        """What the numbers are at this call, by register."""
         self.numbers: dict[int, int] = {}
         """What whole numbers are at this call, by their parameters' positions."""
 
@@ -111,7 +117,8 @@ class Inputs:
 
     def guard(self, guard: Guard) -> None:
         """Check this at every call. The same guard again costs nothing."""
-        key = (type(guard), guard.register, guard.text if isinstance(guard, Satisfies) else "")
+        about = guard.text if isinstance(guard, Satisfies) else getattr(guard, "other", None)
+        key = (type(guard), guard.register, about)
         if key not in self._guarded:
             self._guarded.add(key)
             self.checks.append(guard)
@@ -183,6 +190,23 @@ class Inputs:
         self._computed.append((snapshot, made))
         return made
 
+    def guard_same(self, register: int, other: int) -> None:
+        """Check that what is found by two paths is one object."""
+        self.guard(IsSame(register, other))
+
+    def register_of(self, thing: Any) -> int | None:
+        """The register of the very object that something of the program is, if it is one from outside."""
+        if isinstance(thing, Tracer):
+            return self.trace.origins.get(id(thing))
+        return outside_register(thing)
+
+    def finish_made(self, register: int, read: Made) -> None:
+        """What is made for a call is made of these objects, when all else has been checked."""
+        self.reads[register] = read
+        parts = [number for number, read in enumerate(self.reads)
+                 if isinstance(read, Attribute) and read.parent == register]  # fmt: skip
+        self.checks.sort(key=lambda check: check.register in parts)
+
     def finish(self) -> None:
         """Ask for writeable arrays where the program writes. Raises `Restart` if one of these overlaps another."""
         written = self._written
@@ -209,11 +233,19 @@ class Inputs:
 
     def number(self, register: int, kind: NumberClass, seen: object = None) -> Any:
         """The tracer of a number that a register holds, at this call ``seen``."""
+        if seen is not None:
+            self.seen[register] = seen
         if isinstance(seen, int | np.integer):
             self.numbers[len(self.leaves)] = int(seen)
         self._leaf(ScalarLeaf(register, kind.dtype.name, kind.kind, self.slots))
         self.slots += slot_count(kind.dtype.name)
         return wrap(self._parameter(Scalar(kind.dtype, kind.kind == "python"), self.path(register)))
+
+    def address(self, register: int) -> Any:
+        """The tracer of the address of the object that a register holds."""
+        self._leaf(ObjectLeaf(register, self.slots))
+        self.slots += 1
+        return wrap(self._parameter(Scalar(I64), self.path(register)))
 
     def size(self, tracer: Any, number: int) -> Dim | None:
         """The size that an integer argument is: named after it, and guarded not to be negative, as it is not now."""
@@ -231,6 +263,12 @@ class Inputs:
     def pin(self, register: int, number: Any) -> None:
         """Guard that a number that became a parameter keeps its value, because Python needed the number itself."""
         self.guard(EqualsConstant(register, number, type(number)))
+
+    def register_asked(self, text: str, read: Made) -> int:
+        """The register of a number that Python asked for, which is computed of others."""
+        key = ("asked", text)
+        self._registers.setdefault(key, self.register(read, text))
+        return self._registers[key]
 
     def _leaf(self, leaf: Leaf) -> None:
         self.leaves.append(leaf)
@@ -282,3 +320,5 @@ def _read_key(read: Read) -> tuple[Any, ...]:
             return ("attribute", parent, name)
         case Contents(parent):
             return ("contents", parent)
+        case Made(function, parents):
+            return ("made", id(function), parents)

@@ -148,6 +148,7 @@ def _check_label(label: Any) -> None:
             UserTypeError(
                 "the name of a value must be a string that is known before the program runs",
                 found=repr(label) if type(label) in (str, int, float, type(None)) else f"a {type(label).__name__}",
+                mend="write it as a literal: jitflow.name(value, 'name')",
             )
         )
 
@@ -166,7 +167,7 @@ def _fed(given: Any, value: Any, label: str) -> Any:
 
 def _require_same(given: Tensor | Scalar, computed: Tensor | Scalar | None, label: str) -> None:
     if computed is None:
-        raise located(UserTypeError(f"{label!r}, which is fed, names no array or number"))
+        raise located(UserTypeError(f"{label!r}, which is fed, names no array or number", mend="name the arrays in it"))
     if type(given) is not type(computed) or given.dtype != computed.dtype or _is_weak(given) != _is_weak(computed):
         error: UserError = UserTypeError(
             f"{label!r} is fed what is not of the type that the program computes", found=_text(given),

@@ -9,6 +9,7 @@ found                                 what the program gets, and what is guarded
 `Variable`                            its tracer, one wherever it is found; its class, and which ones are the same
 array, number                         a tracer; its class (a number that Python needs itself: its value)
 tuple, list, dict, named tuple        the same, of what is inside; type, length or keys
+list of many numbers of one type      an array of them; type, of the items as well
 Python function, method, partial      the function with recording globals and cells; code, defaults, cells
 function compiled by jitflow          the function that it wraps: it is inlined
 module of the pure set                a view that replaces functions that must know tracers; identity
@@ -36,6 +37,8 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.entry.passed_numbers import passed_numbers
+from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
 from jitflow.frontend.numpy.mapping import Vectorized
 from jitflow.frontend.outside.arguments import PYTHON_NUMBERS, Spec, array_class, number_class, too_long, unsupported
@@ -45,14 +48,17 @@ from jitflow.frontend.outside.objects import (
     C_METHODS,
     CACHED_FUNCTION,
     array_fields,
+    has_keys,
     is_compiled,
     is_frozen,
     is_numpy_function,
     is_plain_class,
+    lacks_attribute,
 )
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module
+from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.outside.scopes import device, on_device
+from jitflow.frontend.outside.stores import Stores, active_stores, refusal
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.python.callbacks import Callback
 from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
@@ -92,8 +98,10 @@ class Recorder:
         self._taken: dict[int, Any] = {}
         self._classes: dict[int, ClassProxy] = {}
         self.functions = RecordedFunctions(inputs, self.take)
+        self.stores = inputs.trace.state(Stores)
         self.origins: dict[int, int] = {}
         """From the id of the tracer of an array or number that was read to its register."""
+        self._random = RandomReads(inputs, self.take, self.origins)
 
     # -- what the program gets --------------------------------------------------------------------
 
@@ -198,6 +206,8 @@ class Recorder:
             inner = self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
             wanted = getattr(thing, "__jitflow_device__", "")
             return partial(on_device, wanted, inner) if wanted else inner
+        if self._random.takes(thing):
+            return self._random.adopt(thing, register)
         header = header_of(thing)
         if header is not None:
             return inputs.array(register, array_class(header, path), gpu_of(thing))
@@ -238,13 +248,11 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
-        if type(thing).__module__.startswith("numpy.random"):
-            inputs.guard(IsType(register, type(thing)))
-            return Impure(f"numpy.random.{type(thing).__name__}", thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))
-        return ObjectProxy(thing, register, path, partial(self._attribute, thing, register))
+        read = partial(self._attribute, thing, register)
+        return self.stores.meet(thing, register, partial(ObjectProxy, thing, register, path, read))
 
     def _number(self, thing: Any, register: int) -> Any:
         tracer = self.inputs.number(register, number_class(thing, self.inputs.path(register)), thing)
@@ -259,6 +267,8 @@ class Recorder:
     def _container(self, thing: Any, register: int) -> Any:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         inputs.guard(IsType(register, kind))
+        if kind is list and (passed := passed_numbers(inputs, thing, register)) is not None:
+            return passed
         if len(thing) > LARGEST_CONTAINER:
             raise located(too_long(thing, path, LARGEST_CONTAINER))
         if isinstance(thing, dict):
@@ -266,10 +276,10 @@ class Recorder:
                 raise located(unsupported(thing, path))
             inputs.guard(KeysAre(register, tuple(thing)))
             if variables := frozenset(id(key) for key in thing if type(key) is Variable):
-                test = partial(_has_keys, variables)  # the dict's own comparison is by value
+                test = partial(has_keys, variables)  # the dict's own comparison is by value
                 inputs.guard(Satisfies(register, test, "has these variables as keys"))
-            entries = {self._key(key): self._item(item, register, key) for key, item in thing.items()}
-            return OutsideDict(entries, register, path)
+            pairs = ((self._key(key), self._item(item, register, key)) for key, item in thing.items())
+            return self.stores.meet(thing, register, lambda: OutsideDict(dict(pairs), register, path))
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -277,8 +287,10 @@ class Recorder:
         if kind not in (tuple, list):
             raise located(unsupported(thing, path))
         inputs.guard(HasLength(register, len(thing)))
-        taken = [self._item(item, register, index) for index, item in enumerate(thing)]
-        return OutsideList(taken, register, path) if kind is list else tuple(taken)
+        items = (self._item(item, register, index) for index, item in enumerate(thing))
+        if kind is tuple:
+            return tuple(items)
+        return self.stores.meet(thing, register, lambda: OutsideList([*items], register, path))
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""
@@ -315,7 +327,7 @@ class Recorder:
 
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))
-        if is_foreign_impure(thing.__name__) or thing.__name__.startswith("numpy.random"):
+        if is_foreign_impure(thing.__name__):
             return Impure(thing.__name__, thing)
         if is_pure_module(thing.__name__):
             return self.replace(thing)
@@ -349,12 +361,17 @@ class Recorder:
         if name not in vars(module):  # the module's own __getattr__ makes it
             return self.replace(found)
         read, path = Global(vars(module), name), f"{module.__name__}.{name}"
-        if _is_put_there(found, module):
+        if is_put_there(found, module):
             return self.take(found, read, path)
         self.inputs.guard(IsObject(self.inputs.register(read, path), found))
         return self.replace(found)
 
     def _attribute(self, thing: Any, register: int, name: str) -> Any:
+        if active_stores() is not None and not isinstance(thing, ModuleType | type):
+            if name == "__dict__":
+                raise refusal("reading __dict__, behind stores to attributes, of", self.inputs.path(register))
+            if isinstance(getattr(type(thing), name, None), property):  # which may read what was stored
+                return self._property(thing, register, name)
         try:
             found = getattr(thing, name, _MISSING)
         except UserRuntimeError as error:  # a property that computes with variables
@@ -363,7 +380,7 @@ class Recorder:
                 raise
             return self._property(thing, register, name)
         if found is _MISSING:
-            self.inputs.guard(Satisfies(register, partial(_lacks_attribute, name), f"has no attribute {name}"))
+            self.inputs.guard(Satisfies(register, partial(lacks_attribute, name), f"has no attribute {name}"))
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
@@ -381,19 +398,3 @@ class Recorder:
         member = inputs.register(Attribute(kind, name), path)
         getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
         return getter(self._taken[register])
-
-
-def _is_put_there(member: Any, module: ModuleType) -> bool:
-    """Whether a member of a pure module is what a user has put in the place of its own."""
-    if isinstance(member, ModuleType):
-        return False
-    home = getattr(member, "__module__", None) or type(member).__module__
-    return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]
-
-
-def _lacks_attribute(name: str, thing: Any) -> bool:
-    return not hasattr(thing, name)
-
-
-def _has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
-    return identities <= {id(key) for key in thing}

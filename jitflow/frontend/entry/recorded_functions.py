@@ -20,6 +20,7 @@ from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from jitflow.errors import as_user_error
+from jitflow.frontend.control.recursive import recursive
 from jitflow.frontend.control.sharing import sharable
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.outer_assignments import refuse_stores
@@ -29,6 +30,7 @@ from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.syntax import CELL, rewritten
 from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers.surface import surface
 from jitflow.runtime.plan import (
     Argument,
     Attribute,
@@ -71,7 +73,7 @@ class RecordedFunctions:
     def helper(self, function: FunctionType, register: int) -> Any:
         """A function that the program calls, with its defaults."""
         self.inputs.guard(_function_guard(function, register, any_closure=self._is_another_each_time(register)))
-        return sharable(self._recording(function, register, defaults=True))
+        return sharable(recursive(self._recording(function, register, defaults=True)))
 
     def _is_another_each_time(self, register: int) -> bool:
         """Whether the next call may well find another function of the same code, with cells of its own."""
@@ -216,6 +218,18 @@ class _Globals(dict[str, Any]):
         """Read a global for the bodies of classes, for which the interpreter looks into the dict itself."""
         if name in self._namespace and not dict.__contains__(self, name):
             self[name] = self[name]
+
+
+def _program(function: FunctionType) -> FunctionType:
+    """A function of jitflow's that is written as a program is: it has nothing that a guard would have to watch."""
+    found = rewritten(function, True)
+    assert found is not None
+    namespace = {**function.__globals__, "__builtins__": {**vars(builtins), **BUILTIN_FUNCTIONS}}
+    cells = tuple(CellType(_hooks()) for name in found.code.co_freevars if name == CELL)
+    return FunctionType(found.code, namespace, function.__name__, function.__defaults__, cells)
+
+
+surface.install(program=_program)
 
 
 def _read_by_classes(code: CodeType) -> Iterator[str]:

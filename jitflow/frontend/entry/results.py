@@ -23,14 +23,16 @@ from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with,
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
+from jitflow.frontend.outside.stores import Stores, is_stored
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
+from jitflow.runtime.texts import filled
 
-__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated"]
+__all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated", "with_stores"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +146,11 @@ class Results:
             return self._one_of(result)
         if isinstance(result, Tracer):
             return self._computed(result)
+        if kind is TracedText:
+            operands = tuple(self._computed(operand) for operand in result.operands)
+            return Group(partial(StructOf, partial(filled, result.template)), operands)
         if isinstance(result, Recorded):
-            listed = result.returned()
+            listed = result.given()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):
@@ -230,8 +235,8 @@ class Results:
     def _around_arrays(self, result: Any, path: str) -> ResultTree:
         if id(result) in self._origins:
             return SameObject(self._origins[id(result)])
-        names = array_fields(type(result))
-        return Group(lambda children: StructOf(type(result), children, names), self._fields(result, names, path))
+        names, make = array_fields(type(result)), getattr(type(result), "returned_as", type(result))
+        return Group(lambda children: StructOf(make, children, names), self._fields(result, names, path))
 
     def _dataclass(self, result: Any, path: str) -> ResultTree:
         fields = dataclasses.fields(result)
@@ -261,12 +266,24 @@ class Results:
         return key
 
 
+def with_stores(tree: ResultTree, stores: Stores, results: Results) -> ResultTree:
+    """What the function returns, and behind it what it has stored in objects from outside."""
+    targets, children = [], [tree]
+    for overlay, name in stores.dirty():
+        targets.append(overlay.targets[name])
+        happened, thing = overlay[is_stored(name)], overlay[name]
+        children += [results.tree(happened), results.tree(thing, f"{overlay.path}.{name}")]
+    if not stores.are_made:
+        return tree
+    end = partial(stores.table.end, tuple(targets))
+    children.insert(1, SameObject(stores.register))
+    return Group(lambda children: StructOf(end, children), tuple(children))
+
+
 def _unreturnable(result: Any, path: str) -> UserTypeError:
     name = type(result).__name__
     if isinstance(result, FunctionType):
         found, mend = "a function made while tracing", "return what it computes"
-    elif isinstance(result, TracedText):
-        found, mend = "text with traced values in it", "return the values, and format them outside"
     elif hasattr(result, "__next__"):
         found, mend = f"a {name}, which would yield traced values", "return list(...) of it"
     else:

@@ -17,12 +17,13 @@ from functools import cache, wraps
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from jitflow.frontend.arrays.operands import pinned, static_int
+from jitflow.frontend.arrays.operands import static_int
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
 from jitflow.frontend.outside.proxies import ModuleView
 from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS, replacement
+from jitflow.frontend.tracers.scalar import pinned
 
-__all__ = ["as_written"]
+__all__ = ["as_written", "counterpart", "names_in"]
 
 
 def as_written(function: Callable[..., Any], *decisive: str) -> Callable[..., Any]:
@@ -56,23 +57,25 @@ def _known(item: Any, name: str) -> Any:
 def _traceable(written: FunctionType) -> FunctionType:
     """The function with counterparts of its globals. Made at its first call, when there are all of them."""
     code, namespace = written.__code__, written.__globals__
-    found = {name: _counterpart(namespace[name]) for name in _names(code) if name in namespace}
+    found = {name: counterpart(namespace[name]) for name in names_in(code) if name in namespace}
     found["__builtins__"] = {**vars(builtins), **BUILTIN_FUNCTIONS}
     made = FunctionType(code, found, written.__name__, written.__defaults__, written.__closure__)
     made.__kwdefaults__ = written.__kwdefaults__
     return made
 
 
-def _names(code: CodeType) -> Iterator[str]:
+def names_in(code: CodeType) -> Iterator[str]:
+    """All names that code and what is defined in it reads from outside."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from names_in(constant)
 
 
-def _counterpart(thing: Any) -> Any:
+def counterpart(thing: Any) -> Any:
+    """What stands for a thing of a module while tracing."""
     if isinstance(thing, ModuleType):
-        return ModuleView(thing, lambda module, name, member: _counterpart(member))
+        return ModuleView(thing, lambda module, name, member: counterpart(member))
     found = replacement(thing)
     if found is not None:
         return found

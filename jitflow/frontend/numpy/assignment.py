@@ -287,7 +287,9 @@ def _repeated(given: Value, target: tuple[Dim, ...]) -> Value | None:
         if broadcasting.bound_by_call(size) or size == 0:
             return None
         found = values.emit("greater", values.size(size), values.size(0))
-        values.check(found, ValueError, "expected values to store, got an empty array that the running program found")
+        values.check(
+            found, UserValueError, "expected values to store, got an empty array that the running program found"
+        )
     flat = values.reshape(given, (size,))
     if not current_trace().known(size, "==", wanted):
         flat = array_operand(

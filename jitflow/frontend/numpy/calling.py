@@ -127,6 +127,10 @@ def _require_no_repetition(target: tuple[Dim, ...], source: tuple[Dim, ...], met
 
 def _check_output_cast(found: DType, wanted: DType, casting: str, name: str) -> None:
     if not np.can_cast(found.numpy, wanted.numpy, casting):  # type: ignore[arg-type]
+        ufunc = getattr(np, name, None)
+        if isinstance(ufunc, np.ufunc) and ufunc.signature is None:  # whose exception has a class of its own
+            one, out = np.ones((), found.numpy), np.ones((), wanted.numpy)
+            numpy_says(ufunc, *[one] * ufunc.nin, out=out, dtype=found.numpy, casting=casting)
         raise UserTypeError(
             f"Cannot cast ufunc '{name}' output from {found.numpy!r} to {wanted.numpy!r} with casting rule '{casting}'"
         )

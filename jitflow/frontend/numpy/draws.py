@@ -110,10 +110,10 @@ class TracedMachine(Machine):
     def require(self, condition: Any, message: str) -> None:
         if not isinstance(condition, tracers.Tracer):
             if not np.all(condition):
-                raise located(UserValueError(message))
+                raise located(UserValueError(message).refused())
             return
         holds = np.all(condition) if isinstance(condition, tracers.ArrayTracer) else condition
-        values.check(values.as_strong(tracers.lift(holds)), ValueError, message)
+        values.check(values.as_strong(tracers.lift(holds)), UserValueError, message)
 
     def repeat_while(self, condition: Callable[[Any], Any], body: Callable[[Any], Any], carry: Any) -> Any:
         def proceed(carry: Any) -> Any:

@@ -172,9 +172,7 @@ def _rounded(value: Value, digits: int, dtype: DType) -> Value:
     if digits == 0:
         return compute(np.rint, (value,))[0]
     if dtype == BOOL:
-        raise UserTypeError(
-            "Cannot cast ufunc 'multiply' output from dtype('float64') to dtype('bool') with casting rule 'same_kind'"
-        )
+        numpy_says(np.multiply, np.ones((), bool), 1.0, out=np.ones((), bool))
     # Integers are scaled in float64, floats in their own dtype.
     (scale, unscale) = (np.multiply, np.true_divide) if digits > 0 else (np.true_divide, np.multiply)
     factor = 10.0 ** abs(digits)

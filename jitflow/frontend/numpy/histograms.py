@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError
-from jitflow.frontend.arrays.operands import array_operand, pinned
+from jitflow.errors import UserValueError
+from jitflow.frontend.arrays.operands import array_operand
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.routines import fresh, split
 from jitflow.frontend.numpy.uniform_bins import uniform_histogram
 from jitflow.frontend.recording import values
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.dims import Dim
 from jitflow.runtime import routines
 
@@ -29,7 +30,7 @@ def _counts(bins: Any) -> tuple[Any, Dim, Dim]:
     if isinstance(bins, tracers.ArrayTracer | np.ndarray | list | tuple):
         edges = array_operand(bins)
         if values.rank(edges) != 1:
-            raise UserTypeError("expected bins to be a number, a list of edges, or the name of a rule")
+            raise UserValueError("`bins` must be 1d, when an array")
         (count,) = values.dims(edges)
         return edges, count - 1, count
     count = tracers.dim_of(bins)

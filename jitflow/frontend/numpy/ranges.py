@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserZeroDivisionError
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserZeroDivisionError
 from jitflow.frontend.arrays import runtime_sizes
 from jitflow.frontend.arrays.operands import (
     array_operand,
@@ -21,7 +21,6 @@ from jitflow.frontend.arrays.operands import (
     new,
     numpy_says,
     operand,
-    pinned,
     refuse,
     require_no_less_than_zero,
 )
@@ -30,6 +29,7 @@ from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit, size_value
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import BOOL, F32, F64, I64, DType, dtype_of
@@ -200,7 +200,7 @@ def _has_intervals(intervals: Dim) -> bool:
     if not trace.is_open(intervals):
         return trace.decide(intervals, ">=", 1, "the step of np.linspace")
     some = emit("greater_equal", values.size(intervals), values.size(1))
-    values.check(some, NotImplementedError, "np.linspace(..., retstep=True) without intervals, found when it runs")
+    values.check(some, UserNotImplementedError, "np.linspace(..., retstep=True) without intervals, found when it runs")
     return True
 
 

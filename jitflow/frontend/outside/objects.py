@@ -16,12 +16,14 @@ __all__ = [
     "C_METHODS",
     "Recorded",
     "array_fields",
+    "has_keys",
     "is_compiled",
     "is_constant",
     "is_frozen",
     "is_made",
     "is_numpy_function",
     "is_plain_class",
+    "lacks_attribute",
 ]
 
 CACHED_FUNCTION = type(functools.lru_cache(max))
@@ -33,6 +35,15 @@ class Recorded:
 
     may_change = False
     """Whether it is a list that the program may change."""
+    register: int | None = None
+    """Where the very object is found, if it is one of the caller's."""
+    flows = False
+    """Whether it is a reference, which paths may hand on and return as it is."""
+
+    @property
+    def length(self) -> Any:
+        """``len(self)``."""
+        raise NotImplementedError
 
     def truth(self) -> Any:
         """Whether Python takes it as true, as a bool of the running program."""
@@ -41,6 +52,18 @@ class Recorded:
     def settled(self) -> Any:
         """What it holds now: an object around arrays."""
         raise NotImplementedError
+
+    def contains(self, item: Any) -> Any:
+        """``item in self``."""
+        raise NotImplementedError
+
+    def given(self) -> Any:
+        """What is known of it where the program ends: an object around arrays."""
+        return self.returned()
+
+    def entered(self) -> Any:
+        """What a loop through it asks for items."""
+        return self
 
     def returned(self) -> Any:
         """The same, where the program returns it."""
@@ -105,3 +128,13 @@ def is_frozen(value: Any) -> bool:
         or isinstance(value, np.number | np.bool_ | np.dtype | enum.Enum)
         or (isinstance(value, type) and is_plain_class(value))
     )
+
+
+def lacks_attribute(name: str, thing: Any) -> bool:
+    """Whether something has no such attribute."""
+    return not hasattr(thing, name)
+
+
+def has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
+    """Whether these very objects are among the keys of a dict."""
+    return identities <= {id(key) for key in thing}

@@ -1,7 +1,7 @@
 """What stands, while tracing, for objects that live outside the program: modules, objects, classes, containers.
 
-They let the program read, and record each read; they refuse every store, because a store would happen once, while
-tracing, and never again.
+They let the program read, and record each read. Stores to attributes are recorded as well (`outside.stores`); others
+are refused, because a store would happen once, while tracing, and never again.
 """
 
 from __future__ import annotations
@@ -11,23 +11,19 @@ from contextlib import suppress
 from types import FunctionType, MethodType, ModuleType
 from typing import Any, NoReturn
 
-from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
+from jitflow.errors import UserAttributeError, UserNotImplementedError
 from jitflow.frontend.outside.made_objects import has_methods, is_made_object, known_as, made_class
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member
-from jitflow.frontend.tracers import ArrayTracer, located
+from jitflow.frontend.outside.stores import active_stores, store_attribute
+from jitflow.frontend.outside.stores import refusal as _store
+from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, located, type_of
 
 __all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "outside_register"]
 
 Reader = Callable[[str], Any]
-
-
-def _store(what: str, path: str) -> UserError:
-    return located(
-        UserNotImplementedError(
-            f"{what} {path}, which lives outside the compiled function, would happen once, while tracing",
-            mend="return the new value and store it outside the compiled function",
-        )
-    )
 
 
 class ObjectProxy:
@@ -47,20 +43,14 @@ class ObjectProxy:
         return type(self._jitflow_object)
 
     def __getattr__(self, name: str) -> Any:
-        return self._jitflow_read(name)
+        stores = active_stores()
+        overlay = None if stores is None else stores.overlays.get(self._jitflow_register)
+        return overlay.read(name) if overlay is not None and name in overlay else self._jitflow_read(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if not self._jitflow_holds(name, value):
+        if type(self) is not ObjectProxy:
             raise _store(f"assigning to the attribute {name!r} of", self._jitflow_path)
-
-    def _jitflow_holds(self, name: str, value: Any) -> bool:
-        """Whether the attribute is this very array already: ``self.x += 1`` ends with such a store."""
-        kind = type(self._jitflow_object)
-        plain = all(
-            "__setattr__" not in vars(base) and not isinstance(vars(base).get(name), property)
-            for base in kind.__mro__[:-1]
-        )
-        return isinstance(value, ArrayTracer) and plain and self._jitflow_read(name) is value
+        store_attribute(self, name, value)
 
     def __delattr__(self, name: str) -> NoReturn:
         raise _store(f"deleting the attribute {name!r} of", self._jitflow_path)
@@ -265,8 +255,17 @@ class OutsideDict(dict[Any, Any]):
         self.path = path
 
 
+def _pass_as_array(items: OutsideList | OutsideDict) -> None:
+    """Start the trace anew if the items are numbers of one type: their list can be one that takes stores."""
+    is_number = all(isinstance(item, NumberTracer | ScalarTracer) for item in items)
+    if isinstance(items, OutsideList) and items and is_number and len(set(map(type_of, items))) == 1:
+        raise current_trace().begin_anew(Restart(Site(Choice.PASSED_AS_ARRAY, items.path)))
+
+
 def _refuse_store(name: str) -> Callable[..., NoReturn]:
     def method(self: OutsideList | OutsideDict, *args: Any, **kwargs: Any) -> NoReturn:
+        if name in ("sort", "reverse"):
+            _pass_as_array(self)
         raise _store(f"the call of {name}() on" if not name.startswith("__") else "a store to", self.path)
 
     method.__name__ = name
@@ -277,6 +276,7 @@ def _store_item(plain: Callable[[Any, Any], Any]) -> Callable[..., None]:
     """``container[key] = value``, refused but where the item is this very array: ``x[0] += 1`` ends with that."""
 
     def method(self: OutsideList | OutsideDict, key: Any, value: Any) -> None:
+        _pass_as_array(self)
         if not isinstance(value, ArrayTracer) or plain(self, key) is not value:
             raise _store("a store to", self.path)
 
@@ -308,7 +308,7 @@ for _name in ["update", "pop", "popitem", "clear", "setdefault", "__delitem__", 
 
 def outside_register(thing: Any) -> int | None:
     """The register of the very object that ``thing`` stands for, if it stands for one."""
-    if isinstance(thing, OutsideList | OutsideDict):
+    if isinstance(thing, OutsideList | OutsideDict | Recorded):
         return thing.register
     if type(thing) in (ObjectProxy, ClassProxy):
         register: int = thing._jitflow_register

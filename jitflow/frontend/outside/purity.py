@@ -14,7 +14,15 @@ from typing import Any, NoReturn
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.tracers import located
 
-__all__ = ["Impure", "Unusable", "impure_builtins", "impure_call", "is_foreign_impure", "is_pure_module"]
+__all__ = [
+    "Impure",
+    "Unusable",
+    "impure_builtins",
+    "impure_call",
+    "is_foreign_impure",
+    "is_pure_module",
+    "is_put_there",
+]
 
 PURE_MODULES = frozenset(
     [
@@ -119,7 +127,7 @@ def is_foreign_impure(name: str) -> bool:
 
 def is_impure_member(module: ModuleType, name: str) -> bool:
     """Whether this member of a pure module is one of its impure ones."""
-    return module.__name__ == "numpy" and name in _IMPURE_NUMPY
+    return module.__name__ == "numpy" and name in _IMPURE_NUMPY and name != "random"
 
 
 def impure_builtins() -> dict[str, Any]:
@@ -132,8 +140,8 @@ def impure_call(what: str) -> UserError:
     if what.startswith("numpy.random."):
         return located(
             UserNotImplementedError(
-                f"{what} draws from a state outside the compiled function, which would change once, while tracing",
-                mend="draw with a jitflow.random.Generator, or draw outside and pass the numbers as an argument",
+                f"{what} makes or reads what random numbers come from, while tracing",
+                mend="make it outside the compiled function, and draw with its numpy.random.Generator inside",
             )
         )
     return located(
@@ -192,3 +200,11 @@ class Impure:
 
     def __repr__(self) -> str:
         return f"<{self._name}, not callable while tracing>"
+
+
+def is_put_there(member: Any, module: ModuleType) -> bool:
+    """Whether a member of a pure module is what a user has put in the place of its own, or none of its pure ones."""
+    if isinstance(member, ModuleType):
+        return member.__name__ == "numpy.random"
+    home = getattr(member, "__module__", None) or type(member).__module__
+    return not is_pure_module(home) and home.split(".")[0] != module.__name__.split(".")[0]

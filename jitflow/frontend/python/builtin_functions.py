@@ -27,15 +27,21 @@ from jitflow.frontend.control.sources import (
 )
 from jitflow.frontend.outside.known_arrays import adopted
 from jitflow.frontend.outside.made_objects import is_made_object, known_as
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDict, OutsideList, SuperProxy
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.breakpoints import breakpoint_
+from jitflow.frontend.python.containers import python_class
+from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
-from jitflow.frontend.python.math_functions import isclose, math_function
+from jitflow.frontend.python.made_containers import CONSTRUCTORS
+from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
+from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.orders import extremum_of, sorted_
+from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import (
     ArrayTracer,
@@ -55,7 +61,7 @@ __all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
 
 def traced_len(thing: Any) -> Any:
     """`len`: of an array, its first size, which stays open."""
-    if isinstance(thing, Growing):
+    if isinstance(thing, Growing) or (isinstance(thing, Recorded) and thing.flows):
         return thing.length
     if isinstance(thing, Listed):
         return size_of_list(thing)
@@ -71,10 +77,10 @@ def traced_len(thing: Any) -> Any:
 
 
 def _math(module: str, name: str, *args: Any, **keywords: Any) -> Any:
+    if module == "math" and name in OF_ITEMS:
+        return of_items(name, *args, **keywords)
     if not any(isinstance(argument, Tracer) for argument in args):
         return getattr(math if module == "math" else cmath, name)(*args, **keywords)
-    if name == "prod" and isinstance(args[0], ArrayTracer) and args[0].ndim == 1:
-        return conversions.fold(args[0], keywords.get("start", 1), lambda total, other: total * other)
     return isclose(*args, **keywords) if (module, name) == ("math", "isclose") else math_function(module, name, args)
 
 
@@ -87,8 +93,8 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise thing.needed()
     if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list}
-    kind = known_as(kinds.get(type(thing), thing.__class__))
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list}
+    kind = python_class(thing) or known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 
 
@@ -107,6 +113,8 @@ def _known(function: Callable[..., Any], *args: Any) -> Any:
 
 def _isinstance(thing: Any, kinds: Any) -> bool:
     """`isinstance`."""
+    if (kind := python_class(thing)) is not None:
+        return issubclass(kind, kinds)
     return bool(_known(isinstance, [] if isinstance(thing, Listed) else thing, kinds))
 
 
@@ -233,7 +241,10 @@ _FUNCTIONS: dict[str, Any] = {
     "callable": partial(_known, callable),
     "isinstance": _isinstance,
     "sorted": sorted_,
+    "pow": pow_,
+    "filter": filter_,
 }
+_FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set)}
 _OF_SEVERAL_KINDS = ("max", "min", "range")
 """What takes something of several kinds as it is: a range must be there behind branches on its bounds' kinds."""
 BUILTIN_FUNCTIONS = {
@@ -259,6 +270,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
+    for kind, function in CONSTRUCTORS.items():
+        table[id(kind)] = (kind, _stand_in(kind, function))
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)
     for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):

@@ -7,6 +7,7 @@ written out turn by turn, it is asked for the number first, which each of its tu
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -23,6 +24,7 @@ from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.raising import fail, raise_
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.python import conversions
+from jitflow.frontend.python.made_containers import restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
@@ -49,8 +51,11 @@ _MOST_ITEMS = 16
 
 def indexed(thing: Any) -> Any:
     """What stands for ``thing`` in ``thing[index]``."""
-    is_plain = type(thing) in (list, tuple, dict, OutsideList, OutsideDict)
+    is_plain = type(thing) in _PLAIN
     return _Indexed(thing) if is_plain and active_trace() is not None else thing
+
+
+_PLAIN = (list, tuple, dict, OutsideList, OutsideDict, defaultdict, Counter, deque)
 
 
 class _Indexed:
@@ -73,17 +78,22 @@ class _Indexed:
         if type(index) is Alternatives:
             index.each(partial(_store, self._items, item), self._items)
         elif _is_running(index):
+            restart_keyed(self._items, index, item)
             _store(self._items, item, index)
         else:
             self._items[index] = item
 
     @raising_for_the_program
     def __delitem__(self, index: Any) -> None:
+        if _is_running(index):
+            begin_anew_with(self._items)
         del self._items[index]
 
 
 def _is_running(index: Any) -> bool:
     """Whether an index is to be one that only the running program knows."""
+    if type(index) is tuple:
+        return any(map(_is_running, index))
     if not isinstance(index, ScalarTracer | ArrayTracer) or isinstance(index, VariableTracer):
         return False  # a variable is a key by its identity
     if asks_for_number(index._value):
@@ -97,6 +107,8 @@ def _item(items: Any, index: Any) -> Any:
     if not _is_running(index):
         return items[index]
     if isinstance(items, dict):
+        if not items or type(items) is not dict:
+            restart_keyed(items, index)
         if isinstance(index, ArrayTracer):
             raise located(UserTypeError("unhashable type: 'numpy.ndarray'"))
         pairs = [pair for pair in items.items() if isinstance(kind_of(pair[0]), Scalar)]
@@ -147,6 +159,8 @@ def _one_of(items: Sequence[Any], start: int, stop: int, front: Value) -> Any:
 
 def _store(items: Any, item: Any, index: Any) -> None:
     """``items[index] = item``: each of them is what it was, or the new one."""
+    if type(items) is deque:
+        begin_anew_with(items)
     if type(items) is not list or not _is_running(index):
         items[index] = item
         return

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserError
+from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import Cells
 from jitflow.frontend.control.explicit import discovered, memory_for
 from jitflow.frontend.control.local_types import Kind
@@ -47,7 +47,7 @@ def array_of(source: Source, element_of: Callable[[Any], Any], item_of: Callable
 
 
 def _filled(source: Source, element_of: Callable[[Any], Any], item_of: Callable[..., Any]) -> Any:
-    kind = _kind_of_items(_Turns(source), element_of, Mutables(Cells(item_of).contents()))
+    kind = _kind_of_items(_Turns(source), element_of, Mutables(Cells(item_of).contents(), with_stores=True))
     if kind is None or not _takes_a_turn(source, kind):
         return None
     count = tracers.size_of(source.count)
@@ -98,5 +98,5 @@ def _takes_a_turn(source: Source, kind: Kind) -> bool:
         return trace.decide(source.count, ">=", 1, "a comprehension whose items become an array")
     some = values.emit("greater_equal", values.size(source.count), values.size(1))
     message = "an array of an empty list, whose dtype and shape are others than those of the items"
-    values.check(some, NotImplementedError, message)
+    values.check(some, UserNotImplementedError, message)
     return True

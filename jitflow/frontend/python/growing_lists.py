@@ -14,7 +14,6 @@ from typing import Any, NoReturn
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
-from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import Source, traced_range
@@ -23,11 +22,11 @@ from jitflow.frontend.python.lists import Listed, in_order
 from jitflow.frontend.python.taped_lists import TapedList, refusal, size_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
-from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64
 
-__all__ = ["Growing"]
+__all__ = ["Growing", "as_growing"]
 
 
 class Growing(TapedList):
@@ -43,7 +42,7 @@ class Growing(TapedList):
 
     # -- what changes it ----------------------------------------------------------------------------
 
-    def append(self, item: Any) -> None:  # type: ignore[override]
+    def append(self, item: Any) -> None:
         """``list.append``."""
         if type(item) is tracers.Alternatives:
             item.each(self.append)
@@ -72,7 +71,7 @@ class Growing(TapedList):
         self._set(number_less(number))
         return item
 
-    def insert(self, position: Any, item: Any) -> None:  # type: ignore[override]
+    def insert(self, position: Any, item: Any) -> None:
         """``list.insert``."""
         self._require_rest()
         length, zero = self.number, values.constant(0, I64)
@@ -82,35 +81,35 @@ class Growing(TapedList):
         self._open_gap(values.emit("subtract", self.number, front))
         self[tracers.wrap(values.emit("cast", front, dtype=I64, weak=True))] = item
 
-    def extend(self, items: Any) -> None:  # type: ignore[override]
+    def extend(self, items: Any) -> None:
         """``list.extend``."""
         own_loop(items.settled() if items is self else items, lambda item: self.append(item))
 
-    def __iadd__(self, items: Any) -> Growing:  # type: ignore[override]
+    def __iadd__(self, items: Any) -> Growing:
         self.extend(items)
         return self
 
-    def __add__(self, other: Any) -> Growing:  # type: ignore[override]
+    def __add__(self, other: Any) -> Growing:
         return _new(f"{self._name} + ...", self, other) if isinstance(other, list | Listed) else NotImplemented
 
-    def __radd__(self, other: Any) -> Growing:  # type: ignore[override]
+    def __radd__(self, other: Any) -> Growing:
         return _new(f"... + {self._name}", other, self) if isinstance(other, list | Listed) else NotImplemented
 
     def copy(self) -> Growing:
         """``list.copy``."""
         return _new(f"{self._name}.copy()", self)
 
-    def clear(self) -> None:  # type: ignore[override]
+    def clear(self) -> None:
         """``list.clear``."""
         self._require_rest()
         self.drain()
         self._set(values.constant(0, I64))
 
-    def reverse(self) -> None:  # type: ignore[override]
+    def reverse(self) -> None:
         """``list.reverse``."""
         self._replace_all(lambda items: items.array[::-1].copy())
 
-    def sort(self, **keywords: Any) -> None:  # type: ignore[override]
+    def sort(self, **keywords: Any) -> None:
         """``list.sort``."""
         if keywords.keys() - {"reverse"}:
             raise refusal("list.sort(key=...) of a list that the running program changes", "use sorted(..., key=...)")
@@ -134,7 +133,7 @@ class Growing(TapedList):
             fail(IndexError, "list index out of range")
         return self._peeked(self._place(position, "list index out of range"))
 
-    def __setitem__(self, position: Any, item: Any) -> None:  # type: ignore[override]
+    def __setitem__(self, position: Any, item: Any) -> None:
         if isinstance(position, slice):
             raise refusal("a store to a slice of a list that the running program changes", "store item by item")
         self._require_rest()
@@ -146,7 +145,7 @@ class Growing(TapedList):
         for column, part in admitted:
             column.poke(place, part)
 
-    def __delitem__(self, position: Any) -> None:  # type: ignore[override]
+    def __delitem__(self, position: Any) -> None:
         if isinstance(position, slice):
             raise refusal("deleting a slice of a list that the running program changes", "pop item by item")
         self._place(position, "list assignment index out of range")
@@ -215,6 +214,11 @@ def _new(name: str, *parts: Any) -> Growing:
     return found
 
 
+def as_growing(name: str, items: Listed) -> Growing:
+    """A list of the running program with these items."""
+    return _new(name, items)
+
+
 def _repeated(items: list[Any], number: Any) -> Any:
     found = _new("a list of so many items")
 
@@ -227,17 +231,3 @@ def _repeated(items: list[Any], number: Any) -> Any:
 
 
 surface.install(repeated=_repeated)
-
-
-def made_list(items: list[Any], name: str) -> Any:
-    """``name = [...]``: the list itself, or one of the running program if that has to be."""
-    trace = active_trace()
-    if trace is None or type(items) is not list:
-        return items
-    here = trace.here()
-    site = Site(Choice.GROWING, here.file, here.line, name)
-    form = trace.choices.answer(site)
-    if form is not None:
-        return Growing(items, name, site, None if form is True else form)
-    trace.state(ProgramLists).made[id(items)] = items, site
-    return items

@@ -79,7 +79,7 @@ def in_order(items: Listed, keys: Listed | None = None, reverse: bool = False) -
     if known.dtype.kind in "fc":
         has_order = values.emit("logical_not", tracers.lift(np.isnan(known).any()))
         message = "a list with nan is sorted, where Python's order has no meaning: use np.sort, which puts nan last"
-        values.check(has_order, NotImplementedError, message)
+        values.check(has_order, UserNotImplementedError, message)
     if keys is None and known.dtype.kind in "iub":
         found = np.sort(array)[::-1].copy() if reverse else np.sort(array)
     elif reverse:
@@ -178,7 +178,7 @@ class Listed(Recorded, Source, ArraySource):
         """``list.copy``."""
         return self
 
-    def _differ(self, *_: Any, **__: Any) -> NoReturn:
+    def _differ(self, *_: Any, **__: Any) -> Any:
         raise _refusal("arithmetic with, or a change of, a list of which only the running program knows the length",
                        "keep the array, and use NumPy's functions on it")  # fmt: skip
 

@@ -1,4 +1,7 @@
-"""`math`, `cmath`, `max` and `min` on traced numbers, with the exceptions that Python raises."""
+"""`math`, `cmath`, `max` and `min` on traced numbers, with the exceptions that Python raises.
+
+What is one op, or a few, is written here; the other functions of `math` are texts (`written_math.py`).
+"""
 
 from __future__ import annotations
 
@@ -6,16 +9,18 @@ import math
 from functools import partial, reduce
 from typing import Any
 
-from jitflow.errors import UserNotImplementedError, UserTypeError
-from jitflow.frontend.tracers import ArrayTracer, SizeTracer, dim_of, lift, located, size_of, wrap
+from jitflow.errors import UserNotImplementedError, UserTypeError, UserValueError
+from jitflow.frontend.python import written_math
+from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, dim_of, lift, located, size_of, wrap
 from jitflow.frontend.tracers.python_numbers import apply, as_weak, check, dtype_of_value, emit, number
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import maximum, minimum
-from jitflow.ir.dtypes import BOOL, C128, F64, I64
+from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.types import Scalar
 
-__all__ = ["extremum", "isclose", "math_function"]
+__all__ = ["OF_ITEMS", "extremum", "isclose", "math_function", "of_items"]
 
 _DOMAIN, _RANGE = "math domain error", "math range error"
 
@@ -48,7 +53,14 @@ _UNARY: dict[str, tuple[str, str | None, float]] = {
 }
 _OVERFLOWING = frozenset({"exp", "exp2", "expm1", "sinh", "cosh"})
 _TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite"}
-_BINARY = {"atan2": "arctan2", "hypot": "hypot", "copysign": "copysign"}
+_BINARY = {"atan2": "arctan2", "hypot": "hypot", "copysign": "copysign", "nextafter": "nextafter"}
+_WRITTEN: dict[str, tuple[DType, ...]] = {
+    "isqrt": (I64,), "comb": (I64, I64), "perm": (I64, I64), "gamma": (F64,), "lgamma": (F64,), "frexp": (F64,),
+    "modf": (F64,), "ulp": (F64,), "ldexp": (F64, I64),
+}  # fmt: skip
+"""Texts, and what they take."""
+OF_ITEMS = frozenset({"dist", "fsum", "prod"})
+"""Texts that take lists, tuples or arrays."""
 _COMPLEX = {
     name: _UNARY[name][0]
     for name in ["sqrt", "exp", "log", "log10", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan"]
@@ -67,8 +79,13 @@ def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
         first, *others = [_weak_operand(operand, I64) for operand in operands]
         found = wrap(reduce(partial(emit, name), others, first))
         return found if others else apply("abs", found)
-    if name == "factorial" and len(operands) == 1:
+    if name == "perm" and len(operands) == 2 and operands[1] is None:
+        name, operands = "factorial", operands[:1]
+    if name == "factorial" or (name == "perm" and len(operands) == 1):
         return wrap(_factorial(_weak_operand(operands[0], I64)))
+    if name in _WRITTEN and len(operands) == len(_WRITTEN[name]):
+        taken = zip(operands, _WRITTEN[name], strict=True)
+        return surface.written(getattr(written_math, name))(*(wrap(_weak_operand(*each)) for each in taken))
     values = [_weak_operand(operand, F64) for operand in operands]
     if name in _UNARY and len(values) == 1:
         return wrap(_unary(name, values[0]))
@@ -76,6 +93,8 @@ def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
         return wrap(emit(_TESTS[name], values[0]))
     if name in _BINARY and len(values) == 2:
         return wrap(emit(_BINARY[name], *values))
+    if name == "hypot":
+        return wrap(_norm(values))
     if name == "log" and len(values) == 2:
         return apply("truediv", wrap(_unary("log", values[0])), wrap(_unary("log", values[1])))
     if name == "pow" and len(values) == 2:
@@ -88,6 +107,20 @@ def math_function(module: str, name: str, operands: tuple[Any, ...]) -> Any:
         factor = 180.0 / math.pi if name == "degrees" else math.pi / 180.0
         return wrap(emit("multiply", values[0], number(factor, F64)))
     raise _uncompiled(module, name)
+
+
+def of_items(name: str, *args: Any, **keywords: Any) -> Any:
+    """A function of `math` that goes through lists, arrays or what else has items."""
+    if all(_is_known(argument) for argument in (*args, *keywords.values())):
+        return getattr(math, name)(*args, **keywords)
+    found = _dist(*args) if name == "dist" and len(args) == 2 else None
+    return surface.written(getattr(written_math, name))(*args, **keywords) if found is None else found
+
+
+def _is_known(thing: Any) -> bool:
+    if type(thing) in (list, tuple):
+        return all(map(_is_known, thing))
+    return not isinstance(thing, Tracer) and isinstance(thing, int | float | complex | str | None)
 
 
 def _unary(name: str, value: Value) -> Value:
@@ -108,6 +141,51 @@ def _is_refused(refused: str, value: Value, bound: float) -> Value:
         comparison = "greater" if refused == "beyond" else "greater_equal"
         return emit(comparison, emit("absolute", value), number(bound, F64))
     return emit(refused, value, number(bound, F64))
+
+
+def _norm(sides: list[Value]) -> Value:
+    """The root of the sum of squares, corrected by what its own square is off by, as CPython's ``vector_norm`` is.
+
+    Squares are exact in two parts, and so is each sum of two.
+    """
+    sides = [emit("absolute", side) for side in sides]
+    largest = reduce(partial(emit, "fmax"), sides, number(0.0, F64))
+    down, up = emit("greater", largest, number(2.0**500, F64)), emit("less", largest, number(2.0**-400, F64))
+
+    def power(exponent: int) -> Value:
+        scaled = emit("select", up, number(2.0**exponent, F64), number(1.0, F64))
+        return emit("select", down, number(2.0**-exponent, F64), scaled)
+
+    scale = power(600)
+    total, rest = number(0.0, F64), number(0.0, F64)
+    for side in sides:
+        square, low = _square(emit("multiply", side, scale))
+        added = emit("add", total, square)
+        larger, smaller = emit("maximum", total, square), emit("minimum", total, square)
+        rest = emit("add", rest, emit("add", low, emit("subtract", smaller, emit("subtract", added, larger))))
+        total = added
+    root = emit("sqrt", emit("add", total, rest))
+    square, low = _square(root)
+    excess = emit("add", emit("subtract", total, square), emit("subtract", rest, low))
+    corrected = emit("add", root, emit("divide", excess, emit("multiply", number(2.0, F64), root)))
+    found = emit("multiply", emit("select", emit("greater", root, number(0.0, F64)), corrected, root), power(-600))
+    return emit("select", emit("isinf", largest), largest, found)
+
+
+def _square(value: Value) -> tuple[Value, Value]:
+    """The square and what it lacks."""
+    square = emit("multiply", value, value)
+    return square, emit("fma", value, value, emit("negative", square))
+
+
+def _dist(first: Any, second: Any) -> Any:
+    """`math.dist` of points with known numbers of coordinates, None of others."""
+    if not all(type(point) in (list, tuple) for point in (first, second)):
+        return None
+    if len(first) != len(second):
+        raise located(UserValueError("both points must have the same number of dimensions"))
+    pairs = ([_weak_operand(item, F64) for item in pair] for pair in zip(first, second, strict=True))
+    return wrap(_norm([emit("subtract", *pair) for pair in pairs]))
 
 
 def _fmod(first: Value, second: Value) -> Any:

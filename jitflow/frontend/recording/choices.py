@@ -14,7 +14,7 @@ from typing import Any
 
 from jitflow.errors import CompilerBug
 
-__all__ = ["OBJECTS", "SHOWN", "Choice", "Choices", "Restart", "Signal", "Site"]
+__all__ = ["OBJECTS", "SHOWN", "WRITTEN_OUT", "Choice", "Choices", "Restart", "Signal", "Site"]
 
 
 class Choice(Enum):
@@ -31,7 +31,11 @@ class Choice(Enum):
     CARRIED_CONTENTS = "a native loop carries what its turns change in objects; so the first trace does it already"
     NUMBERED = "a local is merged and carried with a number that says which object it is"
     LEFT_OUT = "a comprehension leaves items out by a test that only the run knows, so it is a loop"
-    REWRITTEN = "a function without control flow is rewritten as others are, for an index that only the run knows"
+    REWRITTEN = "a function without control flow is rewritten as others are, for a number that only the run knows"
+    PASSED_AS_ARRAY = "a list of numbers that the caller passes is one array"
+    PINNED = "a number that Python asks for is guarded by its value"
+    ONE_OBJECT = "objects that are found by several paths are one, because the program stores to objects"
+    RECURSIVE = "a function that calls itself is one of the running program; `WRITTEN_OUT`: its first call is not"
     OVERLAPPING = "arguments overlap; the answer is the parameters that the program writes to"
 
 
@@ -39,6 +43,10 @@ SHOWN = "shown"
 """For `Choice.MERGED_AS_MEMORY`: the array is returned, and others that it may be; as memory, if that can be."""
 OBJECTS = "objects"
 """Where it cannot: an array that the caller passed is a kind of its own."""
+
+
+WRITTEN_OUT = "written out"
+"""For `Choice.RECURSIVE`: the first call of the function that is compiled, whose arrays the caller may tell apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,15 @@ from jitflow.errors import CompilerBug, UserError
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.location import NOWHERE, Loc
 
-__all__ = ["Locator", "definition", "is_bug", "is_internal", "is_of_the_program", "raising_for_the_program"]
+__all__ = [
+    "Locator",
+    "definition",
+    "innermost_place",
+    "is_bug",
+    "is_internal",
+    "is_of_the_program",
+    "raising_for_the_program",
+]
 
 Function = TypeVar("Function", bound=Any)
 _JITFLOW = str(Path(__file__).parents[2]) + os.sep
@@ -76,11 +84,15 @@ def is_bug(error: Exception) -> bool:
     return is_internal(innermost.co_filename)
 
 
-def innermost_place(error: BaseException) -> Loc | None:
-    """The innermost line of the user's that an exception came from."""
-    locator, traceback, found = Locator(), error.__traceback__, None
+def innermost_place(traceback: TracebackType | None, above: Loc | None = None) -> Loc | None:
+    """The innermost line of the user's in a traceback, and the lines that led there: in it, and ``above`` it."""
+    locator, found = Locator(), above
     while traceback is not None:
-        found = locator.place_in_traceback(traceback) or found
+        place = locator.place_in_traceback(traceback)
+        if place is not None:
+            # The place in the same function that led into a block is no caller.
+            caller = found.caller if found is not None and is_block(traceback.tb_frame.f_code) else found
+            found = replace(place, caller=caller)
         traceback = traceback.tb_next
     return found
 
@@ -130,16 +142,24 @@ class Locator:
 
     def __init__(self) -> None:
         self._internal: dict[str, bool] = {}
-        self._places: dict[tuple[int, int, str], Loc] = {}
+        self._places: dict[tuple[int, int, str, int], Loc] = {}
         self._codes: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
 
     def here(self, stop: FrameType | None = None, device: str = "") -> Loc:
-        """The place of the innermost user frame above ``stop``; `NOWHERE` if there is none.
+        """The place of the innermost user frame above ``stop``, with those that called it; `NOWHERE` if there is none.
 
         ``device``: where the user wants what stands there.
         """
         frame = self._user_frame(sys._getframe(1), stop)
-        return replace(NOWHERE, device=device) if frame is None else self._place(frame, device)
+        if frame is None:
+            return replace(NOWHERE, device=device)
+        callers: list[FrameType] = []
+        while (caller := self._caller(frame if not callers else callers[-1], stop)) is not None:
+            callers.append(caller)
+        place: Loc | None = None
+        for each in reversed(callers):
+            place = self._place(each, "", place)
+        return self._place(frame, device, place)
 
     def frame(self, stop: FrameType | None = None) -> FrameType | None:
         """The innermost user frame above ``stop``."""
@@ -151,17 +171,6 @@ class Locator:
         while frame is not None:
             yield frame
             frame = self._user_frame(frame.f_back, stop)
-
-    def callers(self, stop: FrameType | None = None) -> tuple[Loc, ...]:
-        """The places that led to `here`, innermost first."""
-        places: list[Loc] = []
-        frame = self._user_frame(sys._getframe(1), stop)
-        while frame is not None:
-            inside = is_block(frame.f_code)  # a part of the function that comes next, which is no caller
-            frame = self._user_frame(frame.f_back, stop)
-            if frame is not None and not inside:
-                places.append(self._place(frame))
-        return tuple(places)
 
     def place_in_traceback(self, entry: TracebackType) -> Loc | None:
         """The place of a traceback entry, None if it is not in the user's code."""
@@ -180,13 +189,22 @@ class Locator:
             frame = frame.f_back
         return None
 
-    def _place(self, frame: FrameType, device: str = "") -> Loc:
+    def _caller(self, frame: FrameType, stop: FrameType | None) -> FrameType | None:
+        """The frame of the user's that called the function which a frame belongs to."""
+        while True:
+            inside = is_block(frame.f_code)  # a part of the function that comes next, which is no caller
+            above = self._user_frame(frame.f_back, stop)
+            if above is None or not inside:
+                return above
+            frame = above
+
+    def _place(self, frame: FrameType, device: str, caller: Loc | None) -> Loc:
         code, instruction = frame.f_code, frame.f_lasti
-        key = (id(code), instruction, device)
+        key = (id(code), instruction, device, id(caller))
         place = self._places.get(key)
         if place is None:
             decoded = self._decode(code, instruction, frame.f_lineno)
-            place = self._places[key] = replace(decoded, device=device) if device else decoded
+            place = self._places[key] = replace(decoded, device=device, caller=caller)
         return place
 
     def _decode(self, code: CodeType, instruction: int, line: int) -> Loc:

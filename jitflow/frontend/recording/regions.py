@@ -16,7 +16,7 @@ from typing import Any
 
 from jitflow.errors import CompilerBug, UserError, UserNotImplementedError
 from jitflow.frontend.recording.budget import MOST_WORK, REGION_WORK, Budget, spent
-from jitflow.frontend.recording.choices import Choices, Restart
+from jitflow.frontend.recording.choices import Choice, Choices, Restart, Site
 from jitflow.frontend.recording.locate import Locator
 from jitflow.frontend.syntax import is_block
 from jitflow.ir.core import Builder, Fact, Op, Region, TypeRuleError, Value
@@ -25,12 +25,37 @@ from jitflow.ir.location import Loc
 from jitflow.ir.ops import OPS
 from jitflow.ir.types import Type
 
-__all__ = ["Knowledge", "Regions", "Scope"]
+__all__ = ["MOST_WRITTEN_OUT", "Knowledge", "Regions", "Scope", "is_known_to_change", "recursion_site"]
 
 _DEEP = 64
 """How deep branches and loops lie in each other before it is asked whether that is for a recursion without end."""
 _DEEPEST = 128
 """How deep they may lie in each other: the passes call themselves for what is inside."""
+
+
+_RECURSION_SHOWS = 4
+"""How deep they lie, and how much deeper each time, when it is looked whether a function calls itself."""
+MOST_WRITTEN_OUT = 8
+"""How many calls of a function lie in each other while what is known when it is traced may tell when it ends."""
+
+
+def recursion_site(code: CodeType) -> Site:
+    """Where it is known whether a function that calls itself is one of the running program."""
+    return Site(Choice.RECURSIVE, code.co_filename, code.co_firstlineno, code.co_qualname)
+
+
+def is_known_to_change(given: Sequence[Any], before: Sequence[Any]) -> bool:
+    """Whether one call of a function gets other numbers than another, which the trace knows."""
+    return any(
+        type(one) is type(other) and type(one) in (int, bool, str, float) and one != other
+        for one, other in zip(given, before, strict=False)
+    )
+
+
+def _given(call: FrameType) -> list[Any]:
+    code = call.f_code
+    names, known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount], call.f_locals
+    return [known.get(name) for name in names]
 
 
 class Knowledge:
@@ -148,6 +173,8 @@ class Regions:
         """How much was recorded for each place of the program."""
         self.noted: Callable[[Op], None] = lambda _: None
         """Called with each op that is appended."""
+        self.announced: Callable[[Op], None] | None = None
+        """Called with each op that is appended, if somebody has to do something in front of it."""
         self.refusals: list[UserError] = []
         """Errors that only jitflow raises: a program that catches one would go on where NumPy would not have."""
         self.left_by: Exception | None = None
@@ -183,6 +210,8 @@ class Regions:
         if work > MOST_WORK:
             raise self.too_large()
         self.noted(builder.ops[-1])
+        if self.announced is not None:
+            self.announced(builder.ops[-1])
         return results
 
     def make(self, name: str, *operands: Value, **keywords: Any) -> Value:
@@ -198,9 +227,11 @@ class Regions:
     @contextmanager
     def region(self, scope: Scope | None = None) -> Iterator[Scope]:
         """Record into a region inside the current one: a new one, or ``scope`` once more."""
-        outer = self.scope
-        if outer.depth > _DEEP:
-            self._require_end(outer.depth)
+        outer, depth = self.scope, self.scope.depth
+        if depth % _RECURSION_SHOWS == 0:
+            self._look_for_recursion()
+        if depth > _DEEP:
+            self._require_end(depth)
         if scope is None:
             scope = Scope(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
         self.scope = scope
@@ -213,6 +244,23 @@ class Regions:
         finally:
             self.scope = outer
             self._recall()
+
+    def _look_for_recursion(self) -> None:
+        """Start anew if a function calls itself, and nothing that is known now says that it will end."""
+        running: dict[int, list[FrameType]] = {}
+        for frame in self.user_frames():
+            if not is_block(frame.f_code):
+                running.setdefault(id(frame.f_code), []).append(frame)
+        again = [frames for frames in running.values() if len(frames) > 1]
+        if not again:
+            return
+        frames = again[-1]  # that of the outermost call
+        site = recursion_site(frames[0].f_code)
+        if self.choices.answer(site) or self.choices.is_settled(site):
+            return
+        may_end = is_known_to_change(*map(_given, frames[:2]))
+        if not may_end or len(frames) >= MOST_WRITTEN_OUT:
+            raise self.begin_anew(Restart(site, is_wish=may_end))
 
     def _require_end(self, depth: int) -> None:
         """Raise if regions lie in each other because a function calls itself, or are more than passes can go down."""
@@ -257,8 +305,7 @@ class Regions:
         asks = isinstance(error, AttributeError)  # whoever looks for an attribute that need not be there
         if error.is_refusal and not asks and error not in self.refusals:
             self.refusals.append(error)
-        callers = dict.fromkeys(self._locator.callers(self._bottom))  # recursion shows each of its lines once
-        return error.at(self._locator.here(self._bottom), tuple(callers))
+        return error.at(self._locator.here(self._bottom))
 
     def running_code(self) -> tuple[CodeType, ...]:
         """The user's code that is running, innermost first."""

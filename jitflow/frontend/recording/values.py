@@ -168,7 +168,10 @@ def select(condition: Value, yes: Value, no: Value) -> Value:
 
 
 def check(condition: Value, error: type[Exception], message: str, *operands: Value) -> None:
-    """Raise ``error`` at run time unless the scalar ``condition`` holds. ``message`` is formatted with ``operands``."""
+    """Raise ``error`` at run time unless the scalar ``condition`` holds. ``message`` is formatted with ``operands``.
+
+    What Python and NumPy would not raise is a user error.
+    """
     assert isinstance(condition.type, Scalar), condition.type
     assert condition.type.dtype == BOOL, condition.type
     current_trace().add("check", condition, *operands, error=error.__name__, message=message)

@@ -105,7 +105,7 @@ def loop_of(node: ast.ListComp | ast.GeneratorExp, consumed_by: str, others: int
             leaf = [returned(item)]
             tail = [returned(load(made)) if others else ast.Raise(load("StopIteration"))]
         case _:
-            empty = hook("made_list", ast.List([], ast.Load()), constant(ast.unparse(node)))
+            empty = hook("made_container", ast.List([], ast.Load()), constant(ast.unparse(node)))
             put = ast.Call(ast.Attribute(load(made), "append", ast.Load()), [item], [])
             head, leaf, tail = [assign(made, empty)], [ast.Expr(put)], [returned(load(made))]
     node.generators[0].iter = load(ITEM)

@@ -7,10 +7,10 @@
 ``a < b < c``            ``jit__.chain(a, (('<', lambda: b), ('<', lambda: c)))``
 ``x in y``               ``jit__.contains(y, x)``
 ``x is y``               ``jit__.is_(x, y)``
-``(x, y) == z``          ``jit__.equal((x, y), z)``, where one side is written as a tuple or list; ``unequal``
+``x < y``                ``jit__.compared('<', x, y)``, unless a side is written as what is no list or tuple
 ``f"x = {x:.2f}"``       ``jit__.text('x = ', (x, -1, '.2f'))``
 ``"%.2f" % x``           ``jit__.percent("%.2f", x)``
-``s.format(x)``          ``jit__.text_method(s, 'format')(x)``; likewise ``join``
+``s.join(x)``            ``jit__.method(s, 'join')(x)``; likewise the other `HOOKED_METHODS`
 ``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``, or ``free`` where it is of a function around;
                          ``jit__.bound(lambda: x)`` if it is unbound only
                          on paths that a jump took elsewhere, before jumps were removed
@@ -47,12 +47,20 @@ from jitflow.frontend.syntax.comprehensions import (
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
-__all__ = ["COMPARISONS", "Expressions"]
+__all__ = ["COMPARISONS", "HOOKED_METHODS", "Expressions", "is_container"]
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is",
     ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
+
+
+HOOKED_METHODS = frozenset(
+    {"add", "count", "discard", "format", "get", "index", "join", "pop", "remove", "setdefault", "sort"}
+)
+"""Methods of texts that put values in, and of containers that are asked for items or compare them."""
+_PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
+"""Methods of containers that put there what they are given."""
 
 
 class Expressions(ast.NodeTransformer):
@@ -98,6 +106,10 @@ class Expressions(ast.NodeTransformer):
         """A call of a hook that stands where ``like`` stands."""
         self.changed = True
         return placed(hook(name, *arguments), like)
+
+    def made(self, value: ast.expr, name: str) -> ast.expr:
+        """What may become a container of the running program, by a name for what it is."""
+        return self.hook("made_container", value, value, constant(name))
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
         """A lambda around an expression that has been rewritten."""
@@ -152,13 +164,13 @@ class Expressions(ast.NodeTransformer):
         return self.hook("chain", node, left, ast.Tuple(links, ast.Load()))
 
     def _one_comparison(self, node: ast.Compare) -> ast.expr:
-        """``in`` and ``not in``, ``is True``, and tuples; other comparisons ask nobody for a truth."""
+        """``in`` and ``not in``, ``is True``, and what may be tuples; other comparisons ask nobody for a truth."""
         operator, left, right = node.ops[0], node.left, node.comparators[0]
         found: ast.expr | None = None
         if isinstance(operator, ast.Is | ast.IsNot):
             found = self.hook("is_", node, left, right)
-        elif isinstance(operator, ast.Eq | ast.NotEq) and (_is_display(left) or _is_display(right)):
-            return self.hook("equal" if isinstance(operator, ast.Eq) else "unequal", node, left, right)
+        elif not isinstance(operator, ast.In | ast.NotIn) and _may_be_sequence(left) and _may_be_sequence(right):
+            return self.hook("compared", node, constant(COMPARISONS[type(operator)]), left, right)
         if found is not None:
             return found if isinstance(operator, ast.Is) else self.hook("not_", node, found)
         if not isinstance(node.ops[0], ast.In | ast.NotIn):
@@ -178,14 +190,19 @@ class Expressions(ast.NodeTransformer):
                 return self._gathered(node, items)
         if name := consumer(node):
             return self._consumed(node, name)
+        called = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        texts = [(item, ast.unparse(item)) for item in node.args] if called in _PUTTING else []
         self.generic_visit(node)
+        texts = [(item, text) for item, (_, text) in zip(node.args, texts, strict=False)]
         match node:
             case ast.Call(func=ast.Name(id="super"), args=[], keywords=[]) if (
                 self._has_class and self.scope.receiver and "super" not in self.scope.bound
             ):
                 node.args = [placed(load("__class__"), node), placed(load(self.scope.receiver), node)]
-            case ast.Call(func=ast.Attribute(value=owner, attr="format" | "join" as name)):
-                node.func = self.hook("text_method", node.func, owner, constant(name))
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in HOOKED_METHODS:
+                node.func = self.hook("method", node.func, owner, constant(name))
+        if isinstance(node.func, ast.Attribute | ast.Call) and called in _PUTTING:
+            node.args = [self.made(item, text) if is_container(item) else item for item, text in texts]
         return node
 
     def _gathered(self, node: ast.Call, items: ast.ListComp) -> ast.expr:
@@ -206,7 +223,9 @@ class Expressions(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
         sign = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
-        if not isinstance(sign, ast.Constant | ast.Slice | ast.Tuple):
+        parts = sign.elts if isinstance(sign, ast.Tuple) else [sign]
+        is_key = not any(isinstance(part, ast.Slice) for part in parts)
+        if is_key and not all(isinstance(part, ast.Constant) for part in parts):
             node.value = self.hook("indexed", node.value, node.value)
         return node
 
@@ -318,6 +337,13 @@ class Expressions(ast.NodeTransformer):
         return node
 
 
-def _is_display(node: ast.expr) -> bool:
-    """Whether it is written as a tuple or list."""
-    return isinstance(node, ast.Tuple | ast.List)
+def _may_be_sequence(node: ast.expr) -> bool:
+    """Whether it may be a tuple or list, as it is written."""
+    return not isinstance(node, ast.Constant | ast.UnaryOp | ast.JoinedStr | ast.Lambda | ast.Dict | ast.Compare)
+
+
+def is_container(node: ast.expr) -> bool:
+    """Whether an expression is written as a container, which it makes anew."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return isinstance(node.left, ast.List) or isinstance(node.right, ast.List)
+    return isinstance(node, ast.List | ast.Dict | ast.Set)

@@ -37,8 +37,8 @@ import ast
 from collections.abc import Iterable
 
 from jitflow.frontend.syntax.bound import maybe_unbound
-from jitflow.frontend.syntax.build import ITEM, assign, block, constant, load, negated, placed, returned, spelled
-from jitflow.frontend.syntax.expressions import Expressions
+from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
+from jitflow.frontend.syntax.expressions import Expressions, is_container
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
 from jitflow.frontend.syntax.names import AnyFunction, Fresh, Scope, is_suspendable, scope_of, uses_of
@@ -78,6 +78,7 @@ class _Rewriting:
             function.body = self._expressions.rewrite(function.body)
             return self._expressions.changed
         body = list(function.body)
+        self._node = function
         head = [body.pop(0)] if _is_docstring(body[0]) else []
         self._is_block = isinstance(function, ast.FunctionDef) and function.name in self._fresh.blocks
         body = prepared(body, scope, self._fresh)
@@ -193,17 +194,17 @@ class _Rewriting:
         return self._expressions.rewrite(node)
 
     def _listed(self, statement: ast.Assign) -> ast.stmt:
-        """``x = jit__.made_list([], 'x')`` for ``x = []``: the list may become one of the running program."""
+        """``x = jit__.made_container([], 'x')`` for ``x = []``: it may become one of the running program."""
         (target, *_), value = statement.targets, statement.value
-        if isinstance(value, ast.List):
-            statement.value = self._made_list(value, target)
+        if is_container(value):
+            statement.value = self._made(value, target)
         elif isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(target.elts) == len(value.elts):
             pairs = zip(value.elts, target.elts, strict=True)
-            value.elts = [self._made_list(item, name) if isinstance(item, ast.List) else item for item, name in pairs]
+            value.elts = [self._made(item, name) if is_container(item) else item for item, name in pairs]
         return statement
 
-    def _made_list(self, value: ast.List, target: ast.expr) -> ast.expr:
-        return self._expressions.hook("made_list", value, value, constant(ast.unparse(target)))
+    def _made(self, value: ast.expr, target: ast.expr) -> ast.expr:
+        return self._expressions.hook("made_container", value, value, constant(ast.unparse(target)))
 
     def _proved(self, target: ast.Name) -> ast.stmt:
         """``x = jit__.bound(lambda: x, 'x')``: what follows reads and unbinds a name that is bound."""
@@ -299,7 +300,14 @@ class _Rewriting:
         self._expressions.visit(function.args)
         if not is_suspendable(function):
             self._inner(function)
+            used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            if not used.isdisjoint(self._functions()):  # it may call itself, or what calls it
+                function.decorator_list.append(placed(ast.Attribute(load(CELL), "recursive", ast.Load()), function))
         return [function]
+
+    def _functions(self) -> set[str]:
+        """The names of this function and of those inside it."""
+        return {part.name for part in ast.walk(self._node) if isinstance(part, ast.FunctionDef)}
 
     def _inner_class(self, node: ast.ClassDef) -> list[ast.stmt]:
         """A class with its methods rewritten; what else its body says runs in Python, once for each class."""

@@ -2,7 +2,7 @@
 
 Where all parts are known, a hook gives Python's string. Otherwise the text is a `TracedText`: a template and the values
 for it, as they were when the text was made, which the running program fills in as plain Python would
-(`jitflow.runtime.texts`). It can be printed, be the message of an exception, and become part of other text.
+(`jitflow.runtime.texts`). It can be printed, returned, be the message of an exception, and become part of other text.
 
 ::
 
@@ -12,8 +12,8 @@ for it, as they were when the text was made, which the running program fills in 
     printing    print
 """
 
-from jitflow.frontend.texts.hooks import formatted, percent, repr_, str_, text, text_method
+from jitflow.frontend.texts.hooks import format_, formatted, join, percent, repr_, str_, text
 from jitflow.frontend.texts.printing import print_
 from jitflow.frontend.texts.traced import TracedText, is_known
 
-__all__ = ["TracedText", "formatted", "is_known", "percent", "print_", "repr_", "str_", "text", "text_method"]
+__all__ = ["TracedText", "format_", "formatted", "is_known", "join", "percent", "print_", "repr_", "str_", "text"]

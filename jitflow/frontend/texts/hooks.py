@@ -6,7 +6,6 @@ import operator
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
@@ -14,7 +13,7 @@ from jitflow.frontend.texts.structure import structure
 from jitflow.frontend.texts.traced import TracedText, is_known, together
 from jitflow.frontend.tracers import kind_by_kind, located
 
-__all__ = ["formatted", "percent", "repr_", "str_", "text", "text_method"]
+__all__ = ["format_", "formatted", "join", "percent", "repr_", "str_", "text"]
 
 _CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
 
@@ -51,15 +50,9 @@ def formatted(thing: Any, specification: Any = "") -> Any:
 # -- methods of strings -----------------------------------------------------------------------------------
 
 
-def text_method(thing: Any, name: str) -> Any:
-    """``thing.format`` or ``thing.join``."""
-    if type(thing) is str:
-        return partial(_format if name == "format" else _join, thing)
-    return getattr(thing, name)
-
-
 @kind_by_kind
-def _join(separator: str, items: Iterable[Any]) -> Any:
+def join(separator: str, items: Iterable[Any]) -> Any:
+    """`str.join`."""
     parts = list(items)
     if not any(type(part) is TracedText for part in parts):
         return separator.join(parts)
@@ -73,7 +66,8 @@ def _join(separator: str, items: Iterable[Any]) -> Any:
 
 
 @kind_by_kind
-def _format(words: str, /, *args: Any, **keywords: Any) -> Any:
+def format_(words: str, /, *args: Any, **keywords: Any) -> Any:
+    """`str.format`."""
     if all(map(is_known, (*args, *keywords.values()))):
         return words.format(*args, **keywords)
     return _filled_in(words, args, keywords, iter(range(len(words))))

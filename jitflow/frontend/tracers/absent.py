@@ -14,7 +14,16 @@ from jitflow.errors import UserTypeError
 from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
 
-__all__ = ["NOT_GIVEN", "Absent", "NotGiven"]
+__all__ = ["NOT_GIVEN", "UNBOUND", "Absent", "NotGiven"]
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "<unbound>"
+
+
+UNBOUND: Any = _Unbound()
+"""Stands for what a name or an attribute holds that nothing was assigned to."""
 
 
 class _NotGivenType:

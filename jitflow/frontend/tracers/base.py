@@ -8,13 +8,15 @@ from typing import Any, NoReturn
 import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError, UserRuntimeError
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import Trace, active_trace, current_trace
-from jitflow.frontend.syntax import why_plain
+from jitflow.frontend.syntax import CELL, why_plain
 from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["TRACED", "Tracer", "escaped", "located", "needs_number", "ufunc_binary", "ufunc_in_place", "ufunc_unary"]
+__all__ = ["TRACED", "Tracer", "asked", "escaped", "located", "may_be_pinned", "needs_number", "ufunc_binary",
+           "ufunc_in_place", "ufunc_unary"]  # fmt: skip
 
 
 TRACED = "<traced "
@@ -157,12 +159,44 @@ def escaped(tracer: Tracer, trace: Trace) -> UserError:
     )
 
 
+def _begin_anew_rewritten(trace: Trace) -> None:
+    """Start the trace anew if what needs a number may be a hook's in a function that has not been rewritten."""
+    frame = trace.user_frame()
+    if frame is None or CELL in frame.f_code.co_freevars:
+        return
+    site = Site(Choice.REWRITTEN, frame.f_code.co_filename, frame.f_code.co_firstlineno)
+    if not trace.choices.is_settled(site):
+        raise trace.begin_anew(Restart(site))
+
+
 def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     """The error for a tracer where Python needs the number itself."""
     if active_trace() is not tracer._trace:
         return escaped(tracer, tracer._trace)
+    _begin_anew_rewritten(tracer._trace)
     reason = why_plain(tracer._trace.running_code())
     found = f"a function whose control flow is not compiled: {reason}" if reason else ""
     error = located(UserNotImplementedError(message, found=found, mend=mend))
     error.needs_number = True
+    return may_be_pinned(error, tracer)
+
+
+def may_be_pinned(error: UserError, tracer: Tracer) -> UserError:
+    """The error for a number that is asked for, noting that another trace can have it, if it can."""
+    trace = active_trace()
+    if trace is not None and trace.pins is not None and trace.pins.known(tracer._value) is not None:
+        error.pin = _here()
     return error
+
+
+def asked(tracer: Tracer) -> Any:
+    """The number itself, guarded, if an earlier trace could not do without; None if it is not to be had."""
+    trace = active_trace()
+    if trace is not tracer._trace or trace.pins is None or not trace.choices.answer(_here()):
+        return None
+    return trace.pins.asked(tracer._value)
+
+
+def _here() -> Site:
+    here = current_trace().here()
+    return Site(Choice.PINNED, here.file, here.line)

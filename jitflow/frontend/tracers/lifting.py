@@ -151,7 +151,8 @@ def _literal_sequence(items: list[Any] | tuple[Any, ...]) -> Value:
         return cast(Value, surface.array_of(items))
     array = np.asarray(items)
     if array.dtype.kind not in "biufc":
-        raise located(UserTypeError(f"expected numbers, got {article(type(items).__name__)} of dtype {array.dtype}"))
+        found = f"{article(type(items).__name__)} of dtype {array.dtype}"
+        raise located(UserTypeError("expected numbers", found=found, mend="make arrays of numbers alone"))
     return _literal(array)
 
 

@@ -48,8 +48,14 @@ class Surface:
         self.number_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of a Python number, by name."""
 
+        self.written: Callable[[Any], Callable[..., Any]] = _missing
+        """A text of jitflow's own as a function that programs are traced through."""
         self.repeated: Callable[[Any, Any], Any] = _missing
         """``items * number`` of a list."""
+        self.container_type: Callable[[Any], Any] = lambda thing: True
+        """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
+        self.program: Callable[[Any], Any] = _missing
+        """A function of jitflow's that is written as a program is, so that it can be traced."""
         self.switch: Callable[..., Any] = _missing
         """Does something once for each combination of kinds that values may be of (`control.switching`)."""
         self.strong: Callable[[Any], Any] = _missing

@@ -79,7 +79,10 @@ def _chosen(args: Sequence[Any], leaves: Mapping[int, Leaves], places: Sequence[
 def as_they_were(chosen: Chosen, held: Sequence[Any]) -> Chosen:
     """The same places with the numbers and arrays that `kept` took from them."""
     if len(held) != len(chosen.places):
-        raise located(UserValueError("the arguments of the vjp have another structure now than when it was taken"))
+        raise located(UserValueError(
+            "the arguments of the vjp have another structure now than when it was taken",
+            mend="take it of tuples, lists and dicts that stay as they are",
+        ))  # fmt: skip
     return replace(chosen, inputs=tuple(map(_input, held)))
 
 
@@ -316,7 +319,8 @@ def _variable(item: Any) -> tracers.VariableTracer:
             )
         )
     if item.dtype.kind not in "fcV":  # bfloat16 is a V to NumPy
-        raise located(UserTypeError("a gradient by a variable that holds no floats", found=f"dtype {item.dtype}"))
+        found = f"dtype {item.dtype}"
+        raise located(UserTypeError("a gradient by a variable that holds no floats", found=found, expected="floats"))
     return item
 
 

@@ -9,6 +9,7 @@ kernels. Elementwise arithmetic is one set of rows for all three: on tensors, on
 
 from __future__ import annotations
 
+from jitflow.ir.ops.containers import CONTAINER_OPS
 from jitflow.ir.ops.control import CONTROL_OPS
 from jitflow.ir.ops.derivative import DERIVATIVE_OPS
 from jitflow.ir.ops.devices import DEVICE_OPS
@@ -37,6 +38,7 @@ OPS: dict[str, OpDef] = {
         ROUTINE_OPS,
         CONTROL_OPS,
         STATE_OPS,
+        CONTAINER_OPS,
         DERIVATIVE_OPS,
         MARK_OPS,
         DEVICE_OPS,

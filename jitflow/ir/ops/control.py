@@ -4,6 +4,9 @@
 ``rare`` is the number of the region of an ``if`` that hardly ever runs. ``polls`` says after how many turns a loop of
 machine code asks whether it is to go on. ``counts`` of a ``while`` is the position of a carried number and what each
 turn adds to it; the test does not hold once it is beyond the last carried number, which stays what it is.
+
+A function that calls itself is a region, too: `recursion` calls it first, and `recur`, which stands in it, again. So it
+may use values from around it, as all regions do; lowering makes a function of the module of it, and calls of both.
 """
 
 from __future__ import annotations
@@ -18,6 +21,14 @@ __all__ = ["CONTROL_OPS"]
 
 def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return ()
+
+
+def _recur_effects(attributes: Attributes) -> tuple[Effect, ...]:
+    """What a further call does: it may be too deep, and does to storage what the region does."""
+    found = [Effect("external" if attributes.get("external") else "check")]
+    for operand in attributes.get("storage", ()):
+        found += [Effect("reads", operand), Effect("writes", operand)]
+    return tuple(found)
 
 
 CONTROL_OPS = [
@@ -40,6 +51,17 @@ CONTROL_OPS = [
         "fusion", "ops that become one kernel; the region takes the operands and yields the results. ``reason`` says "
         "what kind of nest it is", "tensor", None, None, attributes=("kernel", "reason"), regions=1,
     ),
-    OpDef("call", "runs ``function`` of this module on the operands", "any", None, None, None,
-          (Effect("external"),), attributes=("function",)),
+    OpDef(
+        "recursion", "calls the region, which takes the operands and yields the results; it may `recur`. So many "
+        "``frames`` of the user's this call is; ``owned`` are the operands whose memory it takes over", "any",
+        None, None, None, (Effect("check"),), attributes=("function", "frames", "owned"), regions=1,
+    ),
+    OpDef(
+        "recur", "calls the region of the `recursion` around it of this ``function`` again, for its results. It reads "
+        "and writes the operands that are ``storage``, and is ``external`` if something in the region is", "any",
+        None, None, None, _recur_effects, attributes=("function", "frames", "storage", "external"),
+    ),
+    OpDef("call", "runs ``function`` of this module on the operands. One that calls itself counts ``frames``; if these "
+          "are too many, ``error`` with this ``message`` is raised", "any", None, None, None,
+          (Effect("external"),), attributes=("function", "frames", "error", "message")),
 ]  # fmt: skip

@@ -89,7 +89,7 @@ def _row(name: str, arity: int, kinds: str, result: str, evaluate: Callable[...,
     commutative = {"commutative"} if name in _COMMUTATIVE else set()
     return OpDef(
         name, doc, "any", arity, _rule(name, kinds, result), run, _checked,
-        frozenset({"elementwise"} | commutative), ("checked",),
+        frozenset({"elementwise"} | commutative), ("checked", "single"),
     )  # fmt: skip
 
 

@@ -79,5 +79,10 @@ HOST_OPS = [
           "bytes were moved and so much was computed. ``kind``, ``work`` and ``lines`` say what was at work, "
           "``channel`` and ``to`` where a message went", "host", 3,
           _nothing, lambda *_: (), _EXTERNAL, frozenset(), ("kind", "work", "lines", "channel", "to")),
+    OpDef("fill_draws", "generator, count, memory, parameters: fills memory with draws, as a `draw` with dims does. "
+          "``arrays`` are the positions of the parameters that are memory, of as many elements", "host", None, _nothing,
+          memory.fill_draws, _EXTERNAL, frozenset(), ("method", "arrays")),
+    OpDef("heap", "what the containers of the program are made of", "host", 0, _infer_clock, lambda *_: 0,
+          (Effect("allocates"),)),
     OpDef("clear", "gives the memory of a tape back", "any", 1, _nothing, memory.clear, (Effect("writes", 0),)),
 ]  # fmt: skip

@@ -82,6 +82,6 @@ INDEXING_OPS = [
     ),
     OpDef(
         "check", "raises ``error`` with ``message`` (formatted with the other operands) unless the condition holds",
-        "any", None, _infer_check, _check, (Effect("check"),), frozenset(), ("error", "message"),
+        "any", None, _infer_check, _check, (Effect("check"),), frozenset(), ("error", "message", "literal"),
     ),
 ]  # fmt: skip

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from jitflow.errors import CompilerBug
+from jitflow.ir.draws import DRAWS, draw
 from jitflow.ir.dtypes import DType
 from jitflow.ir.ops.elementwise import ELEMENTWISE_OPS
 from jitflow.ir.records import Attributes
@@ -237,6 +238,18 @@ def extend(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
     tape, size = operands
     tape.append(Memory.new(size))
     return tape[-1]
+
+
+def fill_draws(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    """generator, count, target, parameters."""
+    generator, count, target, *parameters = operands
+    row = DRAWS[attributes["method"]]
+    given = [
+        parameter.array(dtype, count) if place in attributes["arrays"] else parameter
+        for place, (dtype, parameter) in enumerate(zip(row.parameters, parameters, strict=True))
+    ]
+    target.array(row.result, count)[...] = draw(attributes["method"], generator, given, (count,))
+    return ()
 
 
 def clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:

@@ -1,4 +1,4 @@
-"""Mutable state: variables, places, tapes, random draws, and what is ordered with them.
+"""Mutable state: variables, places, tapes, draws from NumPy's generators, and what is ordered with them.
 
 Only ``load`` and the storing ops touch what a place shows; ``load`` is a snapshot. View ops on a variable or a place
 (`shape.py`) give places.
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from jitflow.ir.draws import DRAWS, draw
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
 from jitflow.ir.types import Place, Scalar, Tape, Tensor, Type, Variable, dims_of
@@ -84,6 +85,20 @@ def _require_count(name: str, number: Type) -> None:
         raise TypeRuleError(f"{name}: expected a count from the end of a tape, got {number}")
 
 
+def _infer_draw(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    row, (generator, *parameters) = DRAWS[attributes["method"]], operands
+    if not isinstance(generator, Scalar) or generator.dtype != I64:
+        raise TypeRuleError(f"draw: expected the address of a generator, got {generator}")
+    found = [getattr(parameter, "dtype", None) for parameter in parameters]
+    if found != [*row.parameters]:
+        wanted = ", ".join(dtype.name for dtype in row.parameters) or "none"
+        raise TypeRuleError(f"draw: expected parameters of dtypes {wanted}, got {', '.join(map(str, parameters))}")
+    dims = attributes.get("dims")
+    if any(dims_of(parameter) not in ((), dims) for parameter in parameters):
+        raise TypeRuleError(f"draw: expected numbers, or arrays of dims {dims}, got {', '.join(map(str, parameters))}")
+    return (Scalar(row.result) if dims is None else Tensor(row.result, dims),)
+
+
 def _nothing(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     return ()
 
@@ -119,6 +134,11 @@ def _poke(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     tape, count, value = operands
     tape[-int(count)] = np.array(value)
     return ()
+
+
+def _draw(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    made = draw(attributes["method"], operands[0], operands[1:], attributes.get("dims", ()))
+    return made if "dims" in attributes else made[()]
 
 
 def _print(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
@@ -159,6 +179,10 @@ STATE_OPS = [
           frozenset({"sized"})),
     OpDef("poke", "tape, count, number: puts another number where `peek` finds one", "any", 3, _infer_poke, _poke,
           (_READS, _WRITES)),
+    OpDef("draw", "generator, parameters: the next number that a generator of NumPy's draws, with ``dims`` an array of "
+          "them, by the C function ``method`` (`jitflow.ir.draws`). The generator is an address; ordered with "
+          "everything, since nobody knows what else draws from it", "any", None, _infer_draw, _draw, _EXTERNAL,
+          frozenset(), ("method", "dims")),
     OpDef("print", "prints the operands formatted with ``message``", "any", None, _nothing,
           _print, _EXTERNAL, frozenset(), ("message",)),
 ]  # fmt: skip

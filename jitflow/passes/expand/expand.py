@@ -2,8 +2,8 @@
 
 One forward sweep: an op is expanded where it stands, and what its expansion applies in turn is expanded on the spot,
 so nothing is visited twice. Complex numbers are split into their parts first, where there are any. Python's numbers
-lose their weakness (promotion is over), with their checks made explicit. Scalars beside vectors are splatted. What is
-long and stands in a host program several times becomes a function that it calls.
+lose their weakness (promotion is over), with their checks made explicit. Scalars beside vectors are splatted.
+Elementary functions of single numbers stay as they are: they are the C library's (`single.py`).
 
 Before and after, for two lanes::
 
@@ -26,15 +26,14 @@ simplifications of the backend.
 from __future__ import annotations
 
 import functools
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from jitflow.errors import CompilerBug
-from jitflow.ir.core import Function, Op, Region, Value, walk
-from jitflow.ir.dtypes import DTYPES, DType
+from jitflow.ir.core import Function, Op, Value, walk
+from jitflow.ir.dtypes import DType
 from jitflow.ir.types import Scalar, Type, Vector
 from jitflow.passes.expand import EXPANSIONS
 from jitflow.passes.expand.arithmetic import ARITHMETIC
@@ -44,6 +43,7 @@ from jitflow.passes.expand.checked import expand_checked
 from jitflow.passes.expand.notation import Number
 from jitflow.passes.expand.primitives import FOLDS, dtype_class, dtype_name, is_primitive
 from jitflow.passes.expand.rewrite import Rewriter
+from jitflow.passes.expand.single import LIBRARY_FUNCTIONS, PYTHON_FUNCTIONS, SINGLE_FUNCTIONS
 from jitflow.passes.expand.split_complex import has_complex, split_complex
 from jitflow.passes.expand.term import Term
 
@@ -55,42 +55,13 @@ def expand(function: Function) -> Function:
     functions = tuple(expand(inner) for inner in function.functions)
     if has_complex(function):
         function = split_complex(function)
-    shared = _shared_functions(function)
-    return replace(_Expander(shared).function(function), functions=(*functions, *shared.values()))
+    return replace(_Expander(_is_of_numbers(function)).function(function), functions=functions)
 
 
-def _shared_functions(function: Function) -> dict[tuple[str, str], Function]:
-    """By name and dtype, the long functions that a host program computes of numbers in several places.
-
-    They become functions that it calls. Kernels have no such: a vector function would need a call in every loop.
-    """
-    if function.layer != "host":
-        return {}
-    found = Counter(key for key in map(_shareable, walk(function.region)) if key is not None)
-    return {key[:2]: _number_function(*key) for key, places in found.items() if places > 1}
-
-
-def _shareable(op: Op) -> tuple[str, str, int] | None:
-    """Name, dtype and arity of a function of numbers that has a long expansion."""
-    if op.name not in EXPANSIONS or op.attributes.get("checked"):
-        return None
-    types = {value.type.dtype.name for value in (*op.operands, *op.results) if isinstance(value.type, Scalar)}
-    if len(types) != 1 or not types <= {"f32", "f64"}:
-        return None
-    return op.name, types.pop(), len(op.operands)
-
-
-_CALLED = MappingProxyType({"called": True})
-
-
-@functools.cache
-def _number_function(name: str, dtype: str, arity: int) -> Function:
-    """One long function on its own, the same in every program."""
-    machine = ExpandingMachine()
-    parameters = tuple(Value(Scalar(DTYPES[dtype]), "x") for _ in range(arity))
-    machine.shape_like(parameters[0].type)
-    region = machine.builder.region(parameters, (machine.apply(name, *parameters),))
-    return Function(f"{name}_{dtype}", Region(parameters, (*machine.constants, *region.ops)), (), "loop", _CALLED)
+def _is_of_numbers(function: Function) -> bool:
+    """Whether it is the processor's scalar code, in which all arithmetic is of single numbers."""
+    attributes = function.attributes
+    return function.layer == "host" or bool(attributes.get("scalar") and not attributes.get("distributed"))
 
 
 Expansion = Callable[..., Value]
@@ -104,12 +75,16 @@ _PREDICATES = frozenset(
 class ExpandingMachine(BuilderMachine):
     """Where `apply` and `convert` go on expanding until primitives are left."""
 
+    single = weak = False
+    """Whether what is expanded is of one number, of Python's own."""
+
     def apply(self, name: str, *operands: Value, **attributes: Any) -> Value:
         if name == "cast":
             return self.convert(operands[0], attributes["dtype"].name)
         if name == "bitcast":
             return self._reinterpret(operands[0], attributes["dtype"])
-        expansion = _expansion(name, dtype_name(operands[-1].type))
+        dtype = dtype_name(operands[-1].type)
+        expansion = (self.single and _of_single(name, dtype, self.weak)) or _expansion(name, dtype)
         return expansion(self, *operands)
 
     def convert(self, x: Value, dtype: str) -> Value:
@@ -119,6 +94,17 @@ class ExpandingMachine(BuilderMachine):
         if "bool" in (self.dtype(x), dtype.name):
             return self.convert(x, dtype.name)
         return self.bitcast(x, dtype.name)
+
+
+@functools.cache
+def _of_single(name: str, dtype: str, weak: bool) -> Expansion | None:
+    """How to make the op of one number, if that is done otherwise than for the lanes of a vector."""
+    if dtype_class(dtype) != "float":
+        return None
+    if name in LIBRARY_FUNCTIONS:
+        return _as_primitive(name)
+    made = SINGLE_FUNCTIONS.get(name) or (PYTHON_FUNCTIONS.get(name) if weak else None)
+    return _on_terms(made) if made is not None else None
 
 
 @functools.cache
@@ -163,12 +149,32 @@ def _through_f32(name: str) -> Expansion:
     return expand_half
 
 
+def _is_weak(op: Op) -> bool:
+    """Whether the op is of Python's own numbers."""
+    type = op.result.type
+    return (isinstance(type, Scalar) and type.weak) or op.attributes.get("single") == "python"
+
+
+_STOPPING = frozenset({"check", "for", "while", "call", "launch"})
+
+
+def _is_along_elements(op: Op) -> bool:
+    """Whether this is a loop whose turns hand nothing on, and go to the end: LLVM makes vectors of it."""
+    if op.name != "for" or op.results:
+        return False
+    return not any(inner.name in _STOPPING or inner.attributes.get("checked") for inner in walk(op.regions[0]))
+
+
 class _Expander(Rewriter):
     """The sweep."""
 
-    def __init__(self, shared: Mapping[tuple[str, str], Function]) -> None:
+    machine: ExpandingMachine
+
+    def __init__(self, of_numbers: bool) -> None:
         super().__init__(ExpandingMachine())
-        self.shared = shared
+        self.of_numbers = of_numbers
+        self.along_elements = False
+        """Whether the loop around works on elements, one a turn, as the lanes of a vector do."""
         self.numbers: dict[Value, Any] = {}
         """What the constants so far are."""
 
@@ -183,26 +189,32 @@ class _Expander(Rewriter):
         elif op.name == "fold_lanes":
             self.fold_lanes(op)
         else:
+            outside, self.along_elements = self.along_elements, self.along_elements or _is_along_elements(op)
             self.copy(op)
+            self.along_elements = outside
 
     def elementwise(self, op: Op) -> Value:
         machine = self.machine
         machine.shape_like(op.result.type)
+        machine.weak = _is_weak(op)
+        machine.single = self._is_single(op)
         operands = tuple(machine.splat(operand) for operand in self.operands(op))
         if op.name == "copy":
             return operands[0]
         if op.name == "select":
             return machine.primitive("select", *operands)
-        key = _shareable(op)
-        if key is not None and key[:2] in self.shared:
-            callee = MappingProxyType({"function": self.shared[key[:2]].name})
-            return machine.emit("call", operands, (machine.type(key[1]),), callee)[0]
         if op.attributes.get("checked"):
             known = [self.numbers.get(operand) for operand in op.operands]
             return expand_checked(op.name, tuple(Term(machine, operand) for operand in operands), known).value
         if op.name in ("cast", "bitcast"):
             return machine.apply(op.name, *operands, dtype=op.attributes["dtype"])
         return machine.apply(op.name, *operands)
+
+    def _is_single(self, op: Op) -> bool:
+        """Whether the op is of one number. What NumPy computes of elements one by one has the bits of vectors."""
+        if not self.of_numbers:
+            return "single" in op.attributes
+        return self.machine.weak or not self.along_elements
 
     def constant(self, op: Op) -> None:
         (type,) = self.types(op.result.type)

@@ -49,7 +49,7 @@ LIBRARY = frozenset({
     "fmod", "cbrt", "power", "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "arcsin",
     "arccos", "arctan", "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "erf", "erfc",
 })  # fmt: skip
-"""Functions of f32 and f64 that the C library has, lane by lane; `expand` leaves those without an expansion."""
+"""Functions of f32 and f64 that the C library has; `expand` leaves them of single numbers, ``fmod`` in rare lanes."""
 
 PRIMITIVES: dict[str, frozenset[str]] = {
     "bool": _EVERYWHERE | {"logical_and", "logical_or", "logical_xor", "logical_not"},

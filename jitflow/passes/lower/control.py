@@ -15,11 +15,13 @@ from collections.abc import Iterator, Sequence
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, Expression, product
-from jitflow.ir.types import Buffer, Index, Place, Scalar, Tensor, Type, Variable, dims_of
+from jitflow.ir.effects import calls_again
+from jitflow.ir.types import Buffer, Index, Place, Scalar, Tape, Tensor, Type, Variable, dims_of
 from jitflow.passes.lower.owning import OwningProgram
 from jitflow.passes.lower.program import Storage
+from jitflow.passes.plan.record import Carried
 
-__all__ = ["lower_for", "lower_if", "lower_while"]
+__all__ = ["lower_for", "lower_if", "lower_recur", "lower_recursion", "lower_while"]
 
 
 def lower_if(host: OwningProgram, op: Op) -> None:
@@ -60,16 +62,53 @@ def lower_while(host: OwningProgram, op: Op) -> None:
     flow.receive(op.results, results)
 
 
+def lower_recursion(host: OwningProgram, op: Op) -> None:
+    """A function that calls itself, as a region still (`jitflow.passes.lower.procedures` makes functions of these)."""
+    (region,) = op.regions
+    again = list(calls_again(op))
+    given = _Flow(host, op, [region.parameters])
+    found = _Flow(host, op, [op.results, *(call.results for call in again)], carried=[_ALONE] * len(op.results))
+    host.recursions[op.attributes["function"]] = given, found
+    operands = given.send(op, op.operands)
+    host.bodies.append(host.scopes.enter())
+    arriving = given.parameters()
+    given.receive(region.parameters, arriving)
+    host.lower_ops(region)
+    yielded = found.send(region.ops[-1], region.yielded)
+    host.end_region(region)
+    host.bodies.pop()
+    body = host.scopes.leave().builder.region(arriving, yielded)
+    owned = given.owned(region.parameters)
+    name, frames = op.attributes["function"] + host.suffix, op.attributes["frames"]
+    results = host.builder.add("recursion", *operands, types=found.types(), regions=(body,), function=name,
+                               frames=frames, owned=owned)  # fmt: skip
+    found.receive(op.results, results)
+
+
+def lower_recur(host: OwningProgram, op: Op) -> None:
+    """A call of the function that it stands in."""
+    given, found = host.recursions[op.attributes["function"]]
+    operands = given.send(op, op.operands)
+    name, frames = op.attributes["function"] + host.suffix, op.attributes["frames"]
+    results = host.builder.add("recur", *operands, types=found.types(), function=name, frames=frames)
+    found.receive(op.results, results)
+
+
+_ALONE = Carried(None, False)
+"""How a number flows, and an array with memory of its own."""
+
+
 class _Flow:
     """What flows along the edges of one op: for each carried value the host's values that stand for it."""
 
     def __init__(
-        self, host: OwningProgram, op: Op, targets: Sequence[Sequence[Value]], bound: Sequence[Value] = ()
-    ) -> None:
+        self, host: OwningProgram, op: Op, targets: Sequence[Sequence[Value]], bound: Sequence[Value] = (),
+        carried: Sequence[Carried] | None = None,
+    ) -> None:  # fmt: skip
         """``targets`` are the lists of values that receive it: parameters of regions, results of the op."""
         self.host = host
         self.targets = targets
-        self.carried = host.plan.carried[op]
+        self.carried = host.plan.carried[op] if carried is None else carried
         names = {str(value.type.dim) for value in bound if isinstance(value.type, Index)}
         self.fresh: set[tuple[int, int]] = set()
         """Which axes have a size that flows, since a receiver binds it: (position of the value, axis)."""
@@ -89,6 +128,9 @@ class _Flow:
         kind = value.type
         if isinstance(kind, Scalar | Index):
             yield kind if isinstance(kind, Scalar) else Index()
+            return
+        if isinstance(kind, Tape):
+            yield kind
             return
         if not isinstance(kind, Tensor | Variable | Place):
             raise CompilerBug(f"expected numbers and arrays to flow through regions, got {kind}")
@@ -118,6 +160,9 @@ class _Flow:
         if isinstance(value.type, Scalar | Index):
             yield host.number(value)
             return
+        if isinstance(value.type, Tape):
+            yield host.tapes[value]
+            return
         if self.carried[position].variable is not None:
             return
         dims = dims_of(value.type)
@@ -134,6 +179,12 @@ class _Flow:
             yield from (host.dim(stride) for stride in host.layouts[value].strides)
         if self._chosen(position):
             yield host.root_of(value)
+
+    def owned(self, values: Sequence[Value]) -> tuple[int, ...]:
+        """Which of the host's values are memory that goes along with a value."""
+        types = [(type, isinstance(value.type, Tensor)) for position, value in enumerate(values)
+                 for type in self._types(position, value)]  # fmt: skip
+        return tuple(number for number, (type, owned) in enumerate(types) if owned and isinstance(type, Buffer))
 
     def parameters(self) -> list[Value]:
         """New values for a region's parameters."""
@@ -152,6 +203,9 @@ class _Flow:
             host.set_number(value, number)
             if isinstance(kind, Index):
                 self._bind(kind.dim, number)
+            return
+        if isinstance(kind, Tape):
+            host.tapes[value] = next(parts)
             return
         assert isinstance(kind, Tensor | Variable | Place)
         variable = self.carried[position].variable

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 from jitflow.ir.core import Op, Region, Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import BOOL, I64, DType
 from jitflow.ir.layout import Layout
 from jitflow.ir.types import Buffer, Scalar, Tensor, Vector, dims_of
+from jitflow.passes.expand.single import OF_SINGLE_NUMBERS
 from jitflow.passes.lower.emitter import Emitter
 from jitflow.passes.lower.schedule import PERIOD_LANES, Schedule
 from jitflow.passes.lower.target import Target
@@ -171,7 +173,11 @@ class Elements:
         emitter.loc = op.loc
         if op.name == "copy":
             return operands[0]
-        return emitter.elementwise(op.name, *operands, **op.attributes)
+        attributes = op.attributes
+        if op.name in OF_SINGLE_NUMBERS and not dims_of(op.result.type) and not self.target.distributed:
+            weak = isinstance(op.result.type, Scalar) and op.result.type.weak
+            attributes = MappingProxyType({**attributes, "single": "python" if weak else "numpy"})
+        return emitter.elementwise(op.name, *operands, **attributes)
 
     def _is_read_once(self, access: Access) -> bool:
         """Whether each row of the outer loops reads other memory; what they share is in the cache."""

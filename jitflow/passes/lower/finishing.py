@@ -16,12 +16,14 @@ from jitflow.passes.lower.inside import inside
 from jitflow.passes.lower.outline import outline
 from jitflow.passes.lower.paces import paces
 from jitflow.passes.lower.poll import poll
+from jitflow.passes.lower.procedures import procedures
 from jitflow.passes.lower.settle import settle
 from jitflow.passes.runner import Pass
 
 __all__ = ["GPU_HOST_PASSES", "HOST_PASSES"]
 
 HOST_PASSES: Mapping[str, Pass] = {
+    "procedures": procedures,
     "hoist_memory": hoist,
     "outline": outline,
     "inside": inside,

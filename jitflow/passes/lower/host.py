@@ -19,7 +19,9 @@ from jitflow.passes.absorb import product_of
 from jitflow.passes.homebound import refuse_homebound
 from jitflow.passes.lower.arrays import lower_constant, lower_empty
 from jitflow.passes.lower.concatenation import lower_concatenate
-from jitflow.passes.lower.control import lower_for, lower_if, lower_while
+from jitflow.passes.lower.containers import CONTAINER_LOWERING
+from jitflow.passes.lower.control import lower_for, lower_if, lower_recur, lower_recursion, lower_while
+from jitflow.passes.lower.draws import lower_draw
 from jitflow.passes.lower.finishing import GPU_HOST_PASSES, HOST_PASSES
 from jitflow.passes.lower.fusions import lower_fusion
 from jitflow.passes.lower.host_call import lower_host_call
@@ -59,6 +61,7 @@ LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     **dict.fromkeys(_names("view"), _lower_view),
     **dict.fromkeys(_names("accumulation"), lower_accumulation),
     **TAPE_OPS,
+    **CONTAINER_LOWERING,
     **MESSAGE_OPS,
     "constant": lower_constant,
     "check": lower_arithmetic,
@@ -69,9 +72,12 @@ LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     "if": lower_if,
     "for": lower_for,
     "while": lower_while,
+    "recursion": lower_recursion,
+    "recur": lower_recur,
     "fusion": _lower_kernel,
     "matmul": lower_matmul,
     "host_call": lower_host_call,
+    "draw": lower_draw,
     "concatenate": lower_concatenate,
     "empty": lower_empty,
     "variable": lower_variable,

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from jitflow.ir.core import Builder, Function, Op, Region, Value, clone_op, uses, walk, walk_inside
 from jitflow.ir.types import Buffer
 
-__all__ = ["edges", "in_scalar_kernels", "outline"]
+__all__ = ["edges", "free_values", "in_scalar_kernels", "outline"]
 
 _LAYERS = ("any", "loop")
 _EXTERNAL = frozenset({"print", "send", "recv", "meet", "progress", "call"})
@@ -81,7 +81,7 @@ class _Outlining:
         builder = Builder(loc=op.loc)
         inside: dict[Value, Value] = {}
         arguments: list[Value] = []
-        for value in _free_values(op):
+        for value in free_values(op):
             producer = self.producer.get(value)
             if producer is not None and not producer.operands and producer.name in ("constant", "size"):
                 builder.ops.append(clone_op(producer, inside))
@@ -93,8 +93,10 @@ class _Outlining:
         wanted = [result for result in op.results if self.counts[result]]
         region = builder.region(parameters, [inside[result] for result in wanted])
         name = f"loop_{len(self.kernels)}"
-        attributes = MappingProxyType({"scalar": True, "unaliased": self._unaliased(arguments)})
-        self.kernels.append(Function(name, region, (), "loop", attributes))
+        attributes = {"scalar": True, "unaliased": self._unaliased(arguments)}
+        if self.reaching_memory:
+            attributes["distributed"] = True
+        self.kernels.append(Function(name, region, (), "loop", MappingProxyType(attributes)))
         launch = Builder(loc=op.loc)
         launch.add("launch", *arguments, types=[result.type for result in wanted], kernel=name)
         (made,) = launch.ops
@@ -162,10 +164,10 @@ def _reaches_memory(op: Op) -> bool:
     flowing = [value for inner in ops for region in inner.regions for value in region.parameters]
     flowing += [value for inner in ops for value in inner.results]
     known = not any(isinstance(value.type, Buffer) for value in flowing)
-    return known and any(isinstance(value.type, Buffer) for value in _free_values(op))
+    return known and any(isinstance(value.type, Buffer) for value in free_values(op))
 
 
-def _free_values(op: Op) -> list[Value]:
+def free_values(op: Op) -> list[Value]:
     """What an op with regions reads from outside, in the order of first use."""
     defined: set[Value] = set()
     found: dict[Value, None] = {}

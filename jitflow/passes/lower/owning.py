@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from jitflow.errors import CompilerBug
 from jitflow.ir.core import Function, Op, Region, Value
 from jitflow.ir.layout import contiguous
 from jitflow.ir.types import dims_of
 from jitflow.passes.lower.program import HostProgram, Storage
+from jitflow.passes.lower.scopes import Scope
 from jitflow.passes.lower.target import Target
 from jitflow.passes.plan.planner import plan_buffers
 from jitflow.passes.plan.record import Plan
@@ -32,6 +34,10 @@ class OwningProgram(HostProgram):
         self.unwritten: set[Value] = set()
         """Arrays of which nobody has written an element: they need no copying."""
         self._shown: dict[Value, Value] = {}
+        self.recursions: dict[str, tuple[Any, Any]] = {}
+        """What flows into functions that call themselves, and out of them, by their names."""
+        self.bodies: list[Scope] = []
+        """The scopes of the functions that call themselves which are open, innermost last."""
 
     # Which variable a place shows
 

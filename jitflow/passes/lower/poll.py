@@ -29,7 +29,7 @@ _FEW = 64
 
 def poll(host: Function) -> Function:
     """The host program and its kernels of scalar code, with loops that poll."""
-    if not any(op.name in ("for", "while") for function in (host, *host.kernels) for op in walk(function.region)):
+    if not any(op.name in ("for", "while") for function in (host, *host.functions) for op in walk(function.region)):
         return host
     functions = tuple(
         replace(function, region=_Marking(function, _KERNEL_TURNS).region(function.region))

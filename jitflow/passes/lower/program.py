@@ -53,6 +53,8 @@ class HostProgram:
         self.kernels: dict[str, Function] = {}
         self.storage: dict[Value, Storage] = {}
         self.layouts: dict[Value, Layout] = {}
+        self.heap: Value | None = None
+        """What its containers are made of."""
         self.tapes: dict[Value, Value] = {}
         """The host's tape for each of the tensor function."""
         self.number_views: dict[Value, Value] = {}

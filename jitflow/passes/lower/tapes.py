@@ -24,10 +24,10 @@ __all__ = ["TAPE_OPS", "room_on_tape"]
 
 
 def _lower_tape(host: OwningProgram, op: Op) -> None:
-    """An empty tape, known to the whole program."""
+    """An empty tape, known to the whole program, or function that calls itself."""
     kind = op.result.type
     assert isinstance(kind, Tape)
-    outermost = host.scopes.open[0].builder
+    outermost = (host.bodies[-1] if host.bodies else host.scopes.open[0]).builder
     host.tapes[op.result] = outermost.make("tape", dtype=kind.dtype, names=(op.result.name,))
 
 

@@ -129,12 +129,10 @@ class Colocation:
 
 def _contradiction(one: tuple[str, Loc, str], other: tuple[str, Loc, str], where: Loc) -> UserValueError:
     said = ", and ".join(f"on {device} ({_who(loc, why)})" for device, loc, why in (one, other))
-    places = [loc for loc in (other[1], where, one[1]) if loc.line > 0]
     return UserValueError(
         f"one piece of memory would have to be {said}",
         mend="copy the array where it is to be on the other device, or use one scope for all that works on it",
-        location=places[0] if places else None,
-        callers=places[1:],
+        location=next((loc for loc in (other[1], where, one[1]) if loc.line > 0), None),
     )
 
 

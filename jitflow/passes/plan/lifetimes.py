@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jitflow.ir.core import Function, Op, Region, Value, walk
+from jitflow.ir.effects import calls_again
 from jitflow.ir.renaming import renamed_by
 from jitflow.ir.types import Place, Tape, Tensor, Variable
 from jitflow.passes.plan.lending import lent_arrays
@@ -182,6 +183,13 @@ def edges(op: Op) -> Iterator[tuple[Value, list[Value]]]:
     if op.name == "if":
         for position, result in enumerate(op.results):
             yield result, [region.yielded[position] for region in op.regions]
+        return
+    if op.name == "recursion":
+        calls = [op, *calls_again(op)]
+        for position, parameter in enumerate(op.regions[0].parameters):
+            yield parameter, [call.operands[position] for call in calls]
+        for position, result in enumerate(op.results):
+            yield result, [op.regions[0].yielded[position]]
         return
     initial = op.operands[3:] if op.name == "for" else op.operands
     body = op.regions[-1]

@@ -123,6 +123,14 @@ class _Planner(Kernels):
         if dims_of(op.result.type):
             self.make(op.result, owned=op.result not in self.lifetimes.lender)
 
+    def draw(self, op: Op) -> None:
+        """A number needs numbers; an array takes its parameters as they lie."""
+        if isinstance(op.result.type, Tensor):
+            self.read(tuple(operand for operand in op.operands if not dims_of(operand.type)))
+            self.make(op.result)
+        else:
+            self.read(op.operands)
+
     def message(self, op: Op) -> None:
         """An array goes, and comes, as memory that the message owns."""
         for value in op.operands:
@@ -173,6 +181,23 @@ class _Planner(Kernels):
         self.inner(test, ())
         self.inner(turn, carried, turn.parameters)
         self.receive(op.results, carried)
+
+    def recursion(self, op: Op) -> None:
+        """A function that calls itself owns the arrays that it is given, and who calls it those that it gives."""
+        (region,) = op.regions
+        carried = self.flow(op, [region.parameters])
+        self.send(op, op.operands, carried)
+        self.known.append(set())
+        self.receive(region.parameters, carried)
+        self.region(region)
+        self.send(region.ops[-1], region.yielded, [Carried(None, False)] * len(region.yielded))
+        self.end()
+        self.known.pop()
+        self.receive(op.results, [Carried(None, False)] * len(op.results))
+
+    def recur(self, op: Op) -> None:
+        self.send(op, op.operands, [Carried(None, False)] * len(op.operands))
+        self.receive(op.results, [Carried(None, False)] * len(op.results))
 
     def inner(self, region: Region, carried: Sequence[Carried], parameters: Sequence[Value] = ()) -> None:
         """A region inside an op, which hands out what it yields."""
@@ -229,11 +254,14 @@ _RULES: Mapping[str, Callable[[_Planner, Op], None]] = {
     "if": _Planner.branch,
     "for": _Planner.for_loop,
     "while": _Planner.while_loop,
+    "recursion": _Planner.recursion,
+    "recur": _Planner.recur,
     "fusion": _Planner.fusion,
     "load": _Planner.load,
     "store": _Planner.store,
     "variable": _Planner.variable,
     "pop": _Planner.pop,
+    "draw": _Planner.draw,
     "scatter": _Planner.scatter,
     "send": _Planner.message,
     "recv": _Planner.message,

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
-           "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
-           "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
+           "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
+           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
+           "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -61,7 +61,7 @@ def indexed(thing: Any) -> Any:
     return thing
 
 
-def made_list(items: list[Any], name: str) -> list[Any]:
+def made_container(items: list[Any], name: str) -> list[Any]:
     """``name = items``."""
     return items
 
@@ -81,14 +81,9 @@ def not_(operand: Any) -> Any:
     return not operand
 
 
-def equal(left: Any, right: Any) -> Any:
-    """``left == right``."""
-    return left == right
-
-
-def unequal(left: Any, right: Any) -> Any:
-    """``left != right``."""
-    return left != right
+def compared(symbol: str, left: Any, right: Any) -> Any:
+    """``left < right``."""
+    return _COMPARISONS[symbol](left, right)
 
 
 def is_(left: Any, right: Any) -> bool:
@@ -197,8 +192,12 @@ def percent(words: str, values: Any) -> str:
     return words % values
 
 
-def text_method(thing: Any, name: str) -> Any:
-    """``thing.format`` or ``thing.join``."""
+def recursive(function: Any) -> Any:
+    return function
+
+
+def method(thing: Any, name: str) -> Any:
+    """``thing.name``, to be called."""
     return getattr(thing, name)
 
 

@@ -20,30 +20,30 @@ from tests.frontend.syntax.reference import (
     caught,
     chain,
     choose,
+    compared,
     contains,
-    equal,
     exception,
     finishing,
     free,
     gathered,
     indexed,
     is_,
-    made_list,
+    made_container,
+    method,
     not_,
     or_,
     percent,
     raise_,
+    recursive,
     text,
-    text_method,
     trying,
-    unequal,
     watched,
 )
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
-           "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
-           "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
+           "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
+           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
+           "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:

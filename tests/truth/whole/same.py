@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jitflow
-from tests.compare import assert_all_same, assert_same
+from tests.compare import EXACT, Tolerance, assert_all_same, assert_same
 from tests.truth.quiet import quiet
 
 __all__ = ["assert_does_what_python_does"]
 
 
-def assert_does_what_python_does(program: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> None:
+def assert_does_what_python_does(
+    program: Callable[..., Any], calls: Sequence[tuple[Any, ...]], tolerance: Tolerance = EXACT
+) -> None:
     """Call a program plain and compiled, with arguments that are the same in both."""
     compiled = jitflow.function(program)
     for arguments in calls:
@@ -23,8 +25,8 @@ def assert_does_what_python_does(program: Callable[..., Any], calls: Sequence[tu
         if expected[1] is not None:
             kind = type(expected[1])
             assert isinstance(found[1], NameError if kind is UnboundLocalError else kind)
-        assert_same(found[0], expected[0])
-        assert_all_same(ours, theirs)
+        assert_same(found[0], expected[0], tolerance)
+        assert_all_same(ours, theirs, tolerance)
 
 
 def _outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, BaseException | None]:

@@ -1,0 +1,310 @@
+"""Containers: what is done to an entry whose place is known stands in the code, all else is called.
+
+A reference is a number with the address of a header (`heap`). An entry has a word of 64 bits for each number; access
+to headers and to entries are told apart for LLVM, so that storing an item lets the address of the items stay in a
+register.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jitflow.backends.llvm.emit_control import report
+from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
+from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
+from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
+from jitflow.backends.llvm.slots import to_slots
+from jitflow.backends.llvm.types import element_type
+from jitflow.ir.core import Op, Value
+from jitflow.ir.status import OUT_OF_MEMORY
+from jitflow.ir.types import Container, Scalar
+
+__all__ = ["CONTAINER_EMISSION", "release_heap"]
+
+_OF_HEADER, _OF_ENTRY = ", align 8, !tbaa !5", ", align 8, !tbaa !6"
+_KINDS = ("list", "deque", "dict", "set")
+
+
+def _runtime(out: Emitter, name: str, result: str, *arguments: str) -> str:
+    """Call a function that all programs share."""
+    out.module.shared[SHARED_NAME] = RUNTIME
+    out.module.declare(f"jitflow.heap.{name}", result, [argument.split()[0] for argument in arguments])
+    call = f"call {result} @jitflow.heap.{name}({', '.join(arguments)})"
+    if result != "void":
+        return out.let(call)
+    out.do(call)
+    return ""
+
+
+def _heap(out: Emitter, op: Op) -> Sequence[str]:
+    """The record of a heap, in the frame of the host program."""
+    record = out.heap = out.stack("i8", HEAP_BYTES)
+    out.module.shared[SHARED_NAME] = RUNTIME
+    out.module.declare("jitflow.heap.open", "void", ["ptr"] * 3)
+    out.module.declare("llvm.frameaddress.p0", "ptr", ["i32"])
+    out.entry += [
+        f"  {record}.base = call ptr @llvm.frameaddress.p0(i32 0)",
+        f"  call void @jitflow.heap.open(ptr {record}, ptr %context, ptr {record}.base)",
+    ]
+    return [out.let(f"ptrtoint ptr {record} to i64")]
+
+
+def release_heap(out: Emitter) -> None:
+    """At the end of the host program, however it ends: give back all that containers hold."""
+    if out.heap:
+        _runtime(out, "close", "void", f"ptr {out.heap}")
+
+
+# -- words ----------------------------------------------------------------------------------------------------
+
+
+def _pointer(out: Emitter, value: Value) -> str:
+    return out.let(f"inttoptr i64 {out.operand(value)} to ptr")
+
+
+def _kind(value: Value) -> Container:
+    assert isinstance(value.type, Container)
+    return value.type
+
+
+def _width(kind: Container) -> int:
+    """The bytes of an entry."""
+    return 8 * (FIRST_WORD[kind.family] + len(kind.words))
+
+
+def _field(out: Emitter, header: str, offset: int, type: str = "i64") -> str:
+    return out.let(f"load {type}, ptr {out.at(header, str(offset))}{_OF_HEADER}")
+
+
+def _set_field(out: Emitter, header: str, offset: int, value: str, type: str = "i64") -> None:
+    out.do(f"store {type} {value}, ptr {out.at(header, str(offset))}{_OF_HEADER}")
+
+
+def _words(out: Emitter, values: Sequence[Value]) -> list[str]:
+    return [word for value in values for word in to_slots(out, value.type, out.operand(value))]
+
+
+def _number(out: Emitter, type: Scalar, word: str) -> str:
+    """The number of a word."""
+    element = element_type(type.dtype)
+    if type.dtype.kind == "b":
+        return out.let(f"icmp ne i64 {word}, 0")
+    bits = type.dtype.bits
+    narrow = word if bits == 64 else out.let(f"trunc i64 {word} to i{bits}")
+    return narrow if element == f"i{bits}" else out.let(f"bitcast i{bits} {narrow} to {element}")
+
+
+def _entry(out: Emitter, kind: Container, header: str, position: str) -> str:
+    data = _field(out, header, DATA, "ptr")
+    return out.let(f"getelementptr i8, ptr {data}, i64 {out.let(f'mul i64 {position}, {_width(kind)}')}")
+
+
+def _fill(out: Emitter, kind: Container, entry: str, words: Sequence[str], first: int = 0) -> None:
+    for number, word in enumerate(words, FIRST_WORD[kind.family] + first):
+        out.do(f"store i64 {word}, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
+
+
+def _require(out: Emitter, op: Op, condition: str) -> None:
+    """Fail for want of memory unless the condition holds."""
+
+    def fail() -> None:
+        report(out, OUT_OF_MEMORY, op, ())
+        out.leave(str(OUT_OF_MEMORY))
+
+    out.fail_unless(condition, fail)
+
+
+# -- rows -----------------------------------------------------------------------------------------------------
+
+
+def _make(out: Emitter, op: Op) -> Sequence[str]:
+    kind = _kind(op.result)
+    first = FIRST_WORD[kind.family]
+    references = sum(1 << (first + n) for n, word in enumerate(kind.words) if isinstance(word, Container))
+    numbers = (_width(kind), references, _KINDS.index(kind.family))
+    heap = _pointer(out, op.operands[0])
+    made = _runtime(out, "make", "ptr", f"ptr {heap}", *(f"i64 {number}" for number in numbers))
+    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    return [out.let(f"ptrtoint ptr {made} to i64")]
+
+
+def _length(out: Emitter, op: Op) -> Sequence[str]:
+    (held,) = op.operands
+    return [_field(out, _pointer(out, held), ROWS if _kind(held).key is None else LIVE)]
+
+
+def _changes(out: Emitter, op: Op) -> Sequence[str]:
+    return [_field(out, _pointer(out, op.operands[0]), CHANGES)]
+
+
+def _get(out: Emitter, op: Op) -> Sequence[str]:
+    held, position = op.operands
+    kind = _kind(held)
+    entry = _entry(out, kind, _pointer(out, held), out.operand(position))
+    found = []
+    for number, word in enumerate(kind.words, FIRST_WORD[kind.family]):
+        loaded = out.let(f"load i64, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
+        found.append(_number(out, word, loaded))
+    return found
+
+
+def _set(out: Emitter, op: Op) -> Sequence[str]:
+    held, position, *items = op.operands
+    kind = _kind(held)
+    entry = _entry(out, kind, _pointer(out, held), out.operand(position))
+    _fill(out, kind, entry, _words(out, items), len(kind.keys))
+    return ()
+
+
+def _append(out: Emitter, op: Op) -> Sequence[str]:
+    held, *items = op.operands
+    kind, header, words = _kind(held), _pointer(out, held), _words(out, items)
+    width, front = _width(kind), bool(op.attributes.get("front"))
+    rows = _field(out, header, ROWS)
+
+    def place() -> tuple[str, str]:
+        """Where the entry goes, and whether there is room."""
+        data = _field(out, header, DATA, "ptr")
+        if front:
+            begin = _field(out, header, BLOCK, "ptr")
+            entry = out.let(f"getelementptr i8, ptr {data}, i64 -{width}")
+            return entry, out.let(f"icmp ugt ptr {data}, {begin}")
+        entry = out.let(f"getelementptr i8, ptr {data}, i64 {out.let(f'mul i64 {rows}, {width}')}")
+        return entry, out.let(f"icmp ult ptr {entry}, {_field(out, header, LIMIT, 'ptr')}")
+
+    entry, fits = place()
+    room, grow, before = out.label("room"), out.label("grow"), out.block
+    out.branch(fits, room, grow, UNLIKELY)
+    with out.cold(grow):
+        _require(out, op, _runtime(out, "grow", "i1", f"ptr {header}", f"i1 {'true' if front else 'false'}"))
+        other, _ = place()
+        behind = out.block
+        out.jump(room)
+    out.begin(room)
+    target = out.let(f"phi ptr [ {entry}, %{before} ], [ {other}, %{behind} ]")
+    _fill(out, kind, target, words)
+    _set_field(out, header, ROWS, out.let(f"add i64 {rows}, 1"))
+    if front:
+        _set_field(out, header, DATA, target, "ptr")
+    return ()
+
+
+def _drop(out: Emitter, op: Op) -> Sequence[str]:
+    (held,) = op.operands
+    header = _pointer(out, held)
+    _set_field(out, header, ROWS, out.let(f"sub i64 {_field(out, header, ROWS)}, 1"))
+    if op.attributes.get("front"):
+        _set_field(out, header, DATA, out.at(_field(out, header, DATA, "ptr"), str(_width(_kind(held)))), "ptr")
+    return ()
+
+
+def _insert(out: Emitter, op: Op) -> Sequence[str]:
+    """Append it, then move what stands behind its place."""
+    held, position, *items = op.operands
+    kind, header, words = _kind(held), _pointer(out, held), _words(out, items)
+    _append(out, Op(op.definition, (held, *items), (), {}, (), op.loc))
+    entry = _entry(out, kind, header, out.operand(position))
+    last = out.let(f"sub i64 {_field(out, header, ROWS)}, 1")
+    _move(out, kind, entry, out.at(entry, str(_width(kind))), out.let(f"sub i64 {last}, {out.operand(position)}"))
+    _fill(out, kind, entry, words)
+    return ()
+
+
+def _remove(out: Emitter, op: Op) -> Sequence[str]:
+    held, position = op.operands
+    kind, header = _kind(held), _pointer(out, held)
+    entry = _entry(out, kind, header, out.operand(position))
+    if kind.key is not None:
+        out.do(f"store i64 {2 if kind.family == 'set' else 0}, ptr {entry}{_OF_ENTRY}")
+        _set_field(out, header, LIVE, out.let(f"sub i64 {_field(out, header, LIVE)}, 1"))
+        _set_field(out, header, CHANGES, out.let(f"add i64 {_field(out, header, CHANGES)}, 1"))
+        return ()
+    last = out.let(f"sub i64 {_field(out, header, ROWS)}, 1")
+    _move(out, kind, out.at(entry, str(_width(kind))), entry, out.let(f"sub i64 {last}, {out.operand(position)}"))
+    _set_field(out, header, ROWS, last)
+    return ()
+
+
+def _move(out: Emitter, kind: Container, source: str, target: str, rows: str) -> None:
+    out.module.declare("llvm.memmove.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+    nbytes = out.let(f"mul i64 {rows}, {_width(kind)}")
+    out.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
+
+
+def _keyed(out: Emitter, op: Op, function: str, result: str) -> str:
+    """Call one of the functions for keys of a form."""
+    held, *words = op.operands
+    kind = _kind(held)
+    out.module.shared[SHARED_NAME] = RUNTIME
+    for called, gives, parameters in _CALLED_FOR_KEYS:
+        out.module.declare(called, gives, parameters)
+    for name, text in key_functions(kind).items():
+        out.module.define(name, text)
+    arguments = ", ".join([f"ptr {_pointer(out, held)}", *(f"i64 {word}" for word in _words(out, words))])
+    return out.let(f"call {result} @{name_of_keys(kind)}.{function}({arguments})")
+
+
+_CALLED_FOR_KEYS = (
+    ("jitflow.heap.grow", "i1", ("ptr", "i1")),
+    ("jitflow.heap.settle", "i1", ("ptr",)),
+    ("jitflow.heap.resize", "i1", ("ptr", "i64")),
+    ("llvm.smax.i64", "i64", ("i64", "i64")),
+    ("llvm.fshl.i64", "i64", ("i64", "i64", "i64")),
+)
+
+
+def _find(out: Emitter, op: Op) -> Sequence[str]:
+    return [_keyed(out, op, "find", "i64")]
+
+
+def _enter(out: Emitter, op: Op) -> Sequence[str]:
+    _require(out, op, _keyed(out, op, "enter", "i1"))
+    return ()
+
+
+def _settle(out: Emitter, op: Op) -> Sequence[str]:
+    """Most often there is no gap."""
+    header = _pointer(out, op.operands[0])
+    dense = out.let(f"icmp eq i64 {_field(out, header, ROWS)}, {_field(out, header, LIVE)}")
+    proceed, close = out.label("dense"), out.label("gaps")
+    out.branch(dense, proceed, close)
+    with out.cold(close):
+        _require(out, op, _runtime(out, "settle", "i1", f"ptr {header}"))
+        out.jump(proceed)
+    out.begin(proceed)
+    return ()
+
+
+def _keys_of(out: Emitter, op: Op) -> Sequence[str]:
+    made = _runtime(out, "keys", "ptr", f"ptr {_pointer(out, op.operands[0])}")
+    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    return [out.let(f"ptrtoint ptr {made} to i64")]
+
+
+def _clear(out: Emitter, op: Op) -> Sequence[str]:
+    _runtime(out, "clear", "void", f"ptr {_pointer(out, op.operands[0])}")
+    return ()
+
+
+def _none(out: Emitter, op: Op) -> Sequence[str]:
+    return ["0"]
+
+
+CONTAINER_EMISSION: dict[str, Emission] = {
+    "heap": _heap,
+    "make_container": _make,
+    "no_container": _none,
+    "container_length": _length,
+    "container_changes": _changes,
+    "get_item": _get,
+    "set_item": _set,
+    "append_item": _append,
+    "drop_item": _drop,
+    "insert_item": _insert,
+    "remove_item": _remove,
+    "find_key": _find,
+    "enter_key": _enter,
+    "settle_keys": _settle,
+    "keys_of": _keys_of,
+    "clear_container": _clear,
+}

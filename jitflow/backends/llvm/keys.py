@@ -1,0 +1,439 @@
+"""Looking for keys: functions for each form of a key, which a program that needs them holds.
+
+A dict has its entries in the order in which they were added, and a table of words beside them: the number of an entry,
+from 1 on, and half of its hash, so that most of what is not meant is passed over without a look at the entry. A set is
+CPython's table itself, place by place (`Objects/setobject.c`): its order shows when a loop goes through it, so hashes,
+probes and the size of the table are Python's. Entries begin with the hash, those of sets with the state of the place
+before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from jitflow.backends.llvm.heap import with_fields
+from jitflow.ir.types import Container, Item, Scalar
+
+__all__ = ["FIRST_WORD", "key_functions", "name_of_keys"]
+
+FIRST_WORD = {"list": 0, "deque": 0, "dict": 1, "set": 2}
+"""Which word of an entry is the first of its key or item."""
+
+_MODULUS = (1 << 61) - 1
+_PRIMES = (11400714785074694791, 14029467366897019727, 2870177450012600261)
+_MIXED = 0x9E3779B97F4A7C15
+
+
+def name_of_keys(kind: Container) -> str:
+    """What the functions for keys of this form are called: a letter for each number, a pair of brackets a tuple."""
+    return f"jitflow.{kind.family}.{_letters(kind.key)}.{len(kind.words)}"
+
+
+def _letters(item: Item | None) -> str:
+    if isinstance(item, tuple):
+        return f"t{''.join(map(_letters, item))}e"
+    assert item is not None
+    return {"f": "f", "u": "u"}.get(item.dtype.kind, "i")
+
+
+@cache
+def key_functions(kind: Container) -> dict[str, str]:
+    """The functions ``find`` and ``enter`` of a dict or set, with what they call, by name."""
+    name = name_of_keys(kind)
+    texts = {"jitflow.hash": _HASHES} if kind.family == "set" else {}
+    texts[f"{name}.hash"] = _python_hash(kind, name) if kind.family == "set" else _quick_hash(kind, name)
+    write = _set_functions if kind.family == "set" else _dict_functions
+    texts[name] = with_fields_each(write(kind, name))
+    return texts
+
+
+def with_fields_each(text: str) -> str:
+    """`with_fields` of each function of a text: names are counted anew in each."""
+    return "\n\n".join(with_fields(f"define {part}") for part in text.removeprefix("define ").split("\ndefine "))
+
+
+def _parameters(words: Sequence[Scalar], first: int = 0) -> str:
+    return ", ".join(f"i64 %k{number}" for number in range(first, first + len(words)))
+
+
+def _equal(kind: Container, entry: str) -> Iterator[str]:
+    """The lines that compare the key of an entry with that looked for, the last of which defines ``%equal``."""
+    result = "true"
+    for number, word in enumerate(kind.keys):
+        offset = 8 * (FIRST_WORD[kind.family] + number)
+        yield f"  %e{number}.at = getelementptr i8, ptr {entry}, i64 {offset}"
+        yield f"  %e{number} = load i64, ptr %e{number}.at, align 8"
+        if word.dtype.kind == "f":
+            yield f"  %e{number}.float = bitcast i64 %e{number} to double"
+            yield f"  %k{number}.float = bitcast i64 %k{number} to double"
+            yield f"  %e{number}.same = fcmp oeq double %e{number}.float, %k{number}.float"
+        else:
+            yield f"  %e{number}.same = icmp eq i64 %e{number}, %k{number}"
+        yield f"  %all{number} = and i1 {result}, %e{number}.same"
+        result = f"%all{number}"
+    yield f"  %equal = and i1 {result}, true"
+
+
+def _write(kind: Container, entry: str, first: int, last: int) -> str:
+    """The lines that write words of a key or item into an entry."""
+    lines = []
+    for number in range(first, last):
+        offset = 8 * (FIRST_WORD[kind.family] + number)
+        lines += [f"  %w{number}.at = getelementptr i8, ptr {entry}, i64 {offset}",
+                  f"  store i64 %k{number}, ptr %w{number}.at, align 8"]  # fmt: skip
+    return "\n".join(lines)
+
+
+# -- dicts ----------------------------------------------------------------------------------------------------
+
+
+def _quick_hash(kind: Container, name: str) -> str:
+    """Any hash does, since it never shows; it is never 0."""
+    lines = [f"define internal i64 @{name}.hash({_parameters(kind.keys)}) alwaysinline #0 {{", "start:"]
+    found = "0"
+    for number, word in enumerate(kind.keys):
+        bits = f"%k{number}"
+        if word.dtype.kind == "f":  # 0.0 and -0.0 are one key
+            lines += [f"  %x{number}.float = bitcast i64 %k{number} to double",
+                      f"  %x{number}.sum = fadd double %x{number}.float, 0.0",
+                      f"  %x{number} = bitcast double %x{number}.sum to i64"]  # fmt: skip
+            bits = f"%x{number}"
+        lines += [f"  %h{number}.in = xor i64 {found}, {bits}",
+                  f"  %h{number}.up = mul i64 %h{number}.in, {_signed(_MIXED)}",
+                  f"  %h{number}.low = lshr i64 %h{number}.up, 29",
+                  f"  %h{number} = xor i64 %h{number}.up, %h{number}.low"]  # fmt: skip
+        found = f"%h{number}"
+    return "\n".join([*lines, f"  %hash = or i64 {found}, 1", "  ret i64 %hash", "}"])
+
+
+def _dict_functions(kind: Container, name: str) -> str:
+    keys, words, width = len(kind.keys), len(kind.words), 8 * (1 + len(kind.words))
+    compare = "\n".join(_equal(kind, "%entry"))
+    arguments = _parameters(kind.keys)
+    return f"""define internal i64 @{name}.search(ptr %c, i64 %hash, {arguments}) #0 {{
+start:
+  %mask = field i64 %c MASK
+  %none = icmp eq i64 %mask, -1
+  br i1 %none, label %missing, label %begin
+begin:
+  %index = field ptr %c INDEX
+  %data = field ptr %c DATA
+  %high = lshr i64 %hash, 32
+  %mixed = xor i64 %hash, %high
+  %first = and i64 %mixed, %mask
+  br label %look
+look:
+  %place = phi i64 [ %first, %begin ], [ %place.next, %on ]
+  %slot.at = getelementptr i64, ptr %index, i64 %place
+  %slot = load i64, ptr %slot.at, align 8
+  %open = icmp eq i64 %slot, 0
+  br i1 %open, label %missing, label %tagged
+tagged:
+  %difference = xor i64 %slot, %hash
+  %tag = lshr i64 %difference, 32
+  %alike = icmp eq i64 %tag, 0
+  br i1 %alike, label %compare, label %on
+compare:
+  %low = and i64 %slot, 4294967295
+  %row = sub i64 %low, 1
+  %offset = mul i64 %row, {width}
+  %entry = getelementptr i8, ptr %data, i64 %offset
+  %known = load i64, ptr %entry, align 8
+  %same = icmp eq i64 %known, %hash
+{compare}
+  %here = and i1 %same, %equal
+  br i1 %here, label %found, label %on
+on:
+  %more = add i64 %place, 1
+  %place.next = and i64 %more, %mask
+  br label %look
+found:
+  ret i64 %row
+missing:
+  ret i64 -1
+}}
+define internal i64 @{name}.find(ptr %c, {arguments}) #0 {{
+start:
+  %hash = call i64 @{name}.hash({arguments})
+  %row = call i64 @{name}.search(ptr %c, i64 %hash, {arguments})
+  ret i64 %row
+}}
+define internal i1 @{name}.enter(ptr %c, {_parameters(kind.words)}) #0 {{
+start:
+  %hash = call i64 @{name}.hash({arguments})
+  %row = call i64 @{name}.search(ptr %c, i64 %hash, {arguments})
+  %missing = icmp slt i64 %row, 0
+  br i1 %missing, label %index, label %write
+index:
+  %rows = field i64 %c ROWS
+  %mask = field i64 %c MASK
+  %size = add i64 %mask, 1
+  %after = add i64 %rows, 1
+  %three = mul i64 %after, 3
+  %two = shl i64 %size, 1
+  %crowded = icmp ugt i64 %three, %two
+  br i1 %crowded, label %settle, label %room
+settle:
+  %settled = call i1 @jitflow.heap.settle(ptr %c)
+  br i1 %settled, label %room, label %full
+room:
+  %rows.now = field i64 %c ROWS
+  %data = field ptr %c DATA
+  %limit = field ptr %c LIMIT
+  %offset = mul i64 %rows.now, {width}
+  %entry = getelementptr i8, ptr %data, i64 %offset
+  %end = getelementptr i8, ptr %entry, i64 {width}
+  %fits = icmp ule ptr %end, %limit
+  br i1 %fits, label %add, label %grow
+grow:
+  %grown = call i1 @jitflow.heap.grow(ptr %c, i1 false)
+  br i1 %grown, label %room.again, label %full
+room.again:
+  %data.again = field ptr %c DATA
+  %entry.again = getelementptr i8, ptr %data.again, i64 %offset
+  br label %add
+add:
+  %fresh = phi ptr [ %entry, %room ], [ %entry.again, %room.again ]
+  store i64 %hash, ptr %fresh, align 8
+{_write(kind, "%fresh", 0, words)}
+  %rows.more = add i64 %rows.now, 1
+  set i64 %rows.more, %c ROWS
+  %live = field i64 %c LIVE
+  %live.more = add i64 %live, 1
+  set i64 %live.more, %c LIVE
+  %changes = field i64 %c CHANGES
+  %changes.more = add i64 %changes, 1
+  set i64 %changes.more, %c CHANGES
+  %index.now = field ptr %c INDEX
+  %mask.now = field i64 %c MASK
+  %high = lshr i64 %hash, 32
+  %mixed = xor i64 %hash, %high
+  %first = and i64 %mixed, %mask.now
+  %tag = and i64 %hash, -4294967296
+  %word = or i64 %tag, %rows.more
+  br label %look
+look:
+  %place = phi i64 [ %first, %add ], [ %place.next, %on ]
+  %slot.at = getelementptr i64, ptr %index.now, i64 %place
+  %slot = load i64, ptr %slot.at, align 8
+  %open = icmp eq i64 %slot, 0
+  br i1 %open, label %put, label %on
+on:
+  %more = add i64 %place, 1
+  %place.next = and i64 %more, %mask.now
+  br label %look
+put:
+  store i64 %word, ptr %slot.at, align 8
+  ret i1 true
+write:
+  %data.found = field ptr %c DATA
+  %offset.found = mul i64 %row, {width}
+  %entry.found = getelementptr i8, ptr %data.found, i64 %offset.found
+{_write(kind, "%entry.found", keys, words).replace("%w", "%v")}
+  ret i1 true
+full:
+  ret i1 false
+}}"""
+
+
+# -- sets -----------------------------------------------------------------------------------------------------
+
+
+def _python_hash(kind: Container, name: str) -> str:
+    lines = [f"define internal i64 @{name}.hash({_parameters(kind.keys)}) #0 {{", "start:"]
+    counted = iter(range(1000))
+    words = iter(range(len(kind.keys)))
+
+    def let(instruction: str) -> str:
+        lines.append(f"  %h{(number := next(counted))} = {instruction}")
+        return f"%h{number}"
+
+    def hashed(item: Item) -> str:
+        if not isinstance(item, tuple):
+            function = {"f": "float", "u": "unsigned"}.get(item.dtype.kind, "integer")
+            return let(f"call i64 @jitflow.hash.{function}(i64 %k{next(words)})")
+        one, two, five = map(_signed, _PRIMES)
+        found = str(five)
+        for part in item:
+            lane = let(f"mul i64 {hashed(part)}, {two}")
+            total = let(f"add i64 {found}, {lane}")
+            turned = let(f"call i64 @llvm.fshl.i64(i64 {total}, i64 {total}, i64 31)")
+            found = let(f"mul i64 {turned}, {one}")
+        found = let(f"add i64 {found}, {len(item) ^ (_PRIMES[2] ^ 3527539)}")
+        return let(f"select i1 {let(f'icmp eq i64 {found}, -1')}, i64 1546275796, i64 {found}")
+
+    assert kind.key is not None
+    result = hashed(kind.key)
+    return "\n".join([*lines, f"  ret i64 {result}", "}"])
+
+
+def _set_functions(kind: Container, name: str) -> str:
+    width = 8 * (2 + len(kind.keys))
+    arguments = _parameters(kind.keys)
+    compare = "\n".join(_equal(kind, "%entry"))
+    return f"""define internal i64 @{name}.search(ptr %c, i64 %hash, {arguments}) #0 {{
+start:
+  %mask = field i64 %c MASK
+  %data = field ptr %c DATA
+  %none = icmp eq i64 %mask, -1
+  br i1 %none, label %nowhere, label %begin
+nowhere:
+  ret i64 -1
+begin:
+  %first = and i64 %hash, %mask
+  br label %outer
+outer:
+  %place = phi i64 [ %first, %begin ], [ %place.next, %perturb ]
+  %rest = phi i64 [ %hash, %begin ], [ %rest.next, %perturb ]
+  %last = add i64 %place, 9
+  %linear = icmp ule i64 %last, %mask
+  %probes = select i1 %linear, i64 9, i64 0
+  br label %inner
+inner:
+  %slot = phi i64 [ %place, %outer ], [ %slot.next, %next ]
+  %left = phi i64 [ %probes, %outer ], [ %left.next, %next ]
+  %offset = mul i64 %slot, {width}
+  %entry = getelementptr i8, ptr %data, i64 %offset
+  %state = load i64, ptr %entry, align 8
+  %open = icmp eq i64 %state, 0
+  br i1 %open, label %missing, label %test
+test:
+  %active = icmp eq i64 %state, 1
+  %hash.at = getelementptr i8, ptr %entry, i64 8
+  %known = load i64, ptr %hash.at, align 8
+  %same = icmp eq i64 %known, %hash
+{compare}
+  %alike = and i1 %same, %equal
+  %here = and i1 %alike, %active
+  br i1 %here, label %found, label %on
+on:
+  %none.left = icmp eq i64 %left, 0
+  br i1 %none.left, label %perturb, label %next
+next:
+  %slot.next = add i64 %slot, 1
+  %left.next = sub i64 %left, 1
+  br label %inner
+perturb:
+  %rest.next = lshr i64 %rest, 5
+  %five = mul i64 %place, 5
+  %six = add i64 %five, 1
+  %sum = add i64 %six, %rest.next
+  %place.next = and i64 %sum, %mask
+  br label %outer
+found:
+  ret i64 %slot
+missing:
+  %negative = xor i64 %slot, -1
+  ret i64 %negative
+}}
+define internal i64 @{name}.find(ptr %c, {arguments}) #0 {{
+start:
+  %hash = call i64 @{name}.hash({arguments})
+  %row = call i64 @{name}.search(ptr %c, i64 %hash, {arguments})
+  %found = call i64 @llvm.smax.i64(i64 %row, i64 -1)
+  ret i64 %found
+}}
+define internal i1 @{name}.enter(ptr %c, {arguments}) #0 {{
+start:
+  %mask = field i64 %c MASK
+  %none = icmp eq i64 %mask, -1
+  br i1 %none, label %table, label %look
+table:
+  %made = call i1 @jitflow.heap.resize(ptr %c, i64 0)
+  br i1 %made, label %look, label %full
+look:
+  %hash = call i64 @{name}.hash({arguments})
+  %row = call i64 @{name}.search(ptr %c, i64 %hash, {arguments})
+  %missing = icmp slt i64 %row, 0
+  br i1 %missing, label %add, label %done
+add:
+  %slot = xor i64 %row, -1
+  %data = field ptr %c DATA
+  %offset = mul i64 %slot, {width}
+  %entry = getelementptr i8, ptr %data, i64 %offset
+  store i64 1, ptr %entry, align 8
+  %hash.at = getelementptr i8, ptr %entry, i64 8
+  store i64 %hash, ptr %hash.at, align 8
+{_write(kind, "%entry", 0, len(kind.keys))}
+  %live = field i64 %c LIVE
+  %live.more = add i64 %live, 1
+  set i64 %live.more, %c LIVE
+  %changes = field i64 %c CHANGES
+  %changes.more = add i64 %changes, 1
+  set i64 %changes.more, %c CHANGES
+  %filled = field i64 %c INDEX
+  %filled.more = add i64 %filled, 1
+  set i64 %filled.more, %c INDEX
+  %five = mul i64 %filled.more, 5
+  %mask.now = field i64 %c MASK
+  %three = mul i64 %mask.now, 3
+  %roomy = icmp ult i64 %five, %three
+  br i1 %roomy, label %done, label %resize
+resize:
+  %many = icmp ugt i64 %live.more, 50000
+  %power = select i1 %many, i64 1, i64 2
+  %least = shl i64 %live.more, %power
+  %resized = call i1 @jitflow.heap.resize(ptr %c, i64 %least)
+  ret i1 %resized
+done:
+  ret i1 true
+full:
+  ret i1 false
+}}"""
+
+
+_HASHES = f"""define internal i64 @jitflow.hash.unsigned(i64 %x) #0 {{
+start:
+  %low = and i64 %x, {_MODULUS}
+  %high = lshr i64 %x, 61
+  %sum = add i64 %low, %high
+  %over = icmp uge i64 %sum, {_MODULUS}
+  %less = sub i64 %sum, {_MODULUS}
+  %hash = select i1 %over, i64 %less, i64 %sum
+  ret i64 %hash
+}}
+
+define internal i64 @jitflow.hash.integer(i64 %x) #0 {{
+start:
+  %is.negative = icmp slt i64 %x, 0
+  %minus = sub i64 0, %x
+  %size = select i1 %is.negative, i64 %minus, i64 %x
+  %hash = call i64 @jitflow.hash.unsigned(i64 %size)
+  %hash.minus = sub i64 0, %hash
+  %signed = select i1 %is.negative, i64 %hash.minus, i64 %hash
+  %taken = icmp eq i64 %signed, -1
+  %result = select i1 %taken, i64 -2, i64 %signed
+  ret i64 %result
+}}
+
+define internal i64 @jitflow.hash.float(i64 %x) #0 {{
+start:
+  %is.negative = icmp slt i64 %x, 0
+  %size = and i64 %x, 9223372036854775807
+  %exponent = lshr i64 %size, 52
+  %fraction = and i64 %size, 4503599627370495
+  %is.infinite = icmp eq i64 %exponent, 2047
+  %is.small = icmp eq i64 %exponent, 0
+  %one = or i64 %fraction, 4503599627370496
+  %mantissa = select i1 %is.small, i64 %fraction, i64 %one
+  %power.large = add i64 %exponent, 145
+  %power = select i1 %is.small, i64 146, i64 %power.large
+  %turns = urem i64 %power, 61
+  %up = shl i64 %mantissa, %turns
+  %up.low = and i64 %up, {_MODULUS}
+  %back = sub i64 61, %turns
+  %down = lshr i64 %mantissa, %back
+  %turned = or i64 %up.low, %down
+  %hash = select i1 %is.infinite, i64 314159, i64 %turned
+  %minus = sub i64 0, %hash
+  %signed = select i1 %is.negative, i64 %minus, i64 %hash
+  %taken = icmp eq i64 %signed, -1
+  %result = select i1 %taken, i64 -2, i64 %signed
+  ret i64 %result
+}}"""
+
+
+def _signed(number: int) -> int:
+    """The number with the bits of an unsigned one."""
+    return number - (1 << 64) if number >> 63 else number

@@ -1,0 +1,55 @@
+"""The locals of functions around one: the cells of its closure, and of those of the functions that it reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CellType, FunctionType
+from typing import Any
+
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.contents import Item
+from jitflow.frontend.syntax import CELL
+
+__all__ = ["cells_of", "content_of", "is_same_function", "put"]
+
+
+def is_same_function(one: FunctionType, other: FunctionType) -> bool:
+    """Whether two functions have the same code and the same locals of functions around them."""
+    if one.__code__ != other.__code__:
+        return False
+    ours, theirs = one.__closure__ or (), other.__closure__ or ()
+    return all(a is b or content_of(a) is content_of(b) for a, b in zip(ours, theirs, strict=True))
+
+
+def content_of(cell: CellType | Item) -> Any:
+    """What is in a cell, `UNBOUND` if it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def put(cell: CellType | Item, thing: Any) -> None:
+    """Put something into a cell, or empty it."""
+    if thing is not UNBOUND:
+        cell.cell_contents = thing
+    elif content_of(cell) is not UNBOUND:
+        del cell.cell_contents
+
+
+def cells_of(function: FunctionType) -> Iterator[CellType]:
+    """The locals of functions around it that a function, and those that it can reach by them, may change."""
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        current = waiting.pop()
+        for name, cell in zip(current.__code__.co_freevars, current.__closure__ or (), strict=True):
+            if id(cell) in seen or name == CELL:
+                continue
+            seen.add(id(cell))
+            content = content_of(cell)
+            content = getattr(content, "__wrapped__", content)
+            if isinstance(content, FunctionType):
+                waiting.append(content)
+            else:
+                yield cell

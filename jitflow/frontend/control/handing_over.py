@@ -1,0 +1,95 @@
+"""In front of what may fail or calls out, the caller's objects get what the program has stored in them by then.
+
+Numbers are noted where they are stored (`outside.stores`). Arrays, lists and objects are handed over by a call of a
+function of Python's, which a branch makes where something does fail. In front of a call out to the user's functions,
+which may look, the stores are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from jitflow.frontend.control.calls_out import record_call, template_of
+from jitflow.frontend.control.foreseen import foretold
+from jitflow.frontend.control.leaves import parts_of
+from jitflow.frontend.control.merge import resolved
+from jitflow.frontend.control.trying import raised_by
+from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
+from jitflow.frontend.outside.stores import Stores, is_stored
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import Alternatives, Tracer
+from jitflow.frontend.tracers.absent import UNBOUND
+from jitflow.ir.core import Op
+from jitflow.ir.routines import Routine
+
+__all__ = ["hand_over"]
+
+Template = Callable[[tuple[Any, ...]], Any]
+
+
+def hand_over(stores: Stores, op: Op) -> None:
+    """Record in front of an op, the last one, that what was stored is handed over if the op fails, or looks."""
+    looks = isinstance(op.attributes.get("routine"), Routine) and op.attributes.get("effect") == "external"
+    held = [] if looks else [*stores.held()]
+    if not looks and not (held and raised_by(op)):
+        return
+    trace, ops = current_trace(), current_trace().builder.ops
+    assert ops[-1] is op
+    ops.pop()
+    trace.announced = None
+    if looks:
+        _make_all(stores)
+    else:
+        hold = partial(stores.table.hold, targets=tuple(target for target, _ in held))
+        call = partial(_call, stores, hold, [thing for _, thing in held])
+        condition = foretold(op)
+        if condition is None:
+            call()
+        else:
+            values.unless(condition, call)
+    trace.announced = partial(hand_over, stores)
+    ops.append(op)
+
+
+def _make_all(stores: Stores) -> None:
+    """Make all stores that have happened by now."""
+    dirty = [*stores.dirty()]
+    if not dirty and not stores.lists:
+        return
+    targets = tuple(overlay.targets[name] for overlay, name in dirty)
+    things = [thing for overlay, name in dirty for thing in (overlay[is_stored(name)], overlay[name])]
+    _call(stores, partial(stores.table.store, targets=targets), things)
+    for overlay, name in dirty:
+        stores.forget(overlay, name)
+
+
+def _call(stores: Stores, function: Any, things: Sequence[Any]) -> None:
+    record_call(current_trace(), function, None, tuple(things), {}, own=partial(_template, stores), name="store")
+
+
+def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | None:
+    """What makes something that no callback would get: the caller's own objects, and those that the program makes."""
+    own = partial(_template, stores)
+    register = stores.inputs.register_of(thing)
+    if register is not None:
+        number = stores.number_of(register)
+        return lambda operands: stores.table.current().objects[number]
+    if thing is UNBOUND:
+        return lambda operands: None
+    if type(thing) is Alternatives:
+        chosen = template_of(thing.chosen, given, own)
+        options = {number: template_of(resolved(option), given, own) for number, option in thing.options.items()}
+        return lambda operands: options[int(chosen(operands))](operands)
+    if MADE_OF in type(thing).__dict__:
+        fields = fields_of(thing)
+        items = [template_of(item, given, own) for item in fields.values()]
+        make = partial(made_with, users_class(type(thing)), tuple(fields))
+        return lambda operands: make(*(item(operands) for item in items))
+    parts = None if type(thing) in (tuple, list, dict) else parts_of(thing)
+    if parts is None:
+        return None
+    items = [template_of(item, given, own) for item in parts.items]
+    return lambda operands: parts.make([item(operands) for item in items])

@@ -1,0 +1,398 @@
+"""Functions that call themselves on a decision of the running program.
+
+Such a function is traced once, into the region of a `recursion`; where its body calls it again, directly or by way of
+others, stands a `recur` (which functions these are, `recursive.py` finds).
+
+What the calls are given in the same place is a parameter if it differs between them: numbers of the running program
+from the start, others once a call has brought another one. What is the same object in all calls stays that object, as
+what a loop does not carry. So do locals of functions around it, and items of objects, which a call changes: these go
+into each call and come out of it. What the function gives is not known when it calls itself for the first time; that
+path then counts as one that raises, until the others have told. The body is traced until nothing new is learnt.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Sequence
+from types import CellType, FunctionType
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserError, UserNotImplementedError
+from jitflow.frontend.control.alternatives import aligned, described
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.changing_lists import begin_anew_with
+from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
+from jitflow.frontend.control.function_cells import cells_of, content_of, is_same_function, put
+from jitflow.frontend.control.leaves import Leaves, can_change, flatten
+from jitflow.frontend.control.local_types import kind_of
+from jitflow.frontend.control.merge import Slot, Way, agreeing, common_kind, is_there_before, result_of, word
+from jitflow.frontend.control.mutables import Mutables
+from jitflow.frontend.control.paths import Path, trace_path
+from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.recording.choices import Choice, Site
+from jitflow.frontend.recording.lifting import lifted
+from jitflow.frontend.recording.trace import Trace, current_trace
+from jitflow.frontend.syntax import is_block
+from jitflow.frontend.tracers.base import located
+from jitflow.ir.core import Value
+from jitflow.ir.types import Scalar, Tensor, Type
+
+__all__ = ["called"]
+
+_ATTEMPTS = 16
+
+
+class Running:
+    """The functions that call themselves whose bodies are being traced, outermost first."""
+
+    def __init__(self) -> None:
+        self.bodies: list[Recursion] = []
+        self.names: Counter[str] = Counter()
+
+
+def called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call of a function that calls itself when it runs: the first, or a further one in its body."""
+    running = current_trace().state(Running)
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return function(*args, **kwargs)  # which raises as Python does
+    bound.apply_defaults()
+    for body in reversed(running.bodies):
+        if is_same_function(body.function, function):
+            return body.recur(bound.arguments)
+    return Recursion(function, bound, running).call()
+
+
+class Recursion:
+    """One function that calls itself, from its first call on."""
+
+    def __init__(self, function: FunctionType, bound: inspect.BoundArguments, running: Running) -> None:
+        self.function, self.bound, self.running = function, bound, running
+        running.names[function.__name__] += 1
+        number = running.names[function.__name__]
+        self.name = word(function.__name__) + (f"_{number}" if number > 1 else "")
+        self.key = (function.__code__.co_filename, function.__code__.co_firstlineno)
+        self.first: list[Any] = [*bound.arguments.values()]
+        """What the first call is given, and finds in the cells, beside the other kinds that these are of in others."""
+        self.cells: dict[str, CellType | Item] = {}
+        """What calls change besides what they give, by name."""
+        self.slots: dict[int, Slot] = {}
+        """The parameters, by their number among the parts of what a call is given."""
+        self.open_axes: dict[int, set[int]] = {}
+        self.known: Leaves | None = None
+        """What a call gives, as far as is known: types for numbers and arrays of its own, else the very objects."""
+        self.shows_others = False
+        """Whether what it gives may show arrays that were there before."""
+        self.never_ends = False
+        """Whether no path of the body leads to an end."""
+        self.arriving: list[tuple[int, Slot, Value]] = []
+        """The arrays that further calls are given."""
+
+    def call(self) -> Any:
+        """The first call."""
+        trace = current_trace()
+        self.home, frames = trace.scope, _frames(trace)
+        self.objects = Mutables([self.function, *self.bound.arguments.values()])
+        cells = [(cell, content_of(cell)) for cell in cells_of(self.function)]
+        take_back = trace.trial()
+        for _ in range(_ATTEMPTS):
+            take_back()
+            self.entry = self._taken_apart(tuple(self.first))
+            self._find_parameters()
+            self.has_grown = self.has_recurred = self.is_another = False
+            self.arriving.clear()
+            self.began = trace.storage.now()
+            self.running.bodies.append(self)
+            try:
+                with trace.storage.turn() as before:
+                    path, parameters = self._traced(trace)
+                self._find_changes(cells)
+            finally:
+                self.running.bodies.pop()
+                self.objects.restore()
+                for cell, content in cells:
+                    put(cell, content)
+            self.first += map(content_of, [*self.cells.values()][len(self.first) - len(self.bound.arguments) :])
+            if self._has_learnt_all(trace, path) and not trace.storage.goes_again(before):
+                return self._finish(trace, path, parameters, frames)
+        raise located(self._refused("what its calls are given, or give, is of another type each time"))
+
+    def recur(self, arguments: dict[str, Any]) -> Any:
+        """A further call, in the body."""
+        trace = current_trace()
+        self.has_recurred = True
+        things = self._aligned((*arguments.values(), *map(content_of, self.cells.values())))
+        if self.is_another:
+            raise EndOfPath
+        given = self._taken_apart(things)
+        if repr(given.shape) != repr(self.entry.shape):
+            raise located(self._refused("its calls are given structures of different shapes"))
+        for number, item in enumerate(given.items):
+            self._meet(trace, number, item)
+        if self.has_grown or (self.known is None and not self.never_ends):
+            raise EndOfPath
+        way = Way(self.home, turn=self.scope, since=self.began)
+        operands = []
+        for number, slot in self.slots.items():
+            item = given.items[number]
+            operands.append(slot.incoming(item, trace.scope, way))
+            if isinstance(item, tracers.ArrayTracer):
+                self.arriving.append((number, slot, item._value))
+        types = [] if self.known is None else [_fresh(trace, kind, self.home) for kind in self._kinds()]
+        storage = tuple(number for number, slot in enumerate(self.slots.values()) if slot.as_place)
+        found = trace.add("recur", *operands, types=types, function=self.name, frames=_frames(trace) - self.frames,
+                          storage=storage)  # fmt: skip
+        if self.known is None:
+            fail(RecursionError, "maximum recursion depth exceeded")
+        return self._result(trace, found)
+
+    # What goes in
+
+    def _aligned(self, given: Sequence[Any]) -> tuple[Any, ...]:
+        """What a further call is given, of several kinds where the first call is given another one."""
+        found = []
+        for number, (name, thing) in enumerate(zip((*self.bound.arguments, *self.cells), given, strict=True)):
+            first, thing = aligned([self.first[number], thing], name, can_change)
+            found.append(thing)
+            if first is not self.first[number]:
+                self.first[number], self.has_grown, self.is_another = first, True, True
+                self.slots.clear()
+                self.open_axes.clear()
+        return tuple(found)
+
+    def _taken_apart(self, given: Any) -> Leaves:
+        """What is given in parts; what shows by all its names what is stored in it is one."""
+        return flatten(given, is_itself=can_change)
+
+    def _find_parameters(self) -> None:
+        """Let the numbers of the running program be parameters, and what calls change."""
+        count = len(self._taken_apart(tuple(self.first[: len(self.bound.arguments)])).items)
+        for number, item in enumerate(self.entry.items):
+            is_number = isinstance(item, tracers.ScalarTracer | tracers.SizeTracer)
+            kind = kind_of(item)
+            if number not in self.slots and kind is not None and (is_number or number >= count):
+                self.slots[number] = self._slot(number, kind)
+        self.slots = dict(sorted(self.slots.items()))
+
+    def _slot(self, number: int, kind: Scalar | Tensor) -> Slot:
+        name = self._word_of(number)
+        site = Site(Choice.MERGED_AS_MEMORY, *self.key, f"{name} of {self.name}")
+        as_place = isinstance(kind, Tensor) and current_trace().storage.is_place(site)
+        return Slot(name, kind, site, as_place, shared=isinstance(kind, Tensor))
+
+    def _word_of(self, number: int) -> str:
+        """What messages call a part of what is given."""
+        counts = [len(self._taken_apart(thing).items) for thing in self.first]
+        names = [*self.bound.arguments, *self.cells]
+        for name, count in zip(names, counts, strict=True):
+            if number < count:
+                return name if count == 1 else f"{name}[{number}]"
+            number -= count
+        return "an argument"
+
+    def _meet(self, trace: Trace, number: int, item: Any) -> None:
+        """Compare what a further call is given with what is known of the parameter."""
+        slot, entry = self.slots.get(number), self.entry.items[number]
+        if slot is None and (entry is item if can_change(item) else agreeing([entry, item])):
+            return
+        before = slot.kind if slot is not None else item if entry is UNBOUND else entry
+        if item is UNBOUND:
+            return
+        if kind_of(before) is None or kind_of(item) is None:
+            names = (described(thing) for thing in (entry, item))
+            raise located(self._refused(f"{self._word_of(number)} is {' in one call and '.join(names)} in another"))
+        fresh: list[Any] = []
+
+        def new_size() -> Any:
+            fresh.append(trace.size("size"))
+            return fresh[-1]
+
+        kind = common_kind(self._word_of(number), [before, item], new_size)
+        opened = self.open_axes.setdefault(number, set())
+        if isinstance(kind, Tensor):
+            visible = trace.is_visible_in(self.home)
+            changed = {axis for axis, dim in enumerate(kind.dims) if dim in fresh or not visible(dim)} - opened
+            opened |= changed
+            if slot is not None and not changed:
+                return
+        elif slot is not None and kind == slot.kind:
+            return
+        known = kind_of(before)
+        self.slots[number] = self._slot(number, known if isinstance(known, Tensor) else kind)
+        self.has_grown = True
+
+    def _traced(self, trace: Trace) -> tuple[Path, list[Value]]:
+        """The body with its parameters."""
+        self.frames = _frames(trace)
+        with trace.region() as scope:
+            self.scope, parameters, items = scope, [], list(self.entry.items)
+            for number, slot in self.slots.items():
+                inside = self._opened(trace, number, slot)
+                parameters.append(Value(inside.type, word(slot.name)))
+                items[number] = result_of(inside, parameters[-1])
+                if isinstance(self.entry.items[number], tracers.ArrayTracer):
+                    trace.storage.arrive(parameters[-1], [self.entry.items[number]._value])
+        given = self.entry.rebuild(items)
+        count = len(self.bound.arguments)
+        for cell, content in zip(self.cells.values(), given[count:], strict=True):
+            put(cell, content)
+        bound = inspect.BoundArguments(self.bound.signature, dict(zip(self.bound.arguments, given, strict=False)))
+
+        def run() -> Any:
+            result = self.function(*bound.args, **bound.kwargs)
+            return (result, *map(content_of, self.cells.values()))
+
+        return trace_path(run, dict, scope), parameters
+
+    def _opened(self, trace: Trace, number: int, slot: Slot) -> Slot:
+        """The slot with names of the region's own for sizes that differ between calls."""
+        axes = self.open_axes.get(number)
+        if not axes or not isinstance(slot.kind, Tensor):
+            return slot
+        dims = tuple(trace.size("size") if axis in axes else dim for axis, dim in enumerate(slot.kind.dims))
+        return Slot(slot.name, Tensor(slot.kind.dtype, dims), slot.site, slot.as_place, slot.shared)
+
+    # What comes out
+
+    def _find_changes(self, cells: Sequence[tuple[CellType, Any]]) -> None:
+        """Let what the body changes in cells and objects go into each call, and come out of it."""
+        known = set(map(id, self.cells.values()))
+        for cell, content in cells:
+            if content_of(cell) is not content and id(cell) not in known:
+                self._add_cell(f"a local of the function around {self.name} {len(self.cells) + 1}", cell)
+        try:
+            for item, _ in changed_items(self.objects, Mutables(())):
+                if item.name not in self.cells:
+                    self._add_cell(item.name, item)
+        except ChangesInLoop as reason:
+            if reason.changed is not None:
+                begin_anew_with(reason.changed)
+            raise located(self._refused(str(reason).replace("in the loop", "in its calls"))) from None
+
+    def _add_cell(self, name: str, cell: CellType | Item) -> None:
+        self.cells[name], self.has_grown = cell, True
+        self.known, self.never_ends = None, False
+
+    def _has_learnt_all(self, trace: Trace, path: Path) -> bool:
+        """Compare what the body gives with what is known; whether nothing new was learnt."""
+        if path.ended:
+            if not self.has_grown:
+                was_known, self.never_ends, self.known = self.never_ends, True, None
+                return was_known or not self.has_recurred
+            return False
+        if self.has_grown:
+            return False
+        found = flatten(path.result, is_itself=self.objects.holds)
+        given = Leaves(tuple(map(self._known_of, found.items)), found.shape, found.rebuild)
+        is_new = self.known is None or not _is_like(given, self.known)
+        arrays = [item._value for item in found.items if isinstance(item, tracers.ArrayTracer)]
+        behind = trace.storage.behind(*arrays)
+        shows_others = not all(trace.storage.is_made_in(path.scope, root) and trace.storage.is_new_array(root)
+                               and root not in trace.storage.merged for root in behind)  # fmt: skip
+        is_new |= shows_others and not self.shows_others
+        self.known, self.never_ends, self.shows_others = given, False, self.shows_others or shows_others
+        return not (is_new and self.has_recurred)
+
+    def _known_of(self, item: Any) -> Any:
+        """What is known of a part of a result before the running program makes it."""
+        kind = kind_of(item)
+        if kind is None or (isinstance(item, tracers.ArrayTracer) and is_there_before(item)):
+            return item
+        return kind
+
+    def _kinds(self) -> list[Scalar | Tensor]:
+        assert self.known is not None
+        return [item for item in self.known.items if isinstance(item, Scalar | Tensor)]
+
+    def _result(self, trace: Trace, found: Sequence[Value]) -> Any:
+        """What the program gets of a call, whose cells hold what it has left in them."""
+        assert self.known is not None
+        values = iter(found)
+        items = [self._result_slot(trace, item, next(values)) if isinstance(item, Scalar | Tensor) else item
+                 for item in self.known.items]  # fmt: skip
+        result, *left = self.known.rebuild(items)
+        for cell, content in zip(self.cells.values(), left, strict=True):
+            put(cell, content)
+        return result
+
+    def _result_slot(self, trace: Trace, kind: Scalar | Tensor, value: Value) -> Any:
+        if isinstance(kind, Scalar):
+            return result_of(Slot("the result", kind, self._result_site()), value)
+        assert isinstance(value.type, Tensor)
+        tracer = result_of(Slot("the result", value.type, self._result_site(), shared=True), value)
+        if self.shows_others:  # it is a copy, and would have to be one of them
+            trace.storage.keep(value, self._refuse_write)
+        return tracer
+
+    def _refuse_write(self) -> None:
+        raise located(self._refused("what it gives may be an array that it was given, and is written to",
+                                    mend="return a copy of it: return x.copy()"))  # fmt: skip
+
+    def _result_site(self) -> Site:
+        return Site(Choice.MERGED_AS_MEMORY, *self.key, f"the result of {self.name}")
+
+    def _finish(self, trace: Trace, path: Path, parameters: list[Value], frames: int) -> Any:
+        """Append the op."""
+        if trace.storage.is_place(self._result_site()):
+            self._refuse_write()
+        way = Way(self.home, turn=path.scope, since=self.began)
+        numbers = [*self.slots]
+        for number, slot, value in self.arriving:
+            trace.storage.arrive(parameters[numbers.index(number)], [value])
+            if not slot.as_place:
+                trace.storage.copy_at(slot.site, value, path.scope, self.began)
+        operands = [slot.incoming(self.entry.items[number], self.home, way) for number, slot in self.slots.items()]
+        yielded: list[Value] = []
+        types: list[Type] = []
+        arrays: list[Value | None] = []
+        if self.known is not None:
+            items = flatten(path.result, is_itself=self.objects.holds).items
+            for item, kind in zip(items, self.known.items, strict=True):
+                if isinstance(kind, Scalar | Tensor):
+                    slot = Slot("the result", kind, self._result_site(), shared=isinstance(kind, Tensor))
+                    yielded.append(slot.incoming(item, path.scope, way))
+                    types.append(_fresh(trace, kind, self.home))
+                    arrays.append(item._value if isinstance(item, tracers.ArrayTracer) else None)
+        region = path.scope.close(parameters, yielded)
+        region, operands = lifted(region, self.name, operands)
+        found = trace.add("recursion", *operands, types=types, regions=(region,), function=self.name, frames=frames)
+        if self.known is None:
+            fail(RecursionError, "maximum recursion depth exceeded")
+        for value, array in zip(found, arrays, strict=True):
+            if array is not None:
+                trace.storage.arrive(value, [array])
+        return self._result(trace, found)
+
+    def _refused(self, what: str, mend: str = "") -> UserError:
+        return UserNotImplementedError(
+            f"{self.function.__name__}, which calls itself: {what}",
+            mend=mend
+            or "give each call numbers and arrays of the same types, and return such on every path; or write a loop",
+        )
+
+
+def _is_like(one: Leaves, other: Leaves) -> bool:
+    """Whether two results have one structure and the same types, whatever the sizes."""
+
+    def is_same(a: Any, b: Any) -> bool:
+        if not isinstance(a, Tensor) or not isinstance(b, Tensor):
+            return a == b if isinstance(a, Scalar) else agreeing([a, b])
+        return a.dtype == b.dtype and len(a.dims) == len(b.dims)
+
+    return repr(one.shape) == repr(other.shape) and all(map(is_same, one.items, other.items))
+
+
+def _fresh(trace: Trace, kind: Scalar | Tensor, home: Any) -> Scalar | Tensor:
+    """A type with new names for the sizes that only a call knows."""
+    if isinstance(kind, Scalar):
+        return kind
+    visible = trace.is_visible_in(home)
+    return Tensor(kind.dtype, tuple(dim if visible(dim) else trace.size("size") for dim in kind.dims))
+
+
+def _frames(trace: Trace) -> int:
+    """How many calls of the user's functions lie in each other here."""
+    return sum(1 for code in trace.running_code() if not is_block(code))

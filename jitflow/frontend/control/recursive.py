@@ -1,0 +1,93 @@
+"""Which functions call themselves on a decision of the running program.
+
+Written out where they are called they would never end. Where a trace comes to know that, it starts anew, and they are
+functions of the program (`recursion.py`). A function that mentions its own name is watched: it calls itself, and what
+it is given then is known no better than before. Functions that call each other show by the branches and loops that lie
+in each other (`Regions.region`). One whose end what is known does tell, a number that is smaller each time, is written
+out some calls deep before the other way is tried, and so is one that only sizes end, which guards can test.
+
+A derivative is taken of what is written out alone.
+"""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from types import CodeType, FunctionType
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.recursion import called
+from jitflow.frontend.recording.choices import WRITTEN_OUT, Restart, Site
+from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
+from jitflow.frontend.recording.trace import current_trace
+
+__all__ = ["first_call", "recursive"]
+
+
+def recursive(function: Any) -> Any:
+    """A function of the program as it is to be called: itself, unless it may call itself when it runs."""
+    if not isinstance(function, FunctionType):
+        return function
+    choices, site = current_trace().choices, recursion_site(function.__code__)
+    if choices.answer(site):
+        record = partial(called, function)
+    elif not choices.is_settled(site) and _names_itself(function.__code__, function.__name__):
+        record = partial(_watched, function, site)
+    else:
+        return function
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if any(scope.is_differentiated for scope in current_trace().scope.around()):
+            return function(*args, **kwargs)
+        return record(args, kwargs)
+
+    return call
+
+
+def first_call(function: FunctionType) -> Any:
+    """The function that is compiled. Where it gives arrays, its first call is written out: they may be the caller's."""
+    site = recursion_site(function.__code__)
+    answer = current_trace().choices.answer(site)
+    if answer is None:
+        return recursive(function)
+    call = function if answer == WRITTEN_OUT else recursive(function)
+
+    @wraps(function)
+    def first(*args: Any, **kwargs: Any) -> Any:
+        result = call(*args, **kwargs)
+        if answer != WRITTEN_OUT and any(isinstance(item, tracers.ArrayTracer) for item in flatten(result).items):
+            raise current_trace().begin_anew(Restart(site, WRITTEN_OUT))
+        return result
+
+    return first
+
+
+def _names_itself(code: CodeType, name: str) -> bool:
+    """Whether a function mentions its own name."""
+    inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return name in code.co_names or name in code.co_freevars or any(_names_itself(inner, name) for inner in inside)
+
+
+class _Calls(dict[Site, list[tuple[Scope, tuple[Any, ...]]]]):
+    """What functions that mention themselves are given where they call themselves, and where, outer calls first."""
+
+
+def _watched(function: FunctionType, site: Site, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call that is written out, unless it calls itself and nothing that is known now says that this ends.
+
+    What sizes decide, guards could decide as well.
+    """
+    trace = current_trace()
+    calls = trace.state(_Calls).setdefault(site, [])
+    given = (*args, *kwargs.values())
+    if calls:
+        may_end = is_known_to_change(given, calls[-1][1])
+        if not may_end or len(calls) >= MOST_WRITTEN_OUT:
+            raise trace.begin_anew(Restart(site, is_wish=may_end or trace.scope is calls[0][0]))
+    calls.append((trace.scope, given))
+    try:
+        return function(*args, **kwargs)
+    finally:
+        calls.pop()

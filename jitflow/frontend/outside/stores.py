@@ -1,0 +1,325 @@
+"""Stores to objects of the caller's: `self.count += 1`.
+
+What the program has stored in the attributes of an object is an `Overlay`, which it reads from then on. Branches merge
+what an overlay holds, and loops carry it, as they do for a dict of the program (`control.mutables`); beside each value
+stands whether it was stored. When the program ends, the entry makes the stores. Where the call may fail, those before
+are made as well: a number is noted in memory of the call at each store, with all else that the caller sees; what is no
+number is handed over by `before_failure`, in front of what fails. `jitflow.runtime.stores` does all this at a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from types import MemberDescriptorType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
+from jitflow.frontend.outside.arguments import array_class
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Choice, Restart, Site
+from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.tracers import (
+    Alternatives,
+    ArrayTracer,
+    SizeTracer,
+    Tracer,
+    VariableTracer,
+    lift,
+    located,
+    type_of,
+)
+from jitflow.frontend.tracers.absent import UNBOUND
+from jitflow.ir.core import Op
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Scalar
+from jitflow.runtime.plan import Attribute, IsOther, Made
+from jitflow.runtime.stores import MOST_TARGETS, Call, StoreTable, Target, Way
+
+__all__ = ["Overlay", "Stores", "active_stores", "is_stored", "refusal", "store_attribute"]
+
+ONE_OBJECT = Site(Choice.ONE_OBJECT)
+
+
+def is_stored(name: str) -> str:
+    """Where an overlay has whether an attribute was stored."""
+    return f"whether {name} was stored"
+
+
+def refusal(what: str, path: str, mend: str = "") -> UserError:
+    """The error for a store that is not compiled."""
+    return located(
+        UserNotImplementedError(
+            f"{what} {path}, which lives outside the compiled function, would happen once, while tracing",
+            mend=mend or "return the new value and store it outside the compiled function",
+        )
+    )
+
+
+class Overlay(dict[str, Any]):
+    """What the program has stored in an object outside, by the names of attributes, and of each whether it has."""
+
+    def __init__(self, proxy: Any) -> None:
+        super().__init__()
+        self.proxy = proxy
+        self.missing: set[str] = set()
+        """The attributes that the object has not got before."""
+        self.targets: dict[str, int] = {}
+        """The numbers of attributes in the table of stores; they are in the order of the first stores."""
+        self._before: dict[str, Any] = {}
+
+    @property
+    def path(self) -> str:
+        """What the program calls the object."""
+        return str(self.proxy._jitflow_path)
+
+    def before(self, name: str) -> Any:
+        """What the object holds when the call begins; `UNBOUND` if nothing."""
+        if name not in self._before:
+            try:
+                self._before[name] = self.proxy._jitflow_read(name)
+            except AttributeError:
+                self._before[name] = UNBOUND
+                self.missing.add(name)
+        return self._before[name]
+
+    def complete(self, content: dict[str, Any]) -> None:
+        """Add to what the overlay held at some moment the attributes that had not been stored by then."""
+        for name in self.targets:
+            if name not in content:
+                content[name], content[is_stored(name)] = self.before(name), False
+
+    def read(self, name: str) -> Any:
+        """What the attribute holds. Raises AttributeError as Python does, now or when the program runs."""
+        thing = self[name]
+        if name in self.missing:
+            happened = self[is_stored(name)]
+            message = f"'{self.proxy.__class__.__name__}' object has no attribute '{name}'"
+            if happened is False:
+                raise located(UserAttributeError(message))
+            if happened is not True:
+                values.check(values.cast(lift(happened), BOOL), AttributeError, message)
+        return thing
+
+
+class Stores:
+    """What the program stores in objects from outside, in one trace."""
+
+    def __init__(self) -> None:
+        self.table = StoreTable()
+        self.inputs: Any = None
+        """Makes inputs of what is read (`entry.inputs`)."""
+        self.hand_over: Callable[[Op], None] | None = None
+        """Is told of each op, to do what the stores ask for in front of it (`control.handing_over`)."""
+        self.overlays: dict[int, Overlay] = {}
+        """By the register of the object."""
+        self.lists: dict[int, int] = {}
+        """The registers of lists that are stored to, and of the arrays of their items."""
+        self._objects: list[int] = []
+        """The registers of the objects that the table knows by number."""
+        self._found: dict[int, tuple[int, Any]] = {}
+        """All objects that were found: by identity, their first registers, and what stands for them."""
+        self._things: dict[int, Any] = {}
+        """The same by their first registers."""
+        self._are_repeated = False
+        self._call: Call | None = None
+        self._notes: dict[str, ArrayTracer] = {}
+        self._register = -1
+
+    @property
+    def are_made(self) -> bool:
+        """Whether there are stores."""
+        return bool(self.overlays or self.lists)
+
+    # -- which objects there are -------------------------------------------------------------------
+
+    def meet(self, thing: Any, register: int, make: Callable[[], Any]) -> Any:
+        """What stands for an object: the same, by whatever path it is found, if the program stores to objects."""
+        known = self._found.get(id(thing))
+        if known is None:
+            self._things[register] = thing
+            made = make()
+            self._found[id(thing)] = register, made
+            return made
+        trace = current_trace()
+        if trace.choices.answer(ONE_OBJECT):
+            self.inputs.guard_same(register, known[0])
+            return known[1]
+        self._are_repeated = True
+        if self.are_made:
+            raise trace.begin_anew(Restart(ONE_OBJECT))
+        return make()
+
+    def number_of(self, register: int) -> int:
+        """The number under which a call knows the object in a register."""
+        if register not in self._objects:
+            self._objects.append(register)
+        return self._objects.index(register)
+
+    # -- stores --------------------------------------------------------------------------------------
+
+    def store(self, proxy: Any, name: str, value: Any) -> None:
+        """``proxy.name = value``."""
+        trace, register = current_trace(), proxy._jitflow_register
+        self._begin(f"assigning to the attribute {name!r} of", proxy._jitflow_path)
+        overlay = self.overlays.setdefault(register, Overlay(proxy))
+        if name not in overlay:
+            if self._is_read_there(value, register, name):
+                return
+            overlay.targets[name] = self._target(register, name)
+            if trace.scope is not trace.root:
+                overlay.before(name)
+        elif overlay[name] is value:
+            return
+        overlay[name], overlay[is_stored(name)] = value, True
+        self._note(overlay.targets[name], value)
+
+    def _begin(self, what: str, path: str) -> None:
+        """A store is about to be recorded."""
+        trace = current_trace()
+        if any(scope.is_differentiated for scope in trace.scope.around()):
+            raise refusal(f"in what is differentiated, {what}", path, "return the value as well, with has_aux=True")
+        if self._are_repeated and not trace.choices.answer(ONE_OBJECT):
+            raise trace.begin_anew(Restart(ONE_OBJECT))
+        trace.announced = self.hand_over
+
+    def open_list(self, register: int, array: int, are_pythons: bool) -> None:
+        """The program stores to the items of a list, numbers which are in an array."""
+        self._begin("a store to", self.inputs.path(register))
+        if register not in self.lists:
+            self.lists[register] = array
+            self.table.lists.append((self.number_of(register), self.number_of(array), are_pythons))
+
+    def _is_read_there(self, value: Any, register: int, name: str) -> bool:
+        """Whether a value is what the attribute holds: ``self.x += 1`` of an array ends with such a store."""
+        known = current_trace().origins.get(id(value)) if isinstance(value, Tracer) else None
+        read = None if known is None else self.inputs.reads[known]
+        return isinstance(read, Attribute) and (read.parent, read.name) == (register, name)
+
+    def _target(self, register: int, name: str) -> int:
+        self.table.targets.append(Target(self.number_of(register), name))
+        if len(self.table.targets) > MOST_TARGETS:
+            raise located(
+                UserNotImplementedError(
+                    f"a function that stores to more than {MOST_TARGETS} attributes of objects from outside",
+                    mend="keep them in arrays, or in several functions",
+                )
+            )
+        return len(self.table.targets) - 1
+
+    # -- what is noted in case that the call fails -----------------------------------------------------
+
+    def _note(self, target: int, value: Any) -> None:
+        if type(value) is Alternatives:
+            value.each(lambda one: self._note(target, one))
+            return
+        way = self._way(value)
+        if way.kind in ("python", "numpy"):
+            self._notes_of(way.about)[target] = value
+        self._notes_of("kinds")[target] = self.table.targets[target].number_of(way)
+
+    def _way(self, value: Any) -> Way:
+        register = self.inputs.register_of(value)
+        if register is not None:
+            return Way("object", self.number_of(register))
+        if isinstance(value, Tracer) and not isinstance(value, ArrayTracer | VariableTracer):
+            kind = type_of(value)
+            assert isinstance(kind, Scalar)
+            return Way("python" if kind.weak or isinstance(value, SizeTracer) else "numpy", kind.dtype.name)
+        if value is None or isinstance(value, bool | int | float | complex | str | np.generic):
+            return Way("constant", value)
+        return Way("held")
+
+    def _notes_of(self, name: str) -> Any:
+        """The memory of the call in which numbers of a dtype are noted, or of what kind they are."""
+        if name not in self._notes:
+            call = self.call()
+            array = getattr(call, name, None)
+            if array is None:
+                self.table.dtypes.append(name)
+                array = call.add(name)
+            path = f"stored_{name}"
+            register = self.inputs.register(Attribute(self._register, name), path)
+            kind = replace(array_class(array, path), fixed=True)
+            self._notes[name] = self.inputs.array(register, kind)
+        return self._notes[name]
+
+    def call(self) -> Call:
+        """The stores of this call, which is read as all others are."""
+        if self._call is None:
+            self._call = self.table.begin()
+            self._register = self.inputs.register(Made(self.table.begin, ()), "stored")
+        return self._call
+
+    def held(self) -> Iterator[tuple[int, Any]]:
+        """The targets that may have been stored something that is no number, and what they hold."""
+        for overlay in self.overlays.values():
+            for name, target in overlay.targets.items():
+                way = None if type(overlay[name]) is Alternatives else self._way(overlay[name])
+                if overlay[is_stored(name)] is not False and (way is None or way.kind == "held"):
+                    yield target, overlay[name]
+
+    def dirty(self) -> Iterator[tuple[Overlay, str]]:
+        """The attributes that may have been stored."""
+        for overlay in self.overlays.values():
+            for name in overlay.targets:
+                if overlay[is_stored(name)] is not False:
+                    yield overlay, name
+
+    def forget(self, overlay: Overlay, name: str) -> None:
+        """What was stored has been made."""
+        if name not in overlay.missing:
+            overlay[is_stored(name)] = False
+        self._notes_of("kinds")[overlay.targets[name]] = 0
+
+    # -- the end of the trace ------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Let each call know its objects, and guard that those which are stored to are no others."""
+        if not self.are_made:
+            return
+        self.call()
+        self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
+        stored = {*self.overlays, *self.lists}
+        for register in stored:
+            kind = type(self._things[register])
+            for other, thing in self._things.items():
+                if type(thing) is kind and (other > register or (other not in stored and other != register)):
+                    self.inputs.guard(IsOther(other, register))
+
+    @property
+    def register(self) -> int:
+        """The register of the stores of a call."""
+        self.call()
+        return self._register
+
+
+def active_stores() -> Stores | None:
+    """The stores of the trace that is being recorded, if there are some."""
+    trace = active_trace()
+    if trace is None:
+        return None
+    found = trace.state(Stores)
+    return found if found.are_made else None
+
+
+def store_attribute(proxy: Any, name: str, value: Any) -> None:
+    """``proxy.name = value``, as the class of the object says."""
+    kind = type(proxy._jitflow_object)
+    if isinstance(proxy._jitflow_object, ModuleType | type):
+        raise refusal(f"assigning to the attribute {name!r} of", proxy._jitflow_path)
+    if any("__setattr__" in vars(base) or "__getattribute__" in vars(base) for base in kind.__mro__[:-1]):
+        raise refusal(
+            f"assigning to the attribute {name!r}, by a __setattr__ of the class's own, of", proxy._jitflow_path
+        )
+    member = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    if isinstance(member, property):
+        if member.fset is None:
+            raise located(UserAttributeError(f"property {name!r} of {kind.__name__!r} object has no setter"))
+        proxy._jitflow_read("__class__")._jitflow_read(name).fset(proxy, value)
+        return
+    if hasattr(type(member), "__set__") and not isinstance(member, MemberDescriptorType):
+        raise refusal(f"assigning to the attribute {name!r}, a descriptor, of", proxy._jitflow_path)
+    current_trace().state(Stores).store(proxy, name, value)

@@ -1,0 +1,127 @@
+"""Methods of containers that are loops, written as Python would be: they are traced as the user's own functions are.
+
+Comparisons and the like of items are methods of the containers, since items may be tuples.
+"""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Any
+
+from jitflow.frontend.tracers.surface import surface
+
+__all__ = ["contains", "count", "equal_dicts", "equal_lists", "index", "remove", "reverse", "sort"]
+
+
+def _program(function: Any) -> Any:
+    """A function that is traced as a user's is."""
+    traceable: list[Any] = []
+
+    @wraps(function)
+    def run(*args: Any) -> Any:
+        if not traceable:
+            traceable.append(surface.program(function))
+        return traceable[0](*args)
+
+    return run
+
+
+@_program
+def reverse(items: Any) -> Any:
+    """``items.reverse()``."""
+    last = len(items) - 1
+    for place in range(len(items) // 2):
+        other = items[place]
+        items[place] = items[last - place]
+        items[last - place] = other
+
+
+@_program
+def remove(items: Any, wanted: Any) -> Any:
+    """``items.remove(wanted)``."""
+    place = 0
+    while place < len(items) and not items.equals(place, wanted):
+        place += 1
+    if place == len(items):
+        raise ValueError("list.remove(x): x not in list")
+    del items[place]
+
+
+@_program
+def index(items: Any, wanted: Any) -> Any:
+    """``items.index(wanted)``."""
+    place = 0
+    while place < len(items) and not items.equals(place, wanted):
+        place += 1
+    if place == len(items):
+        raise ValueError(f"{wanted} is not in list")
+    return place
+
+
+@_program
+def count(items: Any, wanted: Any) -> Any:
+    """``items.count(wanted)``."""
+    total = 0
+    for place in range(len(items)):
+        if items.equals(place, wanted):
+            total += 1
+    return total
+
+
+@_program
+def contains(items: Any, wanted: Any) -> Any:
+    """``wanted in items``."""
+    place = 0
+    while place < len(items) and not items.equals(place, wanted):
+        place += 1
+    return place < len(items)
+
+
+@_program
+def equal_lists(one: Any, other: Any) -> Any:
+    """``one == other``."""
+    if len(one) != len(other):
+        return False
+    place = 0
+    while place < len(one) and one.equals(place, other[place]):
+        place += 1
+    return place == len(one)
+
+
+@_program
+def equal_dicts(one: Any, other: Any) -> Any:
+    """``one == other``."""
+    if len(one) != len(other):
+        return False
+    answer = True
+    for key, item in one.items():
+        if key not in other or other[key] != item:
+            answer = False
+            break
+    return answer
+
+
+@_program
+def sort(items: Any, keys: Any, order: Any, work: Any, reverse: Any) -> Any:
+    """Sort by merging: what is equal stays in order, in reverse too."""
+    width = 1
+    while width < len(order):
+        start = 0
+        while start < len(order):
+            middle = min(start + width, len(order))
+            end = min(middle + width, len(order))
+            left, right, place = start, middle, start
+            while place < end:
+                if right >= end or (left < middle and not keys.precedes(order[right], order[left], reverse)):
+                    work[place] = order[left]
+                    left += 1
+                else:
+                    work[place] = order[right]
+                    right += 1
+                place += 1
+            start = end
+        order, work = work, order
+        width *= 2
+    before = items.copy()
+    for place in range(len(order)):
+        items[place] = before[order[place]]

@@ -1,0 +1,280 @@
+"""Dicts of the running program: Python's methods as ops on a container (`containers`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.arrays.runtime_sizes import integer
+from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.control.sources import Source
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.python import container_programs as programs
+from jitflow.frontend.python.containers import ProgramContainer, made, refusal
+from jitflow.frontend.python.held_items import KINDS, python_int, size_of, words
+from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Site
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Container, Item, Scalar
+
+__all__ = ["ProgramDefaultDict", "ProgramDict"]
+
+
+class ProgramDict(ProgramKeyed):
+    """A dict of the running program."""
+
+    held = Container(kind="dict")
+
+    def __getitem__(self, key: Any) -> Any:
+        place = self.find(key)
+        if not self.is_known and self.sample is not None:
+            return self.sample[1]
+        self._key_error(place, key)
+        assert place is not None
+        return self.entry(place)[1]
+
+    def __setitem__(self, key: Any, item: Any) -> None:
+        if type(item) is tracers.Alternatives:
+            item.each(lambda one: self.__setitem__(key, one))
+        elif (found := self.admitted(key, item)) is not None:
+            self.op("enter_key", *found)
+
+    def __delitem__(self, key: Any) -> None:
+        place = self.find(key)
+        self._key_error(place, key)
+        assert place is not None
+        self.op("remove_item", place)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """``dict.get``."""
+        place = self.find(key)
+        if place is None:
+            return default if self.sample is None else self.sample[1]
+        there = tracers.wrap(is_there(place))
+        return choose(there, lambda: self.entry(place)[1], lambda: default)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        """``dict.setdefault``."""
+        found = self.admitted(key, default)
+        if found is None:
+            return default
+        place = self.find(key)
+        assert place is not None
+
+        def enter() -> Any:
+            self.op("enter_key", *found)
+            return default
+
+        return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], enter)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        """``dict.pop``."""
+        place = self.find(key)
+        if place is None:
+            return default[0] if default else raise_(KeyError(key))
+
+        def take() -> Any:
+            item = self.entry(place)[1]
+            self.op("remove_item", place)
+            return item
+
+        if default:
+            return choose(tracers.wrap(is_there(place)), take, lambda: default[0])
+        self._key_error(place, key)
+        return take()
+
+    def popitem(self) -> Any:
+        """``dict.popitem``."""
+        if not self.is_known:
+            raise_(KeyError("popitem(): dictionary is empty"))
+        values.check(self.truth(), KeyError, "popitem(): dictionary is empty")
+        self.op("settle_keys")
+        place = values.emit("subtract", self.number(), values.constant(1, I64))
+        entry = self.entry(place)
+        self.op("remove_item", place)
+        return entry
+
+    def update(self, *others: Any, **named: Any) -> None:
+        """``dict.update``."""
+        for other in others:
+            pairs = other.items() if isinstance(other, dict | ProgramDict) else other
+            own_loop(pairs, lambda pair: self.__setitem__(*pair))
+        if named:
+            self._refuse("update(name=...)")
+
+    def in_order(self) -> Any:
+        self.op("settle_keys")
+        return self
+
+    def copy(self) -> Any:
+        """``dict.copy``."""
+        found = made(self.held.kind, None, self.held)
+        found.site = self.site
+        found.update(self)
+        return found
+
+    # -- going through it ---------------------------------------------------------------------------
+
+    def keys(self) -> View:
+        """``dict.keys``."""
+        return View(self, lambda key, item: key)
+
+    def values(self) -> View:
+        """``dict.values``."""
+        return View(self, lambda key, item: item)
+
+    def items(self) -> View:
+        """``dict.items``."""
+        return View(self, lambda key, item: (key, item))
+
+    def entered(self) -> Any:
+        return self.keys().entered()
+
+    def __eq__(self, other: Any) -> Any:
+        return programs.equal_dicts(self, other) if isinstance(other, ProgramDict | dict) else False
+
+    __hash__ = ProgramContainer.__hash__
+
+
+class View(Recorded, Source):
+    """The keys, the items or the pairs of a dict."""
+
+    may_change = True
+    flows = True
+    once = False
+
+    def __init__(self, owner: ProgramDict, shown: Callable[[Any, Any], Any]) -> None:
+        self._owner, self._shown = owner, shown
+
+    @property
+    def length(self) -> Any:
+        return self._owner.length
+
+    def truth(self) -> Value:
+        return self._owner.truth()
+
+    def settled(self) -> Any:
+        return self
+
+    def entered(self) -> Any:
+        """The loop begins: entries stand one behind the other from now on."""
+        return _Entries(self._owner, self._shown)
+
+    def gone_through(self) -> Source:
+        return _Counted(self._owner, self._shown)
+
+    def contains(self, thing: Any) -> Any:
+        """``thing in keys``."""
+        return self._owner.contains(thing)
+
+
+class _Entries(Recorded):
+    """A loop through the entries of a dict: what is added or removed meanwhile is an error."""
+
+    def __init__(self, owner: ProgramDict, shown: Callable[[Any, Any], Any]) -> None:
+        self._owner, self._shown = owner, shown
+        if owner.is_known:
+            owner.op("settle_keys")
+            self._length, self._changes = owner.number(), owner.op("container_changes")[0]
+
+    def holds_position(self, position: Any) -> Any:
+        if not self._owner.is_known:
+            return False
+        self._owner.require_unchanged(self._changes, self._length, "dictionary")
+        return position < python_int(self._length)
+
+    def item(self, position: Any) -> Any:
+        if not self._owner.is_known:
+            return self._shown(*self._owner.entry(values.constant(0, I64)))
+        return self._shown(*self._owner.entry(integer(position)))
+
+
+class _Counted(Source):
+    """The entries that there are when a loop begins, in what does not ask again."""
+
+    once = False
+
+    def __init__(self, owner: ProgramDict, shown: Callable[[Any, Any], Any]) -> None:
+        self._entries = _Entries(owner, shown)
+        self.count = self.span = tracers.dim_of(size_of(owner.number()))
+
+    def item(self, position: Any) -> Any:
+        return self._entries.item(position)
+
+
+class ProgramDefaultDict(ProgramDict):
+    """A defaultdict: a key that is not there has 0, or an empty container."""
+
+    held = Container(kind="defaultdict")
+
+    def __init__(self, reference: Any = None) -> None:
+        super().__init__(reference)
+        self.factory: Callable[[], Any] | None = None
+
+    def __getitem__(self, key: Any) -> Any:
+        found = self.admitted(key, self._default())
+        if found is None:
+            return self.sample[1]
+        place = self.find(key)
+        assert place is not None
+
+        def enter() -> Any:
+            item = self._default()
+            assert self.held.key is not None
+            assert self.held.item is not None
+            self.op("enter_key", *words(key, self.held.key), *words(item, self.held.item))
+            return item
+
+        return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], enter)
+
+    def _default(self) -> Any:
+        if self.held.item is None:
+            return _made_by(self.factory, self.site)
+        return _zero(self.held.item)
+
+
+def _made_by(factory: Any, site: Site | None) -> Any:
+    """What the factory of a defaultdict makes."""
+    name = getattr(factory, "__name__", "")
+    if factory is None or site is None or name not in ("list", "set", "dict", "deque"):
+        return None if factory is None else factory()
+    inner = replace(site, name=f"{site.name}.default")
+    return made(name, inner, current_trace().choices.answer(inner))
+
+
+def _zero(item: Item) -> Any:
+    if isinstance(item, Container):
+        return made(item.kind, None, item)
+    if not isinstance(item, Scalar) or not item.weak:
+        raise refusal("a defaultdict of the running program whose factory is no class of numbers or containers",
+                      "use defaultdict(int), defaultdict(float) or defaultdict(list)")  # fmt: skip
+    return {"b": False, "i": 0, "f": 0.0}[item.dtype.kind]
+
+
+class ProgramCounter(ProgramDict):
+    """A Counter: a key that is not there counts 0."""
+
+    held = Container(kind="Counter")
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.get(key, 0)
+
+    def update(self, *others: Any, **named: Any) -> None:
+        """``Counter.update``: count once more."""
+        for other in others:
+            if isinstance(other, dict | ProgramDict):
+                own_loop(other.items(), lambda pair: self.__setitem__(pair[0], self[pair[0]] + pair[1]))
+            else:
+                own_loop(other, lambda key: self.__setitem__(key, self[key] + 1))
+        if named:
+            self._refuse("update(name=...)")
+
+
+KINDS.update(dict=ProgramDict, defaultdict=ProgramDefaultDict, Counter=ProgramCounter)

@@ -1,0 +1,70 @@
+"""What containers with keys have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.python.containers import ProgramContainer
+from jitflow.frontend.python.held_items import item_type, words
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL, I64
+from jitflow.ir.types import Item
+
+__all__ = ["ProgramKeyed", "is_there"]
+
+
+class ProgramKeyed(ProgramContainer):
+    """What has keys."""
+
+    def find(self, key: Any) -> Value | None:
+        """The position of the entry of a key, negative if there is none; None if there are no entries at all."""
+        found = self.key_words(key)
+        return None if found is None else self.op("find_key", *found)[0]
+
+    def contains(self, key: Any) -> Any:
+        """``key in self``."""
+        place = self.find(key)
+        return False if place is None else tracers.wrap(_as_bool(is_there(place)))
+
+    def _key_error(self, place: Value | None, key: Any) -> None:
+        """Raise KeyError, as Python does, if there is no such entry."""
+        if place is None:
+            raise_(KeyError(key))
+        kind = item_type(key)
+        assert kind is not None
+        shown = _template(kind)
+        current_trace().add(
+            "check", is_there(place), *words(key, kind), error="KeyError", message=shown, literal=True
+        )  # fmt: skip
+
+    def clear(self) -> None:
+        """``clear()``."""
+        if self.is_known:
+            self.op("clear_container")
+
+    def require_unchanged(self, changes: Value, length: Value, word: str) -> None:
+        """Raise as Python does where a loop goes through what its turns change."""
+        same_length = values.emit("equal", self.number(), length)
+        values.check(same_length, RuntimeError, f"{word} changed size during iteration")
+        unchanged = values.emit("equal", self.op("container_changes")[0], changes)
+        message = f"a {self.held.kind} of which a loop removes keys, and to which it adds as many"
+        values.check(unchanged, NotImplementedError, message)
+
+
+def is_there(place: Value) -> Value:
+    """Whether there is an entry at the position that was found."""
+    return values.emit("greater_equal", place, values.constant(0, I64))
+
+
+def _as_bool(value: Value) -> Value:
+    return values.emit("cast", value, dtype=BOOL, weak=True)
+
+
+def _template(kind: Item) -> str:
+    if not isinstance(kind, tuple):
+        return "{!r}"
+    return f"({', '.join(map(_template, kind))}{',' if len(kind) == 1 else ''})"

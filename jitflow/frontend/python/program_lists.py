@@ -1,0 +1,331 @@
+"""Lists and deques of the running program: Python's methods as ops on a container (`containers`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import jitflow.frontend.tracers as tracers
+from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.raising import fail
+from jitflow.frontend.control.sources import Source, traced_range
+from jitflow.frontend.python import container_programs as programs
+from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
+from jitflow.frontend.python.held_items import KINDS, item_type, less, place_of, same, size_of
+from jitflow.frontend.python.lists import Listed, in_order
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.dtypes import BOOL, F64, I64
+from jitflow.ir.types import Container, Scalar
+
+__all__ = ["ProgramDeque", "ProgramList", "new_list"]
+
+
+class ProgramList(ProgramContainer, Listed):
+    """A list of the running program."""
+
+    held = Container()
+
+    # -- what others make of it ---------------------------------------------------------------------
+
+    @property
+    def weak(self) -> bool:
+        return not self.is_known or (isinstance(self.held.item, Scalar) and self.held.item.weak)
+
+    @property
+    def count(self) -> Dim:  # type: ignore[override]
+        return tracers.dim_of(size_of(self.number()))
+
+    span = count
+
+    @property
+    def array(self) -> Any:
+        """The numbers in an array that nobody else shows."""
+        if not self.is_known:
+            return surface.apply_function(np.empty, ((0,),), {})
+        if any(isinstance(word, Container) for word in self.held.items):
+            raise refusal("an array, a sum or an order of a list of lists that the running program changes",
+                          "go through the list in a loop")  # fmt: skip
+        columns = columns_of(self)
+        return columns[0] if isinstance(self.held.item, Scalar) else np.stack(columns, axis=1)
+
+    def as_array(self) -> Any:
+        """``np.array(self)``: an empty list makes an array of floats."""
+        if not self.is_known or not isinstance(self.held.item, Scalar) or self.held.item.dtype != F64:
+            message = "an array of a list which is empty: NumPy's would be one of floats"
+            values.check(self.truth(), NotImplementedError, message)
+        return self.array
+
+    def gone_through(self) -> Source:
+        return _Turns(self)
+
+    def item(self, position: Any) -> Any:
+        return self.entry(integer(position))[1]
+
+    # -- what changes it ----------------------------------------------------------------------------
+
+    def append(self, item: Any) -> None:
+        """``list.append``."""
+        if type(item) is tracers.Alternatives:
+            item.each(self.append)
+        elif (found := self.admitted(NOTHING, item)) is not None:
+            self.op("append_item", *found)
+
+    def pop(self, position: Any = -1) -> Any:
+        """``list.pop``."""
+        message = "pop from an empty deque" if self.held.kind == "deque" else "pop from empty list"
+        if not self.is_known and self.sample is None:
+            fail(IndexError, message)
+        if not self.is_known:
+            return self.sample[1]
+        values.check(self.truth(), IndexError, message)
+        number = self.number()
+        if type(position) is int and position in (0, -1):
+            place = values.constant(0, I64) if position == 0 else values.emit("subtract", number, _one())
+            item = self.entry(place)[1]
+            self.op("drop_item", **({"front": True} if position == 0 else {}))
+            return item
+        place = place_of(position, number, IndexError, "pop index out of range")
+        item = self.entry(place)[1]
+        self.op("remove_item", place)
+        return item
+
+    def insert(self, position: Any, item: Any) -> None:
+        """``list.insert``."""
+        if (found := self.admitted(NOTHING, item)) is None:
+            return
+        length, zero = self.number(), values.constant(0, I64)
+        front = from_front(integer(position), length)
+        self.op("insert_item", values.emit("minimum", values.emit("maximum", front, zero), length), *found)
+
+    def extend(self, items: Any) -> None:
+        """``list.extend``."""
+        if isinstance(items, ProgramContainer) and not items.is_known and items.sample is None:
+            return
+        own_loop(_Turns(items, stays=False) if isinstance(items, ProgramList) else items, self.append)
+
+    def __iadd__(self, items: Any) -> Any:
+        self.extend(items)
+        return self
+
+    def _with(self, *parts: Any) -> Any:
+        """A new list of the items of several."""
+        held = next((part.held for part in (self, *parts) if isinstance(part, ProgramList) and part.is_known), None)
+        found = new_list(f"{self.held.kind} + {self.held.kind}", held, kind=self.held.kind)
+        for part in parts:
+            found.extend(part)
+        return found
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(self, other) if isinstance(other, list | Listed) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, self) if isinstance(other, list | Listed) else NotImplemented
+
+    def __mul__(self, number: Any) -> Any:
+        found = self._with()
+        own_loop(traced_range(number), lambda _: found.extend(self))
+        return found
+
+    __rmul__ = __mul__
+
+    def copy(self) -> Any:
+        """``list.copy``."""
+        return self._with(self)
+
+    def clear(self) -> None:
+        """``list.clear``."""
+        if self.is_known:
+            self.op("clear_container")
+
+    def reverse(self) -> None:
+        """``list.reverse``."""
+        programs.reverse(self)
+
+    def sort(self, *, key: Any = None, reverse: Any = False) -> None:
+        """``list.sort``."""
+        if not self.is_known:
+            return
+        if key is None and type(self.held.item) is Scalar:
+            changed = in_order(self, reverse=reverse).array
+
+            def put(position: Any) -> None:
+                self[position] = self.item_of(changed[position])
+
+            own_loop(traced_range(0, size_of(self.number())), put)
+            return
+        keys = self
+        if key is not None:
+            keys = new_list("sort(key=...)", None)
+            own_loop(_Turns(self), lambda item: keys.append(key(item)))
+        order, work = (new_list(name, Container(item=Scalar(I64, True))) for name in ("order", "work"))
+        for places in (order, work):
+            own_loop(traced_range(0, size_of(self.number())), lambda place, places=places: places.append(place))
+        programs.sort(self, keys, order, work, reverse)
+
+    def precedes(self, one: Any, other: Any, reverse: bool) -> Any:
+        """Whether the item at a position comes before that at another one."""
+        first, second = (self.item(place) for place in ((other, one) if reverse else (one, other)))
+        assert self.held.item is not None
+        return tracers.wrap(values.emit("cast", less(first, second, self.held.item), dtype=BOOL, weak=True))
+
+    def remove(self, item: Any) -> None:
+        """``list.remove``."""
+        programs.remove(self, item)
+
+    def index(self, item: Any, start: Any = 0, stop: Any = None) -> Any:
+        """``list.index``."""
+        if start != 0 or stop is not None:
+            self._refuse("index(item, start)")
+        return programs.index(self, item)
+
+    def counted(self, item: Any) -> Any:
+        """``list.count``."""
+        return programs.count(self, item)
+
+    def contains(self, item: Any) -> Any:
+        """``item in self``."""
+        return programs.contains(self, item)
+
+    def equals(self, position: Any, item: Any) -> Any:
+        """Whether the item at a position is equal to another one."""
+        kind = self.held.item
+        if kind is None or item_type(item) != kind or (isinstance(kind, Container)):
+            return self.item(position) == item
+        return tracers.wrap(values.emit("cast", same(self.item(position), item, kind), dtype=BOOL, weak=True))
+
+    # -- single items -------------------------------------------------------------------------------
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            return self._slice(position)
+        if not self.is_known:
+            return self.entry(_one())[1]
+        return self.entry(place_of(position, self.number(), IndexError, self._out_of_range("")))[1]
+
+    def __setitem__(self, position: Any, item: Any) -> None:
+        if isinstance(position, slice):
+            raise refusal("a store to a slice of a list that the running program changes", "store item by item")
+        if type(item) is tracers.Alternatives:
+            item.each(lambda one: self.__setitem__(position, one))
+        elif (found := self.admitted(NOTHING, item)) is not None:
+            place = place_of(position, self.number(), IndexError, self._out_of_range("assignment "))
+            self.op("set_item", place, *found)
+
+    def __delitem__(self, position: Any) -> None:
+        if isinstance(position, slice):
+            raise refusal("deleting a slice of a list that the running program changes", "pop item by item")
+        if self.is_known:
+            self.op("remove_item", place_of(position, self.number(), IndexError, self._out_of_range("assignment ")))
+
+    def _out_of_range(self, what: str) -> str:
+        return "deque index out of range" if self.held.kind == "deque" else f"list {what}index out of range"
+
+    def _slice(self, position: slice) -> Any:
+        found = new_list("[...]", self.held if self.is_known else None)
+        if not self.is_known:
+            return found
+        step = 1 if position.step is None else position.step
+        if type(step) is not int or step == 0:
+            raise refusal("a slice of a list by a step that only the running program knows", "write a loop")
+        length, zero, one = self.number(), values.constant(0, I64), _one()
+        low, high = (zero, length) if step > 0 else (values.constant(-1, I64), values.emit("subtract", length, one))
+
+        def bound(item: Any, otherwise: Value) -> Value:
+            if item is None:
+                return otherwise
+            return values.emit("maximum", values.emit("minimum", from_front(integer(item), length), high), low)
+
+        start, stop = bound(position.start, low if step > 0 else high), bound(position.stop, high if step > 0 else low)
+        span = values.emit("subtract", *((stop, start) if step > 0 else (start, stop)))
+        pace = values.constant(abs(step), I64)
+        turns = values.emit("floor_divide", values.emit("add", span, values.constant(abs(step) - 1, I64)), pace)
+        first = tracers.wrap(start)
+
+        def take(turn: Any) -> None:
+            place = values.emit("multiply", integer(turn), values.constant(step, I64))
+            found.append(self.entry(values.emit("add", tracers.lift(first), place))[1])
+
+        own_loop(traced_range(0, size_of(values.emit("maximum", turns, zero))), take)
+        return found
+
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, ProgramList | list):
+            return False
+        return programs.equal_lists(self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return np.logical_not(self == other) if isinstance(other, ProgramList | list) else True
+
+    __hash__ = ProgramContainer.__hash__
+
+    def __len__(self) -> int:
+        raise refusal("len() of a list that the running program changes, as a number of Python's",
+                      "use len(...) in the compiled function")  # fmt: skip
+
+
+class ProgramDeque(ProgramList):
+    """A deque of the running program."""
+
+    held = Container(kind="deque")
+
+    def popleft(self) -> Any:
+        """``deque.popleft``."""
+        return self.pop(0)
+
+    def appendleft(self, item: Any) -> None:
+        """``deque.appendleft``."""
+        if type(item) is tracers.Alternatives:
+            item.each(self.appendleft)
+        elif (found := self.admitted(NOTHING, item)) is not None:
+            self.op("append_item", *found, front=True)
+
+    def extendleft(self, items: Any) -> None:
+        """``deque.extendleft``."""
+        own_loop(_Turns(items, stays=False) if isinstance(items, ProgramList) else items, self.appendleft)
+
+
+class _Turns(Source):
+    """A loop through as many items as a list has when the loop begins; it may not change meanwhile if ``stays``."""
+
+    once = False
+
+    def __init__(self, items: Any, *, stays: bool = True) -> None:
+        self._items, self._stays = items, stays
+        self._length = items.number()
+        self.count = self.span = tracers.dim_of(size_of(self._length))
+
+    def item(self, position: Any) -> Any:
+        if self._stays and self._items.is_known:
+            is_same = values.emit("equal", self._items.number(), self._length)
+            values.check(is_same, NotImplementedError, _CHANGES)
+        return self._items.item(position)
+
+    def end(self) -> None:
+        if self._stays and self._items.is_known:
+            values.check(values.emit("equal", self._items.number(), self._length), NotImplementedError, _CHANGES)
+
+
+_CHANGES = "a list that changes while a loop goes through enumerate() or zip() of it"
+
+
+def new_list(name: str, held: Container | None, kind: str = "list") -> Any:
+    """A new list, which ``name`` tells from others at this line."""
+    from jitflow.frontend.recording.choices import Choice, Site
+
+    trace = current_trace()
+    here = trace.here()
+    site = Site(Choice.GROWING, here.file, here.line, name)
+    return made(kind, site, held or trace.choices.answer(site))
+
+
+def _one() -> Value:
+    return values.constant(1, I64)
+
+
+KINDS.update(list=ProgramList, deque=ProgramDeque)

@@ -1,0 +1,84 @@
+"""Methods of Python's own texts, tuples and lists whose items only the running program knows: ``x.index(v)``.
+
+How many items there are is known, so each is compared. Where none is traced, Python's method does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from jitflow.errors import UserTypeError
+from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.comparisons import equal, is_traced
+from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.python.made_containers import keyed
+from jitflow.frontend.python.orders import sorted_
+from jitflow.frontend.texts import format_, join, text
+from jitflow.frontend.tracers import located
+
+__all__ = ["method"]
+
+_REPR = ord("r")
+"""The conversion of a field, as `ast.FormattedValue` has it."""
+
+
+def method(owner: Any, name: str) -> Any:
+    """``owner.name``, to be called."""
+    kind = type(owner)
+    if kind is str and name in _OF_TEXTS:
+        return partial(_OF_TEXTS[name], owner)
+    if kind in (list, tuple, OutsideList) and name in _OF_SEQUENCES and (name != "sort" or kind is list):
+        return partial(_OF_SEQUENCES[name], owner)
+    return keyed(owner, name)
+
+
+def _count(items: Any, *wanted: Any) -> Any:
+    """``items.count(wanted)``."""
+    if len(wanted) != 1 or not (is_traced(wanted[0]) or is_traced(items)):
+        return items.count(*wanted)
+    found: Any = 0
+    for item in items:
+        found = found + (1 if item is wanted[0] else choose(equal(item, wanted[0]), lambda: 1, lambda: 0))
+    return found
+
+
+def _index(items: Any, *arguments: Any) -> Any:
+    """``items.index(wanted, start, stop)``."""
+    if not arguments or not (is_traced(arguments[0]) or is_traced(items)):
+        return items.index(*arguments)
+    wanted, *bounds = arguments
+    start, stop = (*bounds, None, None)[:2]
+    places = list(range(len(items)))[start:stop]
+
+    def among(places: list[int]) -> Any:
+        if not places:
+            is_tuple = type(items) is tuple
+            raise_(
+                ValueError(
+                    "tuple.index(x): x not in tuple" if is_tuple else text((wanted, _REPR, ""), " is not in list")
+                )
+            )
+        first, *others = places
+        if items[first] is wanted:
+            return first
+        return choose(equal(items[first], wanted), lambda: first, lambda: among(others))
+
+    return among(places)
+
+
+def _sort(items: list[Any], *args: Any, **keywords: Any) -> None:
+    """``items.sort()``."""
+    if args:
+        raise located(UserTypeError("sort() takes no positional arguments"))
+    if not is_traced(items) and keywords.get("key") is None:
+        items.sort(**keywords)
+        return
+    ordered = sorted_(items, **keywords)
+    items[:] = [ordered[place] for place in range(len(items))]
+
+
+_OF_TEXTS: dict[str, Callable[..., Any]] = {"format": format_, "join": join}
+_OF_SEQUENCES: dict[str, Callable[..., Any]] = {"count": _count, "index": _index, "sort": _sort}

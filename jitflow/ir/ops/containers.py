@@ -1,0 +1,200 @@
+"""Lists, deques, dicts and sets of the running program.
+
+An entry of a container is a row of words: those of its key, if there are keys, then those of its item. Lists and
+deques are asked by position, from the front; dicts and sets are asked for a key (`find_key`), which gives the position
+of an entry for as long as nothing is added or removed. Entries of a dict stand in the order in which they were added;
+those that were removed leave gaps until `settle_keys`. The order of a set is CPython's (`keys_of`).
+
+Nothing here is checked: who asks for a position knows that there is an entry. What an op may fail at is memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jitflow.ir.dtypes import I64
+from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
+from jitflow.ir.types import Container, Scalar, Type
+
+__all__ = ["CONTAINER_OPS", "Entries"]
+
+_READS = (Effect("reads", 0),)
+_WRITES = (Effect("reads", 0), Effect("writes", 0))
+
+
+class Entries:
+    """What stands for a container in the interpreter."""
+
+    def __init__(self, kind: Container) -> None:
+        self.kind = kind
+        self.rows: list[Any] = []
+        """Tuples of words; None where one was removed."""
+        self.places: dict[Any, int] = {}
+        self.order: set[Any] = set()
+        """The keys of a set, whose order is Python's."""
+        self.changes = 0
+
+    @property
+    def length(self) -> int:
+        return len(self.rows) if self.kind.key is None else len(self.places)
+
+    def key(self, words: Sequence[Any]) -> Any:
+        """Python's key of the words of one."""
+        return _whole(self.kind.key, iter(words))
+
+
+def _whole(item: Any, words: Any) -> Any:
+    return tuple(_whole(part, words) for part in item) if isinstance(item, tuple) else next(words)
+
+
+def _container(name: str, type: Type) -> Container:
+    if not isinstance(type, Container):
+        raise TypeRuleError(f"{name}: expected a container, got {type}")
+    return type
+
+
+def _plain(type: Type) -> object:
+    """A type for comparison: machine code knows no Python numbers."""
+    return type.dtype if isinstance(type, Scalar) and not isinstance(type, Container) else type
+
+
+def _takes(name: str, words: str, gives: str) -> Callable[[Sequence[Type], Attributes], tuple[Type, ...]]:
+    """The rule of an op on a container and, in this order, what ``words`` names: position, keys, items."""
+
+    def infer(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+        held = _container(name, operands[0])
+        parts = {"position": (Scalar(I64),), "keys": held.keys, "items": held.items, "words": held.words}
+        expected = tuple(word for part in words.split() for word in parts[part])
+        if [*map(_plain, operands[1:])] != [*map(_plain, expected)]:
+            found = ", ".join(map(str, operands[1:]))
+            raise TypeRuleError(f"{name}: expected {', '.join(map(str, expected))} for {held}, got {found}")
+        return parts.get(gives, ())
+
+    return infer
+
+
+def _infer_made(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (_container("make_container", attributes["type"]),)
+
+
+def _infer_keys(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (Container(item=_container("keys_of", operands[0]).key),)
+
+
+# -- evaluation -----------------------------------------------------------------------------------------------
+
+
+def _append(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, *words = operands
+    held.rows.insert(0 if attributes.get("front") else len(held.rows), tuple(words))
+    return ()
+
+
+def _drop(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    operands[0].rows.pop(0 if attributes.get("front") else -1)
+    return ()
+
+
+def _get(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    row = operands[0].rows[int(operands[1])]
+    return row[0] if len(row) == 1 else row
+
+
+def _set(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, position, *words = operands
+    held.rows[int(position)] = (*held.rows[int(position)][: len(held.kind.keys)], *words)
+    return ()
+
+
+def _insert(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, position, *words = operands
+    held.rows.insert(int(position), tuple(words))
+    return ()
+
+
+def _remove(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, position = operands
+    if held.kind.key is None:
+        held.rows.pop(int(position))
+        return ()
+    key = held.key(held.rows[int(position)])
+    held.rows[int(position)] = None
+    held.changes += 1
+    del held.places[key]
+    held.order.discard(key)
+    return ()
+
+
+def _find(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, *words = operands
+    return held.places.get(held.key(words), -1)
+
+
+def _enter(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, *words = operands
+    key = held.key(words)
+    if key in held.places:
+        return _set((held, held.places[key], *words[len(held.kind.keys) :]), attributes, types)
+    held.places[key] = len(held.rows)
+    held.rows.append(tuple(words))
+    held.order.add(key)
+    held.changes += 1
+    return ()
+
+
+def _settle(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    (held,) = operands
+    held.rows = [row for row in held.rows if row is not None]
+    held.places = {held.key(row): place for place, row in enumerate(held.rows)}
+    return ()
+
+
+def _keys_of(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    (held,) = operands
+    made = Entries(Container(item=held.kind.key))
+    words = len(held.kind.keys)
+    made.rows = [held.rows[held.places[key]][:words] for key in held.order]
+    return made
+
+
+def _clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    (held,) = operands
+    held.changes += held.length > 0
+    held.rows, held.places, held.order = [], {}, set()
+    return ()
+
+
+CONTAINER_OPS = [
+    OpDef("make_container", "a new container of a type, empty", "any", None, _infer_made,
+          lambda operands, attributes, types: Entries(attributes["type"]), (Effect("allocates"),), frozenset(),
+          ("type",)),
+    OpDef("no_container", "a reference that nobody follows, for a path on which a name is not bound", "any", 0,
+          _infer_made, lambda *_: None, (), frozenset(), ("type",)),
+    OpDef("container_length", "how many entries there are", "any", 1, _takes("container_length", "", "position"),
+          lambda operands, attributes, types: operands[0].length, _READS),
+    OpDef("container_changes", "a number that is another one whenever a key was added or removed", "any", 1,
+          _takes("container_changes", "", "position"),
+          lambda operands, attributes, types: operands[0].changes, _READS),
+    OpDef("get_item", "container, position: the words of an entry", "any", 2, _takes("get_item", "position", "words"),
+          _get, _READS),
+    OpDef("set_item", "container, position, words: another item", "any", None,
+          _takes("set_item", "position items", ""), _set, _WRITES),
+    OpDef("append_item", "container, words: an entry at the end, or at the ``front``", "any", None,
+          _takes("append_item", "items", ""), _append, _WRITES, frozenset(), ("front",)),
+    OpDef("drop_item", "takes the last entry off, or that at the ``front``", "any", 1, _takes("drop_item", "", ""),
+          _drop, _WRITES, frozenset(), ("front",)),
+    OpDef("insert_item", "container, position, words: an entry before another one", "any", None,
+          _takes("insert_item", "position items", ""), _insert, _WRITES),
+    OpDef("remove_item", "container, position: takes an entry out", "any", 2, _takes("remove_item", "position", ""),
+          _remove, _WRITES),
+    OpDef("find_key", "container, words of a key: the position of its entry, -1 if there is none", "any", None,
+          _takes("find_key", "keys", "position"), _find, _READS),
+    OpDef("enter_key", "container, words of a key and an item: adds an entry, or gives the one there the item", "any",
+          None, _takes("enter_key", "words", ""), _enter, _WRITES),
+    OpDef("settle_keys", "closes the gaps between the entries of a dict, whose positions count up from 0 then", "any",
+          1, _takes("settle_keys", "", ""), _settle, _WRITES),
+    OpDef("keys_of", "a list of the keys of a set, in Python's order", "any", None, _infer_keys, _keys_of,
+          (*_READS, Effect("allocates"))),
+    OpDef("clear_container", "takes all entries out", "any", 1, _takes("clear_container", "", ""), _clear, _WRITES),
+]  # fmt: skip

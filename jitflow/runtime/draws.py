@@ -1,0 +1,105 @@
+"""Draws from NumPy's generators, as native code calls them, and what a call owes to the generators that it draws from.
+
+A function here is given a generator by the address of the Python object, in which the ``bitgen_t`` lies that NumPy's C
+functions work on. Where exactly is found by looking for its words in an object of the class.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from functools import cache
+
+import numpy as np
+
+from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, function_address, is_available
+from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, quick_text
+from jitflow.runtime.native_code import NativeCode, make_immortal
+from jitflow.runtime.object_layout import layout_is_known
+from jitflow.runtime.pcg64 import quick_fill
+
+__all__ = ["are_native", "draw_address", "legacy_is_native"]
+
+_BITGEN_WORDS = 5
+
+
+@cache
+def are_native() -> bool:
+    """Whether compiled code can draw itself: C functions and the places in the objects are known."""
+    return is_available() and layout_is_known() and all(_offset(kind) for kind in _kinds())
+
+
+def _kinds() -> tuple[type, type]:
+    return np.random.Generator, np.random.RandomState
+
+
+@cache
+def _offset(kind: type) -> int:
+    """Where the ``bitgen_t`` lies in an object of a class; 0 if it cannot be found."""
+    sample = kind(np.random.MT19937(0))
+    wanted = bytes((ctypes.c_char * (8 * _BITGEN_WORDS)).from_address(_bitgen_of(bits_of(sample).capsule)))
+    found = bytes((ctypes.c_char * kind.__basicsize__).from_address(id(sample))).find(wanted)
+    return max(found, 0)
+
+
+def _bitgen_of(capsule: object) -> int:
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return pointer(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, b"BitGenerator") or 0
+
+
+@cache
+def draw_address(symbol: str) -> int:
+    """Where the function starts that a context calls ``symbol``."""
+    name = symbol.removeprefix(DRAW_PREFIX).removeprefix(FILL_PREFIX)
+    return _code(name).address("draw" if symbol.startswith(DRAW_PREFIX) else "fill")
+
+
+@cache
+def _code(name: str) -> NativeCode:
+    row = DRAWS[name]
+    generator, legacy = _kinds()
+    parts = [bitgen_text(id(generator), _offset(generator), _offset(legacy))]
+    if row.method:
+        parts += legacy_text(row, _kept_normal())
+    elif row.bounded:
+        parts += bounded_text(row, function_address(row))
+    else:
+        parts += function_text(row, function_address(row), _quick_text(name, row))
+    code = NativeCode("\n".join(parts), optimisation=2, for_host=True)
+    make_immortal(code)
+    return code
+
+
+def _quick_text(name: str, row: Draw) -> str:
+    found = quick_fill(name)
+    if found is None:
+        return ""
+    return quick_text(row, found.next_double, found.address, takes_bitgen=name != "standard_uniform")
+
+
+@cache
+def _kept_normal() -> int:
+    """Where a `RandomState` keeps the second of two normal numbers (`legacy_text`); 0 if it cannot be found."""
+    sample = np.random.RandomState(np.random.MT19937(0))
+    words = (ctypes.c_int64 * (type(sample).__basicsize__ // 8)).from_address(id(sample))
+    own = id(sample) + _offset(np.random.RandomState)
+    sample.standard_normal()
+    kept = struct.pack("d", sample.get_state(legacy=False)["gauss"])
+    found = [8 * place for place, word in enumerate(words[:-2]) if word == own]
+    return next((at + 8 for at in found if bytes(words)[at + 16 : at + 24] == kept), 0)
+
+
+@cache
+def legacy_is_native() -> bool:
+    """Whether compiled code has the bits of a `RandomState`: some draws are compared."""
+    if not are_native() or not _kept_normal():
+        return False
+    ours, theirs = (np.random.RandomState(np.random.MT19937(1)) for _ in range(2))
+    samples = {"legacy_normal": (0.3, 1.7), "legacy_standard_normal": (), "legacy_exponential": (1.7,)}
+    for name, parameters in samples.items():
+        kinds = [ctypes.c_double] * len(parameters)
+        function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
+        expected = getattr(theirs, DRAWS[name].method)(*parameters, 501)
+        if [function(id(ours), *parameters) for _ in range(501)] != expected.tolist():
+            return False
+    return True

@@ -1,0 +1,109 @@
+"""`math` entire: values, types and exceptions are Python's."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.frontend.python import written_math
+from tests.truth.whole.same import assert_does_what_python_does
+
+FLOATS = [0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 22.0, 23.0, 24.0, 171.0, 171.7, 172.0, -0.5, -1.5, -171.5, -200.5, -201.5,
+          -1e-310, 1e-310, 1e-21, -1e-21, 1e300, -1e300, math.inf, -math.inf, math.nan, 5e-324, 0.5, 2.25]  # fmt: skip
+LARGEST = 2**63 - 1
+
+
+def outcome(function, *operands):
+    try:
+        found = function(*operands)
+        return type(found), repr(found)
+    except Exception as error:
+        return type(error), str(error)
+
+
+def some_floats(draw, count):
+    return [draw.choice(FLOATS) if draw.random() < 0.3 else draw.uniform(-20, 20) for _ in range(count)]
+
+
+def operands_of(name, draw):
+    match name:
+        case "isqrt":
+            return (
+                draw.choice([draw.randint(-2, 99), draw.randint(0, 3037000499) ** 2 - draw.randint(0, 1), LARGEST]),
+            )
+        case "comb":
+            return draw.randint(-1, 60), draw.randint(-1, 60)
+        case "perm":
+            return draw.randint(-1, 20), draw.randint(-1, 20)
+        case "ldexp":
+            return *some_floats(draw, 1), draw.choice([0, 1000, -1000, 10**6, -(10**6), draw.randint(-1080, 1080)])
+        case "fsum":
+            return ([x * draw.choice([1.0, 1e16, 1e-16]) for x in some_floats(draw, draw.randint(0, 7))],)
+        case "dist":
+            return [draw.random() for _ in range(3)], [draw.random() for _ in range(3)]
+        case "prod":
+            return (some_floats(draw, 4),)
+        case _:
+            return tuple(some_floats(draw, 1))
+
+
+@pytest.mark.parametrize("name", written_math.__all__)
+def test_the_texts_do_what_math_does(name):
+    draw = random.Random(name)
+    with np.errstate(all="ignore"):
+        for _ in range(300):
+            operands = operands_of(name, draw)
+            expected, found = (outcome(getattr(module, name), *operands) for module in (math, written_math))
+            assert found == expected, operands
+
+
+def floats(x, y):
+    return (math.frexp(x), math.modf(x), math.ulp(x), math.nextafter(x, y), math.hypot(x, y, 2.0), math.hypot(x),
+            math.dist((x, 1.0), [y, 2]), math.ldexp(y, 3), math.copysign(x, y))  # fmt: skip
+
+
+def ints(n, k):
+    return math.isqrt(n), math.comb(n, k), math.perm(n, k), math.perm(k), math.factorial(k), math.prod([n, k, 2])
+
+
+def sums(x):
+    total = 0.0
+    for v in x:
+        total += math.lgamma(v)
+    return total, math.fsum(x), math.prod(x, start=2), math.dist(x, x * 2)
+
+
+def gammas(x):
+    return math.gamma(x)
+
+
+CALLS = {
+    floats: [(3.75, 2.0), (-0.0, -1.0), (5e-324, 1.0), (math.inf, 0.5), (math.nan, 0.0), (1e300, -1e300), (2, 3)],
+    ints: [(10, 3), (0, 0), (3, 9), (LARGEST, 1), (-1, 2), (5, -1)],
+    sums: [(np.array([0.5, 2.5, 1e16, 1.0, -1e16, 7.25, 3.5, 0.1, 0.2]),), (np.linspace(0.1, 3, 40),), (np.zeros(1),)],
+    gammas: [(4.0,), (0.3,), (-2.5,), (171.5,), (172.0,), (-3.0,), (0.0,), (math.inf,), (-math.inf,), (-300.5,)],
+}
+
+
+@pytest.mark.parametrize("program", CALLS, ids=lambda program: program.__name__)
+def test_compiled(program):
+    assert_does_what_python_does(jitflow.function(program), CALLS[program])
+
+
+def test_a_float_is_no_int():
+    @jitflow.function
+    def choices(n):
+        return math.comb(n, 2)
+
+    with pytest.raises(TypeError, match="'float' object cannot be interpreted as an integer"):
+        choices(2.0)
+
+
+def test_gradients_go_through_the_texts():
+    special = pytest.importorskip("scipy.special")
+    slope = jitflow.grad(lambda x: math.lgamma(x) + math.hypot(x, 2.0, 3.0))
+    assert slope(1.5) == pytest.approx(special.digamma(1.5) + 1.5 / math.hypot(1.5, 2, 3), rel=1e-12)

@@ -1,0 +1,295 @@
+"""NumPy's own generators in compiled functions: the same bits, the same types, and the same state afterwards."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.errors import UserNotImplementedError
+
+NEW = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
+MANY = 2000
+
+
+def state_of(generator: Any) -> str:
+    return repr(generator.get_state(legacy=False) if hasattr(generator, "get_state") else generator.bit_generator.state)
+
+
+def require_same(found: Any, expected: Any) -> None:
+    assert type(found) is type(expected)
+    if isinstance(expected, tuple | list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            require_same(one, other)
+    elif isinstance(expected, np.ndarray):
+        assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+        assert found.tobytes() == expected.tobytes()
+    else:
+        assert found == expected or found is expected
+
+
+def compare(function: Callable[..., Any], make: Callable[[], Any], *arguments: Any) -> None:
+    """A compiled function against the function itself, on generators in the same state."""
+    ours, theirs = make(), make()
+    copies = [np.copy(one) if isinstance(one, np.ndarray) else one for one in arguments]
+    require_same(function(ours, *copies), function.__wrapped__(theirs, *arguments))  # type: ignore[attr-defined]
+    assert state_of(ours) == state_of(theirs)
+
+
+# -- every method
+
+
+@jitflow.function
+def of_two(r, a, b, x, y, n):
+    made = []
+    for draw in (r.normal, r.laplace, r.gumbel, r.logistic, r.lognormal, r.gamma, r.beta, r.f, r.noncentral_chisquare,
+                 r.wald, r.vonmises, r.uniform):  # fmt: skip
+        made += [draw(a, b), draw(a, b, n), draw(x, b), draw(x, y, (2, 3)), draw(a, b, size=())]
+    return made
+
+
+@jitflow.function
+def of_one(r, a, p, x, y, n):
+    made = [r.noncentral_f(a, 3.0, x), r.triangular(0.0, p, 1.0, n), r.standard_cauchy(), r.standard_cauchy(n),
+            r.binomial(n, p), r.binomial(n, p, n), r.binomial(np.arange(3), y), r.negative_binomial(3, p, 4),
+            r.hypergeometric(5, 6, n % 7), r.standard_gamma(a), r.standard_gamma(x, (2, 3)),
+            r.standard_gamma(a, 4, np.float32)]  # fmt: skip
+    for draw in (r.exponential, r.rayleigh, r.chisquare, r.standard_t, r.pareto, r.weibull, r.power, r.poisson, r.zipf):
+        made += [draw(a), draw(a, n), draw(x, (2, 3))]
+    for draw in (r.geometric, r.logseries):
+        made += [draw(p), draw(p, n), draw(y, (2, 3))]
+    return made
+
+
+@jitflow.function
+def of_none(r, n):
+    made, filled, narrow = [], np.zeros(n), np.zeros((2, n), np.float32)
+    for draw in (r.random, r.standard_normal, r.standard_exponential):
+        made += [draw(), draw(n), draw((2, 3)), draw(dtype=np.float32), draw(n, dtype="f4"), draw(out=filled) is filled]
+        draw(out=narrow, dtype=np.float32)
+        made += [filled.copy(), narrow.copy()]
+    return made, r.standard_exponential(3, method="inv")
+
+
+@jitflow.function
+def of_integers(r, a, b, n, x):
+    made = [r.integers(a), r.integers(a, b), r.integers(b, size=n), r.integers(a, b, n, endpoint=True), r.integers(x),
+            r.integers(0, x, (2, 3)), r.integers(5, dtype=int), r.integers(2**32 - 1, size=n, endpoint=True),
+            r.integers(2**33, size=n), r.integers(-(2**63), 2**63 - 1, n, endpoint=True),
+            r.integers(2**64 - 1, size=4, dtype=np.uint64), r.integers(2, size=n, dtype=bool)]  # fmt: skip
+    for dtype in (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32):
+        made += [r.integers(a, dtype=dtype), r.integers(0, 100, (n, 2), dtype), r.integers(1, a, n, dtype, True)]
+    return made
+
+
+@jitflow.function
+def of_choices(r, n, x, matrix, p):
+    kept = x.copy()
+    r.shuffle(kept)
+    rows = matrix.copy()
+    r.shuffle(rows, axis=1)
+    return [
+        r.choice(n), r.choice(x), r.choice(x, 3), r.choice(n, (2, 3)), r.choice(n, 3, False), r.choice(x, p=p),
+        r.choice(x, 4, p=p), r.choice(matrix, 2, axis=1), r.choice(matrix), r.choice(x, 2, False, p, shuffle=False),
+        r.permutation(n), r.permutation(x), r.permutation(matrix, axis=1), r.permuted(matrix, axis=1), kept, rows,
+        r.multinomial(n, p), r.multinomial(n, p, (2, 3)), r.multinomial(np.arange(3), p), r.dirichlet(x + 1.0, 2),
+        r.multivariate_normal(x, np.diag(x + 1.0), 2, method="cholesky"),
+        r.multivariate_hypergeometric([3, 4, 5], 4, 2),
+    ]  # fmt: skip
+
+
+A, P = np.array([0.5, 1.5, 2.5]), np.array([0.2, 0.5, 0.9])
+
+
+@pytest.mark.parametrize("kind", NEW)
+def test_every_method_gives_the_bits_of_numpy(kind: Any) -> None:
+    def make() -> Any:
+        return np.random.Generator(kind(7))
+
+    compare(of_two, make, 0.7, 3.0, A, A + 1.0, MANY)
+    compare(of_one, make, 2.5, 0.3, A + 2.0, P, MANY)
+    compare(of_none, make, MANY)
+    compare(of_integers, make, 100, 2**40, MANY, np.array([3, 400, 5]))
+    compare(of_choices, make, 7, np.arange(4.0), np.arange(12).reshape(3, 4), np.array([0.1, 0.2, 0.3, 0.4]))
+
+
+@jitflow.function
+def of_legacy(r, n, x):
+    kept = x.copy()
+    r.shuffle(kept)
+    return [
+        kept, r.rand(), r.rand(2, n), r.randn(), r.randn(n), r.random_sample(n), r.random(), r.uniform(3.0, 1.0, n),
+        r.uniform(x, 3.0), r.randint(n), r.randint(2, n, 3), r.randint(n, size=n), r.randint(5, dtype=np.int8),
+        r.randint(0, 255, n, dtype=np.uint8), r.randint(2**40, size=3), r.normal(), r.normal(1.0, 2.0, n),
+        r.normal(x, 1.0), r.standard_normal(3), r.exponential(2.0, 3), r.poisson(3.0), r.gamma(2.0, 1.0, 3),
+        r.binomial(5, 0.3), r.choice(n), r.choice(x), r.choice(x, 3), r.choice(n, 3, False), r.permutation(x),
+        r.multinomial(5, [0.3, 0.7]), r.multivariate_normal([0.0, 1.0], np.eye(2), 2), r.lognormal(), r.beta(1.0, 2.0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [np.random.MT19937, np.random.PCG64])
+def test_the_legacy_generator_too(kind: Any) -> None:
+    compare(of_legacy, lambda: np.random.RandomState(kind(3)), MANY, A)
+
+
+# -- in programs
+
+
+def step(r, position):
+    return position + (1 if r.random() < 0.5 else -1)
+
+
+class Walker:
+    def __init__(self, rng):
+        self.rng, self.scale = rng, 2.0
+
+    def step(self, position):
+        return position + self.scale * self.rng.normal()
+
+
+OUTSIDE = np.random.default_rng(0)
+NORMAL = OUTSIDE.normal
+
+
+@jitflow.function
+def program(r, n):
+    position, walker, found, elements = 0, Walker(r), 0.0, np.zeros((n, 3))
+    for number in range(n):
+        position = step(r, position)
+        found = walker.step(found)
+        own = np.random.default_rng(number)
+        drawing = own if number % 2 else r
+        elements[number] = drawing.normal(size=3)
+        elements[number, r.integers(3)] += own.random()
+        if r.random() < 0.3:
+            elements[number, : r.integers(1, 4)] = 0
+    while r.random() > 0.1:
+        position += 1
+    try:
+        failed = r.normal(0.0, -found * found)
+    except ValueError:
+        failed = r.random()
+    several = [np.random.default_rng(seed) for seed in range(3)]
+    mine = np.random.Generator(np.random.MT19937(n))
+    legacy = np.random.RandomState(n)
+    return (position, found, elements, failed, several[n % 3].random(), mine.random(), legacy.randint(5),
+            [r.random() for _ in range(4)], sum(r.random() for _ in range(n)), isinstance(r, np.random.Generator),
+            OUTSIDE.random() + NORMAL())  # fmt: skip
+
+
+def test_generators_in_programs() -> None:
+    before = OUTSIDE.bit_generator.state
+
+    def make() -> Any:
+        OUTSIDE.bit_generator.state = before
+        return np.random.default_rng(5)
+
+    for n in (7, 40):
+        ours, theirs = make(), np.random.default_rng(5)
+        found = program(ours, n)
+        after = state_of(OUTSIDE)
+        OUTSIDE.bit_generator.state = before
+        require_same(found, program.__wrapped__(theirs, n))
+        assert state_of(ours) == state_of(theirs)
+        assert after == state_of(OUTSIDE)
+
+
+@jitflow.function
+def seeded(n):
+    np.random.seed(n)
+    fresh = np.random.default_rng()
+    return np.random.rand(2), np.random.randn(), np.random.randint(10), fresh.random(), fresh
+
+
+def test_the_functions_of_the_module_and_generators_that_leave() -> None:
+    before = np.random.get_state()
+    try:
+        found = [seeded(3) for _ in range(2)]
+        np.random.seed(3)
+        for *drawn, _, fresh in found:
+            np.random.seed(3)
+            require_same(drawn, [np.random.rand(2), np.random.randn(), np.random.randint(10)])
+            assert type(fresh) is np.random.Generator
+        assert found[0][3] != found[1][3], "entropy is fresh at each call"
+    finally:
+        np.random.set_state(before)
+
+
+@pytest.mark.parametrize("draw", [
+    lambda r, a: (r.random(), r.normal(0.0, a)),
+    lambda r, a: r.normal([0.0], a),
+    lambda r, a: r.poisson(a),
+    lambda r, a: r.uniform(0.0, a),
+    lambda r, a: r.integers(int(a)),
+    lambda r, a: r.choice(3, p=[a, 1.0, 2.0]),
+    lambda r, a: r.normal(np.zeros(3), size=4),
+    lambda r, a: r.nothing(),
+], ids=["scale", "scales", "lam", "high - low", "high", "choice", "shapes", "name"])  # fmt: skip
+def test_mistakes_are_those_of_numpy(draw: Callable[..., Any]) -> None:
+    ours, theirs = np.random.default_rng(2), np.random.default_rng(2)
+    with pytest.raises((ValueError, AttributeError)) as expected:
+        draw(theirs, -1.0)
+    with pytest.raises(type(expected.value)) as found:
+        jitflow.function(draw)(ours, -1.0)
+    assert str(found.value).splitlines()[0] == str(expected.value)
+    assert state_of(ours) == state_of(theirs), "what was drawn before is drawn"
+    waiting = threading.Thread(target=ours.random)  # the lock is free again
+    waiting.start()
+    waiting.join(5)
+    assert not waiting.is_alive()
+
+
+def test_what_is_kept_outside_is_refused() -> None:
+    with pytest.raises(UserNotImplementedError, match=r"Generator\.spawn in a compiled function"):
+        jitflow.function(lambda rng: rng.spawn(2))(np.random.default_rng(1))
+    with pytest.raises(UserNotImplementedError, match=r"a shuffle of a list") as caught:
+        jitflow.function(lambda rng: rng.shuffle([1, 2]))(np.random.default_rng(1))
+    assert "np.array" in caught.value.mend
+
+
+def test_threads_draw_from_one_generator() -> None:
+    generator, drawn = np.random.default_rng(9), []
+
+    @jitflow.function
+    def draw(rng, n):
+        total = 0.0
+        for _ in range(n):
+            total += rng.random()
+        return rng.random(n), total
+
+    def work() -> None:
+        for _ in range(20):
+            drawn.append(draw(generator, 500)[0])
+            drawn.append(generator.random(5000))
+
+    draw(generator, 1)
+    generator.bit_generator.state = np.random.PCG64(9).state
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    everything = np.concatenate(drawn)
+    assert np.unique(everything).size == everything.size
+    expected = np.random.Generator(np.random.PCG64(9).advance(60 * 6000))
+    assert state_of(generator) == state_of(expected)
+
+
+def test_a_gradient_draws_once() -> None:
+    @jitflow.function
+    def loss(w, rng):
+        total = 0.0
+        for _ in range(5):
+            total = total + ((w * rng.standard_normal(3)) ** 2).sum()
+        return total
+
+    ours, theirs = np.random.default_rng(1), np.random.default_rng(1)
+    found = jitflow.grad(loss)(A, ours)
+    drawn = theirs.standard_normal((5, 3))
+    np.testing.assert_allclose(found, 2 * A * (drawn**2).sum(0))
+    assert state_of(ours) == state_of(theirs)

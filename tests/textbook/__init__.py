@@ -1,0 +1,1 @@
+"""Functions as a textbook has them, each with its doctest: `tests/test_textbook.py` decorates them one by one."""
