@@ -81,6 +81,8 @@ class TracedFunction:
     """What it stores in objects from outside."""
     pins: tuple[str, ...] = ()
     """The numbers that Python asked for."""
+    described: frozenset[str] = frozenset()
+    """The sizes among the hints that nobody has seen yet, of a `Spec`."""
 
 
 def trace(
@@ -211,6 +213,7 @@ def _trace(
         state.state(Made).any,
         stores.table if stores.are_made else None,
         tuple(pins.texts),
+        frozenset(state.described),
     )
 
 
