@@ -31,6 +31,7 @@ from jitflow.frontend.entry.naming import Part, Wanted
 from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
+from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.recording.choices import Choices, Restart
 from jitflow.frontend.recording.locate import Locator, definition, in_pythons_words, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording

@@ -201,10 +201,7 @@ class Recorder:
         header = header_of(thing)
         if header is not None:
             return inputs.array(register, array_class(header, path), gpu_of(thing))
-        if isinstance(thing, device):
-            inputs.guard(IsObject(register, thing))
-            return thing
-        if isinstance(thing, Callback):
+        if isinstance(thing, device | Callback):
             inputs.guard(IsObject(register, thing))
             return thing
         if array_fields(type(thing)):
@@ -241,6 +238,9 @@ class Recorder:
         if type(thing).__module__.startswith("numpy.random"):
             inputs.guard(IsType(register, type(thing)))
             return Impure(f"numpy.random.{type(thing).__name__}", thing)
+        if type(thing).__module__ == "logging":
+            inputs.guard(IsObject(register, thing))
+            return Impure(path, thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))

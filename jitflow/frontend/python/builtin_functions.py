@@ -35,6 +35,7 @@ from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
+from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.tracers import (
@@ -259,6 +260,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         for name, member in vars(module).items():
             if callable(member) and not name.startswith("_"):
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
+    for function, stand_in in OPERATORS.items():
+        table[id(function)] = (function, kind_by_kind(stand_in))
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)
     for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):

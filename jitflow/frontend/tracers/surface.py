@@ -50,6 +50,8 @@ class Surface:
 
         self.written: Callable[[Any], Callable[..., Any]] = _missing
         """A text of jitflow's own as a function that programs are traced through."""
+        self.called_out: Callable[[Any], Callable[..., Any] | None] = _missing
+        """What records the call of a function that announces something, None for all else."""
         self.repeated: Callable[[Any, Any], Any] = _missing
         """``items * number`` of a list."""
         self.switch: Callable[..., Any] = _missing
