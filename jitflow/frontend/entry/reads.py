@@ -206,7 +206,7 @@ class Recorder:
             return thing
         if array_fields(type(thing)):
             return self._around_arrays(thing, register)
-        if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
+        if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or "") and not replacement(thing):
             return self.functions.helper(thing, register)
         if isinstance(thing, MethodType):
             return self.functions.method(thing, register)

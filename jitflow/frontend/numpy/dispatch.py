@@ -41,6 +41,7 @@ from jitflow.frontend.numpy import (
     rearranging,
     reductions,
     reinterpreted,
+    scipy_functions,
     searching,
     selections,
     sets,
@@ -292,6 +293,7 @@ surface.install(
     methods=METHODS,
     attributes=ATTRIBUTES,
     replacements=REPLACEMENTS,
+    scipy=MappingProxyType({path: _located(handler) for path, handler in scipy_functions.SCIPY_FUNCTIONS.items()}),
     objects=OBJECTS,
     array_of=creation.array_from_sequence,
 )
