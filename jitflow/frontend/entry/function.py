@@ -35,6 +35,7 @@ from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.recording.choices import Choices, Restart, Site
 from jitflow.frontend.recording.locate import definition, in_pythons_words, innermost_place, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording

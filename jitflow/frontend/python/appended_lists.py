@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 from jitflow.errors import UserNotImplementedError
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.stores import Stores
-from jitflow.frontend.python.growing_lists import Growing, made_list
+from jitflow.frontend.python.growing_lists import Growing
+from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
 
@@ -28,7 +29,7 @@ class AppendedList(Recorded):
         self.register, self.path, self._count = register, path, count
         trace = current_trace()
         with trace.region(trace.root):
-            self._tail = made_list([], path)
+            self._tail = made_container([], path)
 
     @property
     def length(self) -> Any:

@@ -112,16 +112,16 @@ class PassedList(Listed):
             "a change of the length of", f"change a copy, {self.path}.copy(), and return it; or make it an array"
         )
 
-    def append(self, item: Any) -> None:  # type: ignore[override]
+    def append(self, item: Any) -> None:
         """``list.append``."""
         append_only(self.path)
         self._changes_length()
 
-    def extend(self, items: Any) -> None:  # type: ignore[override]
+    def extend(self, items: Any) -> None:
         """``list.extend``."""
         append_only(self.path)
         self._changes_length()
 
-    __iadd__ = extend  # type: ignore[assignment]
+    __iadd__ = extend
     insert = remove = pop = clear = __delitem__ = __imul__ = _changes_length
     __hash__ = object.__hash__

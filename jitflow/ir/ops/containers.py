@@ -260,8 +260,8 @@ CONTAINER_OPS = [
     OpDef("keys_of", "a list of the keys of a set, in Python's order", "any", None, _infer_keys, _keys_of,
           (*_READS, Effect("allocates"))),
     OpDef("pack_containers", "words, containers: puts words into an empty list that tell the containers and all that "
-          "they hold, each once: the numbers of the containers, from 1 on, then of each how many words an entry has, how "
-          "many entries there are, and these. A reference is the number of a container, 0 for none", "any", None,
+          "they hold, each once: the numbers of the containers, from 1 on, then of each how many words an entry has, "
+          "how many entries there are, and these. A reference is the number of a container, 0 for none", "any", None,
           _infer_packed, _pack,
           (Effect("external"),)),
     OpDef("clear_container", "takes all entries out", "any", 1, _takes("clear_container", "", ""), _clear, _WRITES),
