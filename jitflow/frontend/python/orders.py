@@ -16,6 +16,7 @@ from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source, as_source, traced_range
 from jitflow.frontend.control.switching import common_dtype, one_of
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
@@ -63,6 +64,9 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
         return _best_by(name, key, source)
     if isinstance(thing, Listed):
         return best(name, partial(extremum_of, name), thing)
+    if source is not None and isinstance(thing, Recorded) and thing.flows:
+        _require_an_item(name, source.count)
+        return _best_by(name, lambda item: item, source)
     if isinstance(thing, ArrayTracer) and thing.ndim == 1:
         _require_an_item(name, thing.type.dims[0])
         return conversions.fold(thing[1:], thing[0], lambda chosen, other: extremum_of(name, chosen, other))
