@@ -34,7 +34,8 @@ class Draw:
 
     ``function`` is called once for each draw. One that is ``bounded`` fills an array with integers: its parameters are
     the smallest and how many more there are, and ``masked`` says by which of NumPy's methods. One with ``memory`` takes
-    a pointer to that many bytes as its last argument, zeros at first.
+    a pointer to that many bytes as its last argument, zeros at first. One without a function is the ``method`` of a
+    `RandomState`, whose formula is frozen, so that compiled code has it as well.
     """
 
     function: str
@@ -43,6 +44,7 @@ class Draw:
     bounded: bool = False
     masked: bool = False
     memory: int = 0
+    method: str = ""
 
 
 def _floats(result: DType, *names: str, count: int) -> dict[str, Draw]:
@@ -64,6 +66,9 @@ DRAWS: Mapping[str, Draw] = {
     **{f"{name}_f": Draw(f"random_{name}_f", (), F32)
        for name in ("standard_uniform", "standard_normal", "standard_exponential")},
     "standard_gamma_f": Draw("random_standard_gamma_f", (F32,), F32),
+    "legacy_normal": Draw("", (F64, F64), F64, method="normal"),
+    "legacy_standard_normal": Draw("", (), F64, method="standard_normal"),
+    "legacy_exponential": Draw("", (F64,), F64, method="exponential"),
     **{f"{way}_{name}": Draw(f"random_bounded_{name}_fill", (dtype, dtype), dtype, bounded=True, masked=way == "masked")
        for way in ("bounded", "masked") for dtype, name in _BOUNDED.items()},
 }  # fmt: skip
@@ -82,7 +87,7 @@ def _library() -> ctypes.CDLL | None:
         found = ctypes.CDLL(importlib.import_module("numpy.random._generator").__file__ or "")
     except OSError:
         return None
-    return found if all(hasattr(found, row.function) for row in DRAWS.values()) else None
+    return found if all(hasattr(found, row.function) for row in DRAWS.values() if row.function) else None
 
 
 def is_available() -> bool:
@@ -108,6 +113,8 @@ def bits_of(generator: Any) -> Any:
 def draw(name: str, address: int, parameters: Sequence[Any], shape: Sequence[int]) -> Any:
     """An array of draws, whose parameters are numbers or arrays of its shape."""
     row, generator = DRAWS[name], object_at(address)
+    if row.method:
+        return np.array(getattr(generator, row.method)(*parameters, tuple(shape)))
     bits = bits_of(generator)
     state, kinds = bits.ctypes.bit_generator, [_TYPES[dtype] for dtype in row.parameters]
     made = np.empty(shape, row.result.numpy)

@@ -18,6 +18,7 @@ _TAPES = "a list that the program changes, or a loop whose values a gradient nee
 _OPS = {
     "print": "what is printed comes from the host",
     "recursion": "a function that calls itself runs on the host",
+    "draw": "NumPy's generators are the host's",
     **dict.fromkeys(("tape", "push", "pop", "peek", "poke"), f"{_TAPES}, lies in the host's memory"),
 }
 

@@ -7,19 +7,19 @@ functions work on. Where exactly is found by looking for its words in an object 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+import struct
 from functools import cache
 
 import numpy as np
 
 from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, function_address, is_available
-from jitflow.ir.dtypes import BOOL, DType
+from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, quick_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
-from jitflow.runtime.object_layout import OBJECT_TYPE, layout_is_known
+from jitflow.runtime.object_layout import layout_is_known
+from jitflow.runtime.pcg64 import quick_fill
 
-__all__ = ["are_native", "draw_address"]
+__all__ = ["are_native", "draw_address", "legacy_is_native"]
 
-_TYPES = {"f64": "double", "f32": "float", "bool": "i1"}
 _BITGEN_WORDS = 5
 
 
@@ -57,108 +57,49 @@ def draw_address(symbol: str) -> int:
 @cache
 def _code(name: str) -> NativeCode:
     row = DRAWS[name]
-    parts = [_bitgen_text(), *(_bounded_text(row) if row.bounded else _text(row))]
+    generator, legacy = _kinds()
+    parts = [bitgen_text(id(generator), _offset(generator), _offset(legacy))]
+    if row.method:
+        parts += legacy_text(row, _kept_normal())
+    elif row.bounded:
+        parts += bounded_text(row, function_address(row))
+    else:
+        parts += function_text(row, function_address(row), _quick_text(name, row))
     code = NativeCode("\n".join(parts), optimisation=2, for_host=True)
     make_immortal(code)
     return code
 
 
-def _bitgen_text() -> str:
-    generator, legacy = _kinds()
-    return f"""
-define internal ptr @bitgen(i64 %generator) alwaysinline {{
-  %object = inttoptr i64 %generator to ptr
-  %type.at = getelementptr i8, ptr %object, i64 {OBJECT_TYPE}
-  %type = load i64, ptr %type.at
-  %new = icmp eq i64 %type, {id(generator)}
-  %offset = select i1 %new, i64 {_offset(generator)}, i64 {_offset(legacy)}
-  %bitgen = getelementptr i8, ptr %object, i64 %offset
-  ret ptr %bitgen
-}}"""
+def _quick_text(name: str, row: Draw) -> str:
+    found = quick_fill(name)
+    if found is None:
+        return ""
+    return quick_text(row, found.next_double, found.address, takes_bitgen=name != "standard_uniform")
 
 
-def _text(row: Draw) -> Iterator[str]:
-    """One draw, and the loop over many."""
-    kind = _type(row.result)
-    names = [f"%p{number}" for number in range(len(row.parameters))]
-    parameters = [f"{_type(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
-    scratch = ["ptr %memory"] if row.memory else []
-    memory = (
-        f"""
-  %memory = alloca i8, i64 {row.memory}, align 16
-  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false)"""
-        if row.memory
-        else ""
-    )
-    function = f"inttoptr (i64 {function_address(row)} to ptr)"
-    if row.memory:
-        yield "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-    yield f"""
-define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{{memory}
-  %bitgen = call ptr @bitgen(i64 %generator)
-  %drawn = call {kind} {function}({", ".join(["ptr %bitgen", *parameters, *scratch])})
-  ret {kind} %drawn
-}}"""
-    places = [f"ptr {name}.at, i64 {name}.step" for name in names]
-    lines = [
-        f"""
-define void @fill({", ".join(["i64 %generator, i64 %count, ptr %target", *places])}) {{
-start:{memory}
-  %bitgen = call ptr @bitgen(i64 %generator)
-  %some = icmp sgt i64 %count, 0
-  br i1 %some, label %turn, label %end
-turn:
-  %i = phi i64 [ 0, %start ], [ %next, %turn ]"""
-    ]
-    for dtype, name in zip(row.parameters, names, strict=True):
-        lines += [
-            f"  {name}.distance = mul i64 %i, {name}.step",
-            f"  {name}.place = getelementptr i8, ptr {name}.at, i64 {name}.distance",
-            f"  {name} = load {_type(dtype)}, ptr {name}.place, align {dtype.itemsize}",
-        ]
-    lines.append(f"""  %drawn = call {kind} {function}({", ".join(["ptr %bitgen", *parameters, *scratch])})
-  %place = getelementptr {kind}, ptr %target, i64 %i
-  store {kind} %drawn, ptr %place, align {row.result.itemsize}
-  %next = add i64 %i, 1
-  %more = icmp slt i64 %next, %count
-  br i1 %more, label %turn, label %end
-end:
-  ret void
-}}""")
-    yield "\n".join(lines)
+@cache
+def _kept_normal() -> int:
+    """Where a `RandomState` keeps the second of two normal numbers (`legacy_text`); 0 if it cannot be found."""
+    sample = np.random.RandomState(np.random.MT19937(0))
+    words = (ctypes.c_int64 * (type(sample).__basicsize__ // 8)).from_address(id(sample))
+    own = id(sample) + _offset(np.random.RandomState)
+    sample.standard_normal()
+    kept = struct.pack("d", sample.get_state(legacy=False)["gauss"])
+    found = [8 * place for place, word in enumerate(words[:-2]) if word == own]
+    return next((at + 8 for at in found if bytes(words)[at + 16 : at + 24] == kept), 0)
 
 
-def _bounded_text(row: Draw) -> Iterator[str]:
-    """Integers: the C function fills an array, of one number for a single draw."""
-    kind, masked = _type(row.result), str(row.masked).lower()
-    function = f"inttoptr (i64 {function_address(row)} to ptr)"
-    stored = "i8" if row.result == BOOL else kind
-    returned = "%drawn"
-    narrow = ""
-    if row.result == BOOL:
-        narrow, returned = "\n  %bit = trunc i8 %drawn to i1", "%bit"
-    extension = " zeroext" if row.result.itemsize < 4 else ""
-
-    def call(low: str, span: str, count: str, target: str) -> str:
-        return (f"call void {function}(ptr %bitgen, {kind}{extension} {low}, {kind}{extension} {span}, i64 {count}, "
-                f"i1 zeroext {masked}, ptr {target})")  # fmt: skip
-
-    yield f"""
-define {kind} @draw(i64 %generator, {kind} %low, {kind} %span) {{
-  %room = alloca i64, align 8
-  %bitgen = call ptr @bitgen(i64 %generator)
-  {call("%low", "%span", "1", "%room")}
-  %drawn = load {stored}, ptr %room, align {row.result.itemsize}{narrow}
-  ret {kind} {returned}
-}}
-define void @fill(i64 %generator, i64 %count, ptr %target, ptr %low.at, i64 %step, ptr %span.at, i64 %other) {{
-  %low = load {kind}, ptr %low.at, align {row.result.itemsize}
-  %span = load {kind}, ptr %span.at, align {row.result.itemsize}
-  %bitgen = call ptr @bitgen(i64 %generator)
-  {call("%low", "%span", "%count", "%target")}
-  ret void
-}}"""
-
-
-def _type(dtype: DType) -> str:
-    return _TYPES.get(dtype.name, f"i{dtype.bits}")
+@cache
+def legacy_is_native() -> bool:
+    """Whether compiled code has the bits of a `RandomState`: some draws are compared."""
+    if not are_native() or not _kept_normal():
+        return False
+    ours, theirs = (np.random.RandomState(np.random.MT19937(1)) for _ in range(2))
+    samples = {"legacy_normal": (0.3, 1.7), "legacy_standard_normal": (), "legacy_exponential": (1.7,)}
+    for name, parameters in samples.items():
+        kinds = [ctypes.c_double] * len(parameters)
+        function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
+        expected = getattr(theirs, DRAWS[name].method)(*parameters, 501)
+        if [function(id(ours), *parameters) for _ in range(501)] != expected.tolist():
+            return False
+    return True

@@ -26,7 +26,7 @@ from jitflow.frontend.numpy.draw_calls import (
     common_shape,
     drawn,
     give,
-    is_native,
+    native_draw,
     require,
     result_type,
     sizes,
@@ -199,7 +199,8 @@ def draw(row: Distribution, generator: Any, /, *args: Any, **kwargs: Any) -> Any
     kinds = [I64 if one.is_integer else F64 for one in row.parameters]
     found = [_parameter(given[one.name], kind) for one, kind in zip(row.parameters, kinds, strict=True)]
     dims = common_shape(found, given["size"])
-    if not is_native(generator, row.name):
+    native = native_draw(generator, row.name)
+    if not native:
         size = None if given["size"] is None else sizes(dims or ())
         (value,) = call_method(generator, row.name, [result_type(row.result, dims)], *map(tracers.wrap, found), size)
         return tracers.wrap(value, owned=True)
@@ -208,7 +209,7 @@ def draw(row: Distribution, generator: Any, /, *args: Any, **kwargs: Any) -> Any
     for relation, left, right, message in row.wrong:
         require(_not(emit(relation, *broadcasting.align([found[left], found[right]])[0])), message)
     ordered = found[::-1] if row.name == "binomial" else found
-    return give(drawn(generator, row.name, ordered, dims))
+    return give(drawn(generator, native, ordered, dims))
 
 
 def uniform(generator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -216,7 +217,7 @@ def uniform(generator: Any, *args: Any, **kwargs: Any) -> Any:
     given = bound("uniform", {"low": 0.0, "high": 1.0, "size": None}, args, kwargs)
     low, high = (_parameter(given[name], F64) for name in ("low", "high"))
     dims = common_shape([low, high], given["size"])
-    if not is_native(generator, "uniform"):
+    if not native_draw(generator, "uniform"):
         size = None if given["size"] is None else sizes(dims or ())
         (value,) = call_method(generator, "uniform", [result_type(F64, dims)], *map(tracers.wrap, (low, high)), size)
         return tracers.wrap(value, owned=True)
@@ -255,8 +256,8 @@ def standard(method: str, name: str, generator: Any, /, *args: Any, **kwargs: An
         raise UserTypeError(f"Unsupported dtype {dtype.numpy!r} for {name}")
     parameters = [_parameter(given["shape"], F64)] if "shape" in given else []
     dims = common_shape(parameters, given["size"] if out is None else _dims_of_out(out, given["size"], dtype))
-    native = method if dtype == F64 else f"{method}_f"
-    if given.get("method", "zig") != "zig" or not is_native(generator, native):
+    native = native_draw(generator, method if dtype == F64 else f"{method}_f")
+    if given.get("method", "zig") != "zig" or not native:
         options: dict[str, Any] = {"dtype": dtype.numpy} if generator.is_new else {}
         options |= {key: given[key] for key in ("method",) if key in given}
         options |= {} if dims is None else {"size": sizes(dims)}

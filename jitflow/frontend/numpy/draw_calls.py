@@ -20,9 +20,9 @@ from jitflow.ir.dims import Dim
 from jitflow.ir.draws import DRAWS, object_at
 from jitflow.ir.dtypes import F64, DType
 from jitflow.ir.types import Scalar, Tensor, Type
-from jitflow.runtime.draws import are_native
+from jitflow.runtime.draws import are_native, legacy_is_native
 
-__all__ = ["REQUIRED", "Dims", "bound", "call_method", "common_shape", "drawn", "give", "is_native", "require",
+__all__ = ["REQUIRED", "Dims", "bound", "call_method", "common_shape", "drawn", "give", "native_draw", "require",
            "result_type", "size_argument", "sizes"]  # fmt: skip
 
 Dims = tuple[Dim, ...]
@@ -120,11 +120,12 @@ def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **
     return call_out(current_trace(), call, name, (generator.handle, *args), kwargs, types)
 
 
-_LEGACY_NATIVE = frozenset(("standard_uniform", "uniform"))
+_OF_BOTH = frozenset(("standard_uniform", "uniform"))
 
 
-def is_native(generator: Any, name: str) -> bool:
-    """Whether compiled code does this draw itself."""
-    if name not in DRAWS or not are_native():
-        return False
-    return generator.is_new or name in _LEGACY_NATIVE
+def native_draw(generator: Any, name: str) -> str:
+    """The row of the draw by which compiled code does what a method does; empty where it calls the method."""
+    if generator.is_new or name in _OF_BOTH:
+        return name if name in DRAWS and are_native() else ""
+    legacy = f"legacy_{name}"
+    return legacy if legacy in DRAWS and legacy_is_native() else ""

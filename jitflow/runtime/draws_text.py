@@ -1,0 +1,232 @@
+"""Draws from NumPy's generators as LLVM text: for each row of the table one draw, and a function that fills memory.
+
+There is no pass pipeline behind it (`native_code`), so what is to be fast is written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jitflow.ir.draws import Draw
+from jitflow.ir.dtypes import BOOL, DType
+from jitflow.runtime.object_layout import OBJECT_TYPE
+
+__all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "quick_text", "type_of"]
+
+_STRAIGHT_ON = "\n  br label %begin"
+_TYPES = {"f64": "double", "f32": "float", "bool": "i1"}
+
+
+def bitgen_text(new_type: int, new_offset: int, old_offset: int) -> str:
+    """Where the ``bitgen_t`` of a generator lies, which is of the type at that address or a `RandomState`."""
+    return f"""
+define internal ptr @bitgen(i64 %generator) {{
+  %object = inttoptr i64 %generator to ptr
+  %type.at = getelementptr i8, ptr %object, i64 {OBJECT_TYPE}
+  %type = load i64, ptr %type.at
+  %new = icmp eq i64 %type, {new_type}
+  %offset = select i1 %new, i64 {new_offset}, i64 {old_offset}
+  %bitgen = getelementptr i8, ptr %object, i64 %offset
+  ret ptr %bitgen
+}}"""
+
+
+def quick_text(row: Draw, next_double: int, address: int, *, takes_bitgen: bool) -> str:
+    """The way of `fill` for a PCG64, whose C function for a double is known, and parameters that are numbers."""
+    lines = [
+        f"""
+  %next.at = getelementptr i8, ptr %bitgen, i64 24
+  %next.double = load i64, ptr %next.at, align 8
+  %fits = icmp eq i64 %next.double, {next_double}"""
+    ]
+    fits, arguments = "%fits", ["ptr %pcg", *(["ptr %bitgen"] if takes_bitgen else []), "i64 %count", "ptr %target"]
+    loads = []
+    for number in range(len(row.parameters)):
+        lines.append(f"""  %number{number} = icmp eq i64 %p{number}.step, 0
+  %fits{number} = and i1 {fits}, %number{number}""")
+        fits = f"%fits{number}"
+        loads.append(f"  %same{number} = load double, ptr %p{number}.at, align 8")
+        arguments.append(f"double %same{number}")
+    lines.append(f"""  br i1 {fits}, label %quick, label %begin
+quick:
+  %state = load ptr, ptr %bitgen, align 8
+  %pcg = load ptr, ptr %state, align 8""")
+    lines += [*loads, f"  call void inttoptr (i64 {address} to ptr)({', '.join(arguments)})", "  ret void"]
+    return "\n".join(lines)
+
+
+def function_text(row: Draw, address: int, quick: str = "") -> Iterator[str]:
+    """One draw by a C function, and the loop over many, for which a PCG64 has a ``quick`` way."""
+    kind = type_of(row.result)
+    names = [f"%p{number}" for number in range(len(row.parameters))]
+    parameters = [f"{type_of(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
+    scratch = ["ptr %memory"] if row.memory else []
+    memory = (
+        f"""
+  %memory = alloca i8, i64 {row.memory}, align 16
+  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false)"""
+        if row.memory
+        else ""
+    )
+    function = f"inttoptr (i64 {address} to ptr)"
+    if row.memory:
+        yield "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+    yield f"""
+define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{{memory}
+  %bitgen = call ptr @bitgen(i64 %generator)
+  %drawn = call {kind} {function}({", ".join(["ptr %bitgen", *parameters, *scratch])})
+  ret {kind} %drawn
+}}"""
+    arguments = ", ".join(["ptr %bitgen", *parameters, *scratch])
+    yield fill_text(row, f"{memory}\n  %bitgen = call ptr @bitgen(i64 %generator)", f"{function}({arguments})", quick)
+
+
+def fill_text(row: Draw, before: str, call: str, quick: str = "") -> str:
+    """The loop that fills memory by a call, which is given the parameters of each element.
+
+    ``quick`` ends the first block: it goes to ``begin``, or does all the work.
+    """
+    kind, names = type_of(row.result), [f"%p{number}" for number in range(len(row.parameters))]
+    places = [f"ptr {name}.at, i64 {name}.step" for name in names]
+    lines = [
+        f"""
+define void @fill({", ".join(["i64 %generator, i64 %count, ptr %target", *places])}) {{
+start:{before}{quick or _STRAIGHT_ON}
+begin:
+  %some = icmp sgt i64 %count, 0
+  br i1 %some, label %turn, label %end
+turn:
+  %i = phi i64 [ 0, %begin ], [ %next, %turn ]"""
+    ]
+    for dtype, name in zip(row.parameters, names, strict=True):
+        lines += [
+            f"  {name}.distance = mul i64 %i, {name}.step",
+            f"  {name}.place = getelementptr i8, ptr {name}.at, i64 {name}.distance",
+            f"  {name} = load {type_of(dtype)}, ptr {name}.place, align {dtype.itemsize}",
+        ]
+    lines.append(f"""  %drawn = call {kind} {call}
+  %place = getelementptr {kind}, ptr %target, i64 %i
+  store {kind} %drawn, ptr %place, align {row.result.itemsize}
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %turn, label %end
+end:
+  ret void
+}}""")
+    return "\n".join(lines)
+
+
+def bounded_text(row: Draw, address: int) -> Iterator[str]:
+    """Integers: the C function fills an array, of one number for a single draw."""
+    kind, masked = type_of(row.result), str(row.masked).lower()
+    function = f"inttoptr (i64 {address} to ptr)"
+    stored = "i8" if row.result == BOOL else kind
+    returned = "%drawn"
+    narrow = ""
+    if row.result == BOOL:
+        narrow, returned = "\n  %bit = trunc i8 %drawn to i1", "%bit"
+    extension = " zeroext" if row.result.itemsize < 4 else ""
+
+    def call(low: str, span: str, count: str, target: str) -> str:
+        return (f"call void {function}(ptr %bitgen, {kind}{extension} {low}, {kind}{extension} {span}, i64 {count}, "
+                f"i1 zeroext {masked}, ptr {target})")  # fmt: skip
+
+    yield f"""
+define {kind} @draw(i64 %generator, {kind} %low, {kind} %span) {{
+  %room = alloca i64, align 8
+  %bitgen = call ptr @bitgen(i64 %generator)
+  {call("%low", "%span", "1", "%room")}
+  %drawn = load {stored}, ptr %room, align {row.result.itemsize}{narrow}
+  ret {kind} {returned}
+}}
+define void @fill(i64 %generator, i64 %count, ptr %target, ptr %low.at, i64 %step, ptr %span.at, i64 %other) {{
+  %low = load {kind}, ptr %low.at, align {row.result.itemsize}
+  %span = load {kind}, ptr %span.at, align {row.result.itemsize}
+  %bitgen = call ptr @bitgen(i64 %generator)
+  {call("%low", "%span", "%count", "%target")}
+  ret void
+}}"""
+
+
+def legacy_text(row: Draw, kept: int) -> Iterator[str]:
+    """Draws of a `RandomState`, whose formulas are frozen: pairs of normal numbers by Marsaglia's polar method.
+
+    ``kept`` is where it keeps the second of a pair: a flag, and 8 bytes behind it the number.
+    """
+    yield f"""
+declare double @log(double)
+declare double @llvm.sqrt.f64(double)
+
+define internal double @uniform(i64 %generator) {{
+  %bitgen = call ptr @bitgen(i64 %generator)
+  %state = load ptr, ptr %bitgen
+  %function.at = getelementptr i8, ptr %bitgen, i64 24
+  %function = load ptr, ptr %function.at
+  %drawn = call double %function(ptr %state)
+  ret double %drawn
+}}
+define internal double @exponential(i64 %generator, double %scale) {{
+  %drawn = call double @uniform(i64 %generator)
+  %rest = fsub double 1.0, %drawn
+  %log = call double @log(double %rest)
+  %made = fneg double %log
+  %scaled = fmul double %scale, %made
+  ret double %scaled
+}}
+define internal double @standard_normal(i64 %generator) {{
+start:
+  %object = inttoptr i64 %generator to ptr
+  %flag.at = getelementptr i8, ptr %object, i64 {kept}
+  %kept.at = getelementptr i8, ptr %flag.at, i64 8
+  %flag = load i32, ptr %flag.at
+  %is.kept = icmp ne i32 %flag, 0
+  br i1 %is.kept, label %kept, label %pair
+kept:
+  %before = load double, ptr %kept.at
+  store i32 0, ptr %flag.at
+  store double 0.0, ptr %kept.at
+  ret double %before
+pair:
+  %u = call double @uniform(i64 %generator)
+  %u.twice = fmul double 2.0, %u
+  %x = fsub double %u.twice, 1.0
+  %v = call double @uniform(i64 %generator)
+  %v.twice = fmul double 2.0, %v
+  %y = fsub double %v.twice, 1.0
+  %x.square = fmul double %x, %x
+  %y.square = fmul double %y, %y
+  %square = fadd double %x.square, %y.square
+  %outside = fcmp oge double %square, 1.0
+  %nothing = fcmp oeq double %square, 0.0
+  %again = or i1 %outside, %nothing
+  br i1 %again, label %pair, label %made
+made:
+  %log = call double @log(double %square)
+  %twice = fmul double -2.0, %log
+  %quotient = fdiv double %twice, %square
+  %factor = call double @llvm.sqrt.f64(double %quotient)
+  %next = fmul double %factor, %x
+  store double %next, ptr %kept.at
+  store i32 1, ptr %flag.at
+  %drawn = fmul double %factor, %y
+  ret double %drawn
+}}
+define internal double @normal(i64 %generator, double %loc, double %scale) {{
+  %drawn = call double @standard_normal(i64 %generator)
+  %scaled = fmul double %scale, %drawn
+  %made = fadd double %loc, %scaled
+  ret double %made
+}}"""
+    names = [f"double %p{number}" for number in range(len(row.parameters))]
+    call = f"@{row.method}({', '.join(['i64 %generator', *names])})"
+    yield f"""
+define double @draw({", ".join(["i64 %generator", *names])}) {{
+  %drawn = call double {call}
+  ret double %drawn
+}}"""
+    yield fill_text(row, "", call)
+
+
+def type_of(dtype: DType) -> str:
+    """LLVM's name of a dtype, a bool being one bit."""
+    return _TYPES.get(dtype.name, f"i{dtype.bits}")
