@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jitflow.errors import CompilerBug, JitflowError, UserError
+from jitflow.errors import CompilationWarning, CompilerBug, JitflowError, UserError
 
 if TYPE_CHECKING:
     from builtins import breakpoint
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CacheInfo",
     "CheckpointManager",
+    "CompilationWarning",
     "CompilerBug",
     "JitflowError",
     "Machine",

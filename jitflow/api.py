@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
+import warnings
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSp
 import numpy as np
 
 from jitflow.config import CONFIG
-from jitflow.errors import CompilerBug, UserError, UserTypeError, UserValueError, with_user_frames
+from jitflow.errors import CompilationWarning, CompilerBug, UserError, UserTypeError, UserValueError, with_user_frames
 from jitflow.hardware import Device, device_named
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _Owner = TypeVar("_Owner")
 
 _ATTEMPTS = 4
 """How often a call compiles when what it reads changes in between."""
+_MANY_VALUES = 8
+"""A function that is compiled for more values of a number that Python asks for says so."""
 
 
 _FUNCTIONS: weakref.WeakSet[CompiledFunction[..., Any]] = weakref.WeakSet()
@@ -248,6 +251,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         _FUNCTIONS.add(self)
         self._misses = 0
         self._missed_calls = 0
+        self._pinned = 0
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
         self._aside: tuple[Specialisation, ...] = ()
@@ -314,6 +318,8 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         self._make_room()
         self._link(specialisation)
         self._misses += 1
+        if compilation.traced.pins:
+            self._note_pins(compilation.traced.pins)
 
     def _trace(self, flat: tuple[Any, ...]) -> Compilation:
         from jitflow.compiler import Compilation
@@ -335,6 +341,18 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         except UserError as error:
             raise with_user_frames(error, error.location) from error.__cause__
         return compilation
+
+    def _note_pins(self, pins: Sequence[str]) -> None:
+        """Warn once of a function that is compiled for more than a few values of what Python asks for."""
+        self._pinned += 1
+        if self._pinned == _MANY_VALUES + 1:
+            shown = " and ".join(pins[:3])
+            warnings.warn(
+                f"{self.__name__} is compiled anew for each value of {shown}, of which it has met more than "
+                f"{_MANY_VALUES}: Python or NumPy needs the number itself there. Call it with fewer values, or write "
+                "it so that the number is used in arithmetic, sizes and indices of arrays only",
+                CompilationWarning, stacklevel=5,
+            )  # fmt: skip
 
     def _make_room(self) -> None:
         """Evict what has been called least since the last eviction, the oldest of those."""

@@ -77,6 +77,10 @@ class JitflowError(Exception):
     """The base of every exception class that jitflow defines."""
 
 
+class CompilationWarning(UserWarning):
+    """A function is compiled again and again: each compilation takes as long as many calls."""
+
+
 class UserError(JitflowError):
     """A mistake in the user's program, shown at the user's line.
 
@@ -93,6 +97,8 @@ class UserError(JitflowError):
     original: Exception | None
     needs_number: bool = False
     """Whether Python needed a number that only the running program knows: unrolling a loop may help."""
+    pin: object = None
+    """The place at which another trace can have the number, guarded."""
 
     def __init__(
         self,

@@ -50,11 +50,11 @@ def decides_in_a_loop(x):
 
 
 def decides_by_chaining(x):
-    return list(filter(None, (0 < x < 1,)))
+    return list(filter(None, (0 < x[0] < 1,)))
 
 
-def indexes_a_list(x, n):
-    return [x, x][:n]
+def indexes_a_list(x):
+    return [x, x][: int(x[0])]
 
 
 def iterates(x):
@@ -288,8 +288,8 @@ X = np.arange(4.0)
 CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (decides, (X,)),
     (decides_in_a_loop, (1.0,)),
-    (decides_by_chaining, (0.5,)),
-    (indexes_a_list, (X, 1)),
+    (decides_by_chaining, (X,)),
+    (indexes_a_list, (X,)),
     (iterates, (np.ones((3000, 2)),)),
     (formats, (X,)),
     (uses_as_key, (X,)),

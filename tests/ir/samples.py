@@ -280,8 +280,11 @@ _OF_CONTAINERS = {
     "find_key": "%0: i64 = find_key %dict, %j, %j\n yield %0",
     "enter_key": "enter_key %set, %t\n yield",
     "settle_keys": "settle_keys %dict\n yield",
+    "sift_item": "sift_item %list, %t {down=true}\n yield",
+    "sort_items": "sort_items %list {words=1, reverse=true}\n yield",
     "keys_of": "%0: list<i64> = keys_of %set\n yield",
     "clear_container": "clear_container %dict\n yield",
+    "pack_containers": "%0: list<i64> = pack_containers %dict, %set\n yield",
 }
 _TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}
 

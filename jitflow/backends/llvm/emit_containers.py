@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
-from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
+from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
+from jitflow.backends.llvm.orders import name_of_order, order_functions
 from jitflow.backends.llvm.slots import to_slots
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op, Value
@@ -262,6 +263,47 @@ def _enter(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _ordered(out: Emitter, op: Op, function: str, *arguments: str, result: str) -> str:
+    """Call one of the functions for the order of items of a type."""
+    held = op.operands[0]
+    kind = _kind(held)
+    out.module.shared[SHARED_NAME] = RUNTIME
+    for called, gives, parameters in _CALLED_FOR_ORDERS:
+        out.module.declare(called, gives, parameters)
+    for name, text in order_functions(kind).items():
+        out.module.define(name, text)
+    call = f"call {result} @{name_of_order(kind)}.{function}({', '.join((f'ptr {_pointer(out, held)}', *arguments))})"
+    if result != "void":
+        return out.let(call)
+    out.do(call)
+    return ""
+
+
+_CALLED_FOR_ORDERS = (
+    ("jitflow.heap.take", "ptr", ("ptr", "i64")),
+    ("jitflow.heap.give", "void", ("ptr", "ptr", "i64")),
+    ("llvm.memcpy.p0.p0.i64", "void", ("ptr", "ptr", "i64", "i1")),
+    ("llvm.ctlz.i64", "i64", ("i64", "i1")),
+    ("llvm.umax.i64", "i64", ("i64", "i64")),
+    ("llvm.umin.i64", "i64", ("i64", "i64")),
+)
+
+
+def _sift(out: Emitter, op: Op) -> Sequence[str]:
+    place = f"i64 {out.operand(op.operands[1])}"
+    if op.attributes.get("down"):
+        _ordered(out, op, "down", "i64 0", place, result="void")
+    else:
+        _ordered(out, op, "up", place, result="void")
+    return ()
+
+
+def _sort(out: Emitter, op: Op) -> Sequence[str]:
+    reverse = "true" if op.attributes.get("reverse") else "false"
+    _require(out, op, _ordered(out, op, "sort", f"i64 {op.attributes['words']}", f"i1 {reverse}", result="i1"))
+    return ()
+
+
 def _settle(out: Emitter, op: Op) -> Sequence[str]:
     """Most often there is no gap."""
     header = _pointer(out, op.operands[0])
@@ -278,6 +320,18 @@ def _settle(out: Emitter, op: Op) -> Sequence[str]:
 def _keys_of(out: Emitter, op: Op) -> Sequence[str]:
     made = _runtime(out, "keys", "ptr", f"ptr {_pointer(out, op.operands[0])}")
     _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    return [out.let(f"ptrtoint ptr {made} to i64")]
+
+
+def _pack(out: Emitter, op: Op) -> Sequence[str]:
+    """The list is made first: nothing is collected from there on, so the words for marks are free to count with."""
+    heap = _field(out, _pointer(out, op.operands[0]), HEAP, "ptr")
+    made = _runtime(out, "make", "ptr", f"ptr {heap}", "i64 8", "i64 0", "i64 0")
+    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    roots = out.stack("i64", len(op.operands))
+    for number, root in enumerate(op.operands):
+        out.do(f"store i64 {out.operand(root)}, ptr {out.at(roots, str(8 * number))}, align 8")
+    _require(out, op, _runtime(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(op.operands)}"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
@@ -305,6 +359,9 @@ CONTAINER_EMISSION: dict[str, Emission] = {
     "find_key": _find,
     "enter_key": _enter,
     "settle_keys": _settle,
+    "sift_item": _sift,
+    "sort_items": _sort,
     "keys_of": _keys_of,
     "clear_container": _clear,
+    "pack_containers": _pack,
 }

@@ -302,7 +302,16 @@ def can_fail(function: Function) -> bool:
     return any(op.name in names or "polls" in op.attributes for op in walk(function.region))
 
 
-_TAKING_MEMORY = ("make_container", "append_item", "insert_item", "enter_key", "settle_keys", "keys_of")
+_TAKING_MEMORY = (
+    "make_container",
+    "append_item",
+    "insert_item",
+    "enter_key",
+    "settle_keys",
+    "keys_of",
+    "pack_containers",
+    "sort_items",
+)
 
 
 def takes_context(function: Function) -> bool:

@@ -17,6 +17,8 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError, UserTypeError, UserValueError, as_user_error
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.base import may_be_pinned
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -35,7 +37,6 @@ __all__ = [
     "normalized_axis",
     "numpy_says",
     "operand",
-    "pinned",
     "read_only_view",
     "refuse",
     "require_no_less_than_zero",
@@ -164,17 +165,12 @@ def static_int(item: Any, name: str) -> int:
     """
     item = pinned(item)
     if isinstance(item, tracers.ArrayTracer | tracers.ScalarTracer):
-        raise UserTypeError(
+        error = UserTypeError(
             f"expected {name} to be known while tracing, got a run-time number",
             mend="write it as a literal or make the argument static: jitflow.function(static=(...))",
         )
+        raise may_be_pinned(error, item)
     return numpy_says(operator.index, item)
-
-
-def pinned(item: Any) -> Any:
-    """A Python number itself, where it may be guarded by its value; everything else as it is."""
-    number = item.pinned() if isinstance(item, tracers.NumberTracer) else None
-    return item if number is None else number
 
 
 def shape_argument(shape: Any) -> tuple[Dim, ...]:

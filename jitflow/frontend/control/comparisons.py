@@ -61,9 +61,11 @@ def contains(container: Any, item: Any) -> Any:
         return (container == item).any()
     if isinstance(container, Recorded) and container.flows:
         return container.contains(item)
-    if isinstance(container, dict | set) and is_traced(item):
+    is_keyed = isinstance(container, dict | set | frozenset)
+    if is_keyed and is_traced(item):
         begin_anew_with(container)
-    if not isinstance(container, list | tuple | range) or not (is_traced(item) or any(map(is_traced, container))):
+    is_listed = is_keyed or isinstance(container, list | tuple | range)
+    if not is_listed or not (is_traced(item) or any(map(is_traced, container))):
         return item in container
     answer: Any = False
     for other in container:

@@ -29,12 +29,13 @@ from jitflow.frontend.control.same import require_numbers
 from jitflow.frontend.entry import written  # noqa: F401 - the texts of jitflow's own that programs go through
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.entry.naming import Part, Wanted
+from jitflow.frontend.entry.pins import Pins
 from jitflow.frontend.entry.reads import Recorder
 from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.outside.stores import Stores
-from jitflow.frontend.recording.choices import Choices, Restart
+from jitflow.frontend.recording.choices import Choices, Restart, Site
 from jitflow.frontend.recording.locate import definition, in_pythons_words, innermost_place, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
 from jitflow.frontend.syntax import rewritten
@@ -78,6 +79,8 @@ class TracedFunction:
     """Whether it makes generators of random numbers."""
     stores: StoreTable | None = None
     """What it stores in objects from outside."""
+    pins: tuple[str, ...] = ()
+    """The numbers that Python asked for."""
 
 
 def trace(
@@ -107,7 +110,9 @@ def trace(
         except Restart as restart:
             choices.learn(restart, state.restarts)
         except UserError as error:
-            if choices.give_up_wishes():
+            if isinstance(error.pin, Site) and not choices.answer(error.pin):
+                choices.learn(Restart(error.pin), state.restarts)
+            elif choices.give_up_wishes():
                 mistake = mistake or (error if error.is_mistake else None)
             elif mistake is None:
                 raise
@@ -158,7 +163,8 @@ def _trace(
     recorder = Recorder(inputs)
     state.capture, state.adopt, state.pin = inputs.computed, recorder.adopt_variable, recorder.pin
     state.guard, state.origins = inputs.guard, recorder.origins
-    stores = state.state(Stores)
+    stores, pins = state.state(Stores), Pins(state, inputs)
+    state.pins = pins
     stores.inputs, stores.hand_over = inputs, partial(hand_over, stores)
     recorded = recorder.functions.root(function, function.__name__)
     taken = []
@@ -204,6 +210,7 @@ def _trace(
         MappingProxyType(inputs.numbers),
         state.state(Made).any,
         stores.table if stores.are_made else None,
+        tuple(pins.texts),
     )
 
 

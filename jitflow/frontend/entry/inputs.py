@@ -81,6 +81,8 @@ class Inputs:
         self._paths: list[str] = []
         self._guarded: set[tuple[Any, ...]] = set()
         self._sizes: dict[Value, Dim | None] = {}
+        self.seen: dict[int, Any] = {}
+        """What the numbers are at this call, by register."""
         self.numbers: dict[int, int] = {}
         """What whole numbers are at this call, by their parameters' positions."""
 
@@ -231,6 +233,8 @@ class Inputs:
 
     def number(self, register: int, kind: NumberClass, seen: object = None) -> Any:
         """The tracer of a number that a register holds, at this call ``seen``."""
+        if seen is not None:
+            self.seen[register] = seen
         if isinstance(seen, int | np.integer):
             self.numbers[len(self.leaves)] = int(seen)
         self._leaf(ScalarLeaf(register, kind.dtype.name, kind.kind, self.slots))
@@ -259,6 +263,12 @@ class Inputs:
     def pin(self, register: int, number: Any) -> None:
         """Guard that a number that became a parameter keeps its value, because Python needed the number itself."""
         self.guard(EqualsConstant(register, number, type(number)))
+
+    def register_asked(self, text: str, read: Made) -> int:
+        """The register of a number that Python asked for, which is computed of others."""
+        key = ("asked", text)
+        self._registers.setdefault(key, self.register(read, text))
+        return self._registers[key]
 
     def _leaf(self, leaf: Leaf) -> None:
         self.leaves.append(leaf)

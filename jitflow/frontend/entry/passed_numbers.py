@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.outside.arguments import array_class
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.dtypes import dtype_of
 from jitflow.runtime.plan import Made
 from jitflow.runtime.stores import numbers_in
-
-if TYPE_CHECKING:
-    from jitflow.frontend.entry.reads import Recorder
 
 __all__ = ["passed_numbers"]
 
@@ -26,9 +25,9 @@ _LARGEST = 4096
 """A list of more numbers always is."""
 
 
-def passed_numbers(recorder: Recorder, items: list[Any], register: int) -> PassedList | None:
+def passed_numbers(inputs: Inputs, items: list[Any], register: int) -> PassedList | None:
     """What stands for a list of numbers of one type; None if its items are inputs of their own."""
-    inputs, kinds = recorder.inputs, set(map(type, items))
+    kinds = set(map(type, items))
     kind = kinds.pop() if len(kinds) == 1 else None
     if kind not in (bool, int, float, complex) and not (kind and issubclass(kind, np.number | np.bool_)):
         return None
@@ -49,5 +48,5 @@ def passed_numbers(recorder: Recorder, items: list[Any], register: int) -> Passe
         tracer = inputs.array(found, array_class(array, path))
         return PassedList(tracer, register, found, path, kind in (bool, int, float, complex))
 
-    made: PassedList = recorder.stores.meet(items, register, make)
+    made: PassedList = current_trace().state(Stores).meet(items, register, make)
     return made

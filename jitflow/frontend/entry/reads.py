@@ -48,10 +48,12 @@ from jitflow.frontend.outside.objects import (
     C_METHODS,
     CACHED_FUNCTION,
     array_fields,
+    has_keys,
     is_compiled,
     is_frozen,
     is_numpy_function,
     is_plain_class,
+    lacks_attribute,
 )
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module, is_put_there
@@ -265,7 +267,7 @@ class Recorder:
     def _container(self, thing: Any, register: int) -> Any:
         inputs, kind, path = self.inputs, type(thing), self.inputs.path(register)
         inputs.guard(IsType(register, kind))
-        if kind is list and (passed := passed_numbers(self, thing, register)) is not None:
+        if kind is list and (passed := passed_numbers(inputs, thing, register)) is not None:
             return passed
         if len(thing) > LARGEST_CONTAINER:
             raise located(too_long(thing, path, LARGEST_CONTAINER))
@@ -274,14 +276,10 @@ class Recorder:
                 raise located(unsupported(thing, path))
             inputs.guard(KeysAre(register, tuple(thing)))
             if variables := frozenset(id(key) for key in thing if type(key) is Variable):
-                test = partial(_has_keys, variables)  # the dict's own comparison is by value
+                test = partial(has_keys, variables)  # the dict's own comparison is by value
                 inputs.guard(Satisfies(register, test, "has these variables as keys"))
-
-            def entries() -> OutsideDict:
-                items = {self._key(key): self._item(item, register, key) for key, item in thing.items()}
-                return OutsideDict(items, register, path)
-
-            return self.stores.meet(thing, register, entries)
+            pairs = ((self._key(key), self._item(item, register, key)) for key, item in thing.items())
+            return self.stores.meet(thing, register, lambda: OutsideDict(dict(pairs), register, path))
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -289,12 +287,10 @@ class Recorder:
         if kind not in (tuple, list):
             raise located(unsupported(thing, path))
         inputs.guard(HasLength(register, len(thing)))
-
-        def taken() -> Any:
-            items = (self._item(item, register, index) for index, item in enumerate(thing))
-            return OutsideList([*items], register, path) if kind is list else tuple(items)
-
-        return self.stores.meet(thing, register, taken) if kind is list else taken()
+        items = (self._item(item, register, index) for index, item in enumerate(thing))
+        if kind is tuple:
+            return tuple(items)
+        return self.stores.meet(thing, register, lambda: OutsideList([*items], register, path))
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""
@@ -384,7 +380,7 @@ class Recorder:
                 raise
             return self._property(thing, register, name)
         if found is _MISSING:
-            self.inputs.guard(Satisfies(register, partial(_lacks_attribute, name), f"has no attribute {name}"))
+            self.inputs.guard(Satisfies(register, partial(lacks_attribute, name), f"has no attribute {name}"))
             kind = "module" if isinstance(thing, ModuleType) else f"'{type(thing).__name__}' object"
             raise located(UserAttributeError(f"{kind} {self.inputs.path(register)} has no attribute '{name}'"))
         path = f"{self.inputs.path(register)}.{name}"
@@ -402,11 +398,3 @@ class Recorder:
         member = inputs.register(Attribute(kind, name), path)
         getter = self.take(getattr(type(thing), name).fget, Attribute(member, "fget"), path)
         return getter(self._taken[register])
-
-
-def _lacks_attribute(name: str, thing: Any) -> bool:
-    return not hasattr(thing, name)
-
-
-def _has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
-    return identities <= {id(key) for key in thing}

@@ -223,10 +223,10 @@ class _Globals(dict[str, Any]):
 def _program(function: FunctionType) -> FunctionType:
     """A function of jitflow's that is written as a program is: it has nothing that a guard would have to watch."""
     found = rewritten(function, True)
-    assert found is not None
+    code = function.__code__ if found is None else found.code
     namespace = {**function.__globals__, "__builtins__": {**vars(builtins), **BUILTIN_FUNCTIONS}}
-    cells = tuple(CellType(_hooks()) for name in found.code.co_freevars if name == CELL)
-    return FunctionType(found.code, namespace, function.__name__, function.__defaults__, cells)
+    cells = tuple(CellType(_hooks()) for name in code.co_freevars if name == CELL)
+    return FunctionType(code, namespace, function.__name__, function.__defaults__, cells)
 
 
 surface.install(program=_program)

@@ -7,7 +7,7 @@ others is decided after lowering; where the program made an array of its own (``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
@@ -24,6 +24,7 @@ from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.stores import Stores, is_stored
+from jitflow.frontend.python.returned_containers import Returned, returned_containers
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, type_of
@@ -111,6 +112,8 @@ class Results:
         self._open: set[int] = set()
         """The objects whose attributes are being collected."""
         self._choices: dict[int, ResultTree] = {}
+        self._returned: Mapping[int, Returned] | None = None
+        """How the containers in the result are returned."""
 
     @property
     def containers(self) -> Collection[int]:
@@ -124,6 +127,8 @@ class Results:
 
     def tree(self, result: Any, path: str = "the result") -> ResultTree:
         """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
+        if self._returned is None:
+            self._returned = returned_containers(result)
         register = outside_register(result)
         if register is not None:
             return SameObject(register)
@@ -149,8 +154,11 @@ class Results:
         if kind is TracedText:
             operands = tuple(self._computed(operand) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
+        if self._returned is not None and id(result) in self._returned:
+            made_of, arrays = self._returned[id(result)]
+            return Group(partial(StructOf, made_of), tuple(map(self._computed, arrays)))
         if isinstance(result, Recorded):
-            listed = result.given()
+            listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
             return Group(partial(StructOf, listed.made_of), tuple(columns))
         if array_fields(kind):

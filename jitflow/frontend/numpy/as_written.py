@@ -17,10 +17,11 @@ from functools import cache, wraps
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from jitflow.frontend.arrays.operands import pinned, static_int
+from jitflow.frontend.arrays.operands import static_int
 from jitflow.frontend.outside.known_arrays import adopting, computes_arrays
 from jitflow.frontend.outside.proxies import ModuleView
 from jitflow.frontend.python.builtin_functions import BUILTIN_FUNCTIONS, replacement
+from jitflow.frontend.tracers.scalar import pinned
 
 __all__ = ["as_written", "counterpart", "names_in"]
 

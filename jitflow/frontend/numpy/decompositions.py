@@ -12,11 +12,12 @@ from numpy.linalg import LinAlgError
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserLinAlgError, UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, pinned, refuse, static_int
+from jitflow.frontend.arrays.operands import array_operand, dtype_argument, new, refuse, static_int
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import NO_OPTIONS, Options, Shape, fresh, library_call, new_results, sampled, split
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, minimum, product
 from jitflow.ir.dtypes import C128, F64, I64, DType

@@ -11,7 +11,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, normalized_axis, pinned, static_int
+from jitflow.frontend.arrays.operands import array_operand, normalized_axis, static_int
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.creation import array_object
 from jitflow.frontend.numpy.elementwise import as_tracer
@@ -21,6 +21,7 @@ from jitflow.frontend.numpy.slices import slice_bounds
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import as_array, dtype_of_value
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 

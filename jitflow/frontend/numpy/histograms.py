@@ -10,11 +10,12 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserValueError
-from jitflow.frontend.arrays.operands import array_operand, pinned
+from jitflow.frontend.arrays.operands import array_operand
 from jitflow.frontend.numpy.elementwise import astype
 from jitflow.frontend.numpy.routines import fresh, split
 from jitflow.frontend.numpy.uniform_bins import uniform_histogram
 from jitflow.frontend.recording import values
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.dims import Dim
 from jitflow.runtime import routines
 

@@ -16,7 +16,6 @@ from jitflow.frontend.arrays.operands import (
     new,
     normalized_axes,
     normalized_axis,
-    pinned,
     read_only_view,
     static_int,
 )
@@ -25,6 +24,7 @@ from jitflow.frontend.numpy.elementwise import as_tracer, astype
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import minimum
 from jitflow.ir.dtypes import I64

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axes, pinned, static_int
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axes, static_int
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.numpy.routines import Shape, Split, split
 from jitflow.frontend.recording import values
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 

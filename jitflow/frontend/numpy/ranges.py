@@ -21,7 +21,6 @@ from jitflow.frontend.arrays.operands import (
     new,
     numpy_says,
     operand,
-    pinned,
     refuse,
     require_no_less_than_zero,
 )
@@ -30,6 +29,7 @@ from jitflow.frontend.numpy.reductions import ABSENT
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit, size_value
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum
 from jitflow.ir.dtypes import BOOL, F32, F64, I64, DType, dtype_of

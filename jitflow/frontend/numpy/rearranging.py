@@ -18,7 +18,6 @@ from jitflow.frontend.arrays.operands import (
     normalized_axes,
     normalized_axis,
     numpy_says,
-    pinned,
     refuse,
     shape_argument,
     static_int,
@@ -30,6 +29,7 @@ from jitflow.frontend.numpy.routines import fresh, new_results
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64

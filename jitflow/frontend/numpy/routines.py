@@ -17,9 +17,10 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
-from jitflow.frontend.arrays.operands import as_value, dtype_argument, new, numpy_says, pinned
+from jitflow.frontend.arrays.operands import as_value, dtype_argument, new, numpy_says
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import DType, dtype_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from jitflow.errors import UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, numpy_says, pinned
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, normalized_axis, numpy_says
 from jitflow.frontend.numpy import selections
 from jitflow.frontend.numpy.calling import store_out
 from jitflow.frontend.numpy.elementwise import as_tracer, astype
@@ -21,6 +21,7 @@ from jitflow.frontend.numpy.routines import Shape, fresh, new_results, split
 from jitflow.frontend.numpy.shape import flat_value
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 

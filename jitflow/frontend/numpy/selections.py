@@ -17,7 +17,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserIndexError
 from jitflow.frontend.arrays import broadcasting, runtime_sizes
-from jitflow.frontend.arrays.operands import as_value, new, pinned
+from jitflow.frontend.arrays.operands import as_value, new
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.recording import values
@@ -25,6 +25,7 @@ from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.recording.values import emit
 from jitflow.frontend.tracers.array import ArrayTracer
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dims import Dim, product, symbols
 from jitflow.ir.dtypes import BOOL, I64

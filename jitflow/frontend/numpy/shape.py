@@ -17,7 +17,6 @@ from jitflow.frontend.arrays.operands import (
     new,
     normalized_axes,
     normalized_axis,
-    pinned,
     read_only_view,
     refuse,
     shape_argument,
@@ -27,6 +26,7 @@ from jitflow.frontend.arrays.operands import (
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit, size_value
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, product
 from jitflow.ir.dtypes import I64

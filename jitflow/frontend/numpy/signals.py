@@ -10,7 +10,7 @@ import numpy as np
 
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
-from jitflow.frontend.arrays.operands import array_operand, as_value, new, pinned, refuse, static_int
+from jitflow.frontend.arrays.operands import array_operand, as_value, new, refuse, static_int
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Range
 from jitflow.frontend.numpy.as_written import as_written
@@ -19,6 +19,7 @@ from jitflow.frontend.numpy.ranges import arange
 from jitflow.frontend.numpy.routines import fresh, new_results, split
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
 

@@ -12,10 +12,10 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import runtime_sizes
-from jitflow.frontend.arrays.operands import pinned
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, maximum, minimum
 from jitflow.ir.dtypes import I64

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.arrays.operands import pinned
 from jitflow.frontend.numpy.ranges import arange
+from jitflow.frontend.tracers.scalar import pinned
 
 __all__ = ["FUNCTIONS"]
 

@@ -16,12 +16,14 @@ __all__ = [
     "C_METHODS",
     "Recorded",
     "array_fields",
+    "has_keys",
     "is_compiled",
     "is_constant",
     "is_frozen",
     "is_made",
     "is_numpy_function",
     "is_plain_class",
+    "lacks_attribute",
 ]
 
 CACHED_FUNCTION = type(functools.lru_cache(max))
@@ -54,10 +56,6 @@ class Recorded:
     def contains(self, item: Any) -> Any:
         """``item in self``."""
         raise NotImplementedError
-
-    def given(self) -> Any:
-        """What is known of it where the program ends: an object around arrays."""
-        return self.returned()
 
     def entered(self) -> Any:
         """What a loop through it asks for items."""
@@ -126,3 +124,13 @@ def is_frozen(value: Any) -> bool:
         or isinstance(value, np.number | np.bool_ | np.dtype | enum.Enum)
         or (isinstance(value, type) and is_plain_class(value))
     )
+
+
+def lacks_attribute(name: str, thing: Any) -> bool:
+    """Whether something has no such attribute."""
+    return not hasattr(thing, name)
+
+
+def has_keys(identities: frozenset[int], thing: dict[Any, Any]) -> bool:
+    """Whether these very objects are among the keys of a dict."""
+    return identities <= {id(key) for key in thing}

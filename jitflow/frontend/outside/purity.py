@@ -28,6 +28,9 @@ PURE_MODULES = frozenset(
     [
         "__future__",
         "abc",
+        "_bisect",
+        "_heapq",
+        "bisect",
         "builtins",
         "cmath",
         "collections",
@@ -36,6 +39,7 @@ PURE_MODULES = frozenset(
         "enum",
         "fractions",
         "functools",
+        "heapq",
         "itertools",
         "math",
         "ml_dtypes",

@@ -37,7 +37,7 @@ from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
-from jitflow.frontend.python.made_containers import CONSTRUCTORS
+from jitflow.frontend.python.made_containers import CONSTRUCTORS, ON_LISTS
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.orders import extremum_of, sorted_
@@ -272,6 +272,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     for kind, function in CONSTRUCTORS.items():
         table[id(kind)] = (kind, _stand_in(kind, function))
+    for function, program in ON_LISTS.items():
+        table[id(function)] = (function, program)
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)
     for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):

@@ -69,16 +69,18 @@ class _Indexed:
     @raising_for_the_program
     def __getitem__(self, index: Any) -> Any:
         items = self._items
+        if not items or type(items) is not dict:
+            restart_keyed(items, index)
         if type(index) is Alternatives:
             return index.each(partial(_item, items), items)
         return _item(items, index) if _is_running(index) else items[index]
 
     @raising_for_the_program
     def __setitem__(self, index: Any, item: Any) -> None:
+        restart_keyed(self._items, index, item)
         if type(index) is Alternatives:
             index.each(partial(_store, self._items, item), self._items)
         elif _is_running(index):
-            restart_keyed(self._items, index, item)
             _store(self._items, item, index)
         else:
             self._items[index] = item
@@ -107,8 +109,6 @@ def _item(items: Any, index: Any) -> Any:
     if not _is_running(index):
         return items[index]
     if isinstance(items, dict):
-        if not items or type(items) is not dict:
-            restart_keyed(items, index)
         if isinstance(index, ArrayTracer):
             raise located(UserTypeError("unhashable type: 'numpy.ndarray'"))
         pairs = [pair for pair in items.items() if isinstance(kind_of(pair[0]), Scalar)]

@@ -10,7 +10,17 @@ from typing import Any
 
 from jitflow.frontend.tracers.surface import surface
 
-__all__ = ["contains", "count", "equal_dicts", "equal_lists", "index", "remove", "reverse", "sort"]
+__all__ = [
+    "bisect_left",
+    "bisect_right",
+    "contains",
+    "count",
+    "equal_dicts",
+    "equal_lists",
+    "index",
+    "remove",
+    "reverse",
+]
 
 
 def _program(function: Any) -> Any:
@@ -102,26 +112,24 @@ def equal_dicts(one: Any, other: Any) -> Any:
 
 
 @_program
-def sort(items: Any, keys: Any, order: Any, work: Any, reverse: Any) -> Any:
-    """Sort by merging: what is equal stays in order, in reverse too."""
-    width = 1
-    while width < len(order):
-        start = 0
-        while start < len(order):
-            middle = min(start + width, len(order))
-            end = min(middle + width, len(order))
-            left, right, place = start, middle, start
-            while place < end:
-                if right >= end or (left < middle and not keys.precedes(order[right], order[left], reverse)):
-                    work[place] = order[left]
-                    left += 1
-                else:
-                    work[place] = order[right]
-                    right += 1
-                place += 1
-            start = end
-        order, work = work, order
-        width *= 2
-    before = items.copy()
-    for place in range(len(order)):
-        items[place] = before[order[place]]
+def bisect_left(items: Any, item: Any, low: Any, high: Any) -> Any:
+    """`bisect.bisect_left`."""
+    while low < high:
+        middle = (low + high) // 2
+        if items.is_less(items[middle], item):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@_program
+def bisect_right(items: Any, item: Any, low: Any, high: Any) -> Any:
+    """`bisect.bisect_right`."""
+    while low < high:
+        middle = (low + high) // 2
+        if items.is_less(item, items[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    return low

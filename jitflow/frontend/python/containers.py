@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import builtins
 import collections
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -119,9 +117,6 @@ class ProgramContainer(Recorded):
     def returned(self) -> Any:
         return self
 
-    def given(self) -> Any:
-        return given(self)
-
     def in_order(self) -> Any:
         """What has the same entries one behind the other, without gaps."""
         return self
@@ -203,18 +198,23 @@ class ProgramContainer(Recorded):
                            "use numbers as keys", found=f"one of class {key.__class__.__name__}")  # fmt: skip
         if not self.is_known:
             return None
-        if kind != self.held.key:
+        if kind != self.held.key and not (_is_integer(kind) and _is_integer(self.held.key)):
             raise refusal(
                 f"a {self.held.kind} that the running program changes, asked for a key of another type",
                 "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {kind}",
             )  # fmt: skip
-        return [*words(key, kind)]
+        return [*words(key, kind if self.held.key is None else self.held.key)]
 
     def _refuse(self, name: str) -> NoReturn:
         kind = self.held.kind
         raise refusal(f"{kind}.{name} of a {kind} that the running program changes", "write a loop")
 
     __hash__ = object.__hash__
+
+
+def _is_integer(kind: Item | None) -> bool:
+    """Whether keys of a type are integers of at most 64 bits with a sign, which are equal whatever their class."""
+    return type(kind) is Scalar and kind.dtype.kind in "bi"
 
 
 class _Nothing:
@@ -249,16 +249,6 @@ def refusal(what: str, mend: str, found: str = "") -> UserNotImplementedError:
     return error
 
 
-# -- what leaves the program ----------------------------------------------------------------------------------
-
-
-def given(thing: Any) -> Any:
-    """What is in a container as arrays: one for each word of an entry."""
-    if not thing.is_known:
-        return _given_class(thing.held)()
-    return _given_class(thing.held)(*columns_of(thing.in_order()))
-
-
 def columns_of(thing: ProgramContainer) -> list[Any]:
     """An array for each word of an entry, of entries without gaps."""
     size = size_of(thing.number())
@@ -270,53 +260,6 @@ def columns_of(thing: ProgramContainer) -> list[Any]:
 
     own_loop(traced_range(0, size), take)
     return columns
-
-
-@cache
-def _given_class(held: Container) -> type[_Given]:
-    names = tuple(f"column{number}" for number in range(len(held.words)))
-    return type("Given", (_Given,), {"held": held, "__jitflow_arrays__": names})
-
-
-class _Given:
-    """The arrays of a container that leaves the program."""
-
-    held: ClassVar[Container]
-
-    def __init__(self, *columns: Any) -> None:
-        self._columns = columns
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("column"):
-            return self._columns[int(name.removeprefix("column"))]
-        raise AttributeError(name)
-
-    @classmethod
-    def made_of(cls, *columns: Any) -> Any:
-        """Python's object."""
-        held = cls.held
-        parts = iter([column.tolist() if word.weak else [*column]
-                      for column, word in zip(columns, held.words, strict=True)])  # fmt: skip
-        keys = None if held.key is None else _rows(held.key, parts)
-        items = None if held.item is None else _rows(held.item, parts)
-        if held.family != "dict":
-            return getattr(collections if held.kind == "deque" else builtins, held.kind)(items or keys or ())
-        pairs = [] if keys is None or items is None else zip(keys, items, strict=True)
-        if held.kind == "dict":
-            return dict(pairs)
-        if held.kind == "Counter":
-            return collections.Counter(dict(pairs))
-        return collections.defaultdict(FACTORIES.get(held, int), pairs)
-
-
-FACTORIES: dict[Container, Any] = {}
-
-
-def _rows(item: Item, parts: Iterator[list[Any]]) -> list[Any]:
-    """The items of lists of their words."""
-    if isinstance(item, tuple):
-        return [*zip(*[_rows(part, parts) for part in item], strict=True)]
-    return next(parts)
 
 
 def _as_item(thing: Any) -> Any:

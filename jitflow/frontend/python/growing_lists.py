@@ -16,14 +16,13 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import bind, from_front, integer
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
-from jitflow.frontend.control.sources import Source, traced_range
+from jitflow.frontend.control.sources import Source
 from jitflow.frontend.python.list_tapes import Form, number_less, repeat
 from jitflow.frontend.python.lists import Listed, in_order
 from jitflow.frontend.python.taped_lists import TapedList, refusal, size_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64
 
 __all__ = ["Growing", "as_growing"]
@@ -217,17 +216,3 @@ def _new(name: str, *parts: Any) -> Growing:
 def as_growing(name: str, items: Listed) -> Growing:
     """A list of the running program with these items."""
     return _new(name, items)
-
-
-def _repeated(items: list[Any], number: Any) -> Any:
-    found = _new("a list of so many items")
-
-    def turn(_: Any) -> None:
-        for item in items:
-            found.append(item)
-
-    own_loop(traced_range(number), turn)
-    return found
-
-
-surface.install(repeated=_repeated)

@@ -6,6 +6,7 @@ with its place; where the last trace has found that it has to be one of the runn
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import collections
 from collections.abc import Callable
@@ -13,19 +14,22 @@ from functools import partial
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
-from jitflow.frontend.control.changing_lists import ProgramLists
+from jitflow.frontend.control.changing_lists import ProgramLists, begin_anew_with
 from jitflow.frontend.control.loop import own_loop
-from jitflow.frontend.control.sources import as_source
+from jitflow.frontend.control.sources import as_source, traced_range
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made
 from jitflow.frontend.python.growing_lists import Growing
-from jitflow.frontend.python.held_items import item_type
+from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
+from jitflow.frontend.python.held_items import item_type, type_of_list
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
 
 __all__ = ["CONSTRUCTORS", "keyed", "made_container", "restart_keyed"]
@@ -54,6 +58,27 @@ def _made(items: Any, site: Site) -> Any:
         found.factory = items.default_factory
     _fill(found, items)
     return found
+
+
+def _repeated(items: list[Any], number: Any) -> Any:
+    """``items * number``: a list of the running program."""
+    here = current_trace().here()
+    site = Site(Choice.GROWING, here.file, here.line, "a list of so many items")
+    answer = current_trace().choices.answer(site)
+    if isinstance(answer, Form) or _is_differentiated():
+        found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
+    else:
+        found = made("list", site, type_of_list(items) if answer in (None, True) else answer)
+
+    def turn(_: Any) -> None:
+        for item in items:
+            found.append(item)
+
+    own_loop(traced_range(number), turn)
+    return found
+
+
+surface.install(repeated=_repeated)
 
 
 def _is_differentiated() -> bool:
@@ -90,9 +115,8 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     if not is_source:
         return _made(kind(*args), site)
     answer = trace.choices.answer(site)
-    known = given.held if isinstance(given, ProgramContainer) else None
-    if answer is None and known is not None and known.kind == kind.__name__:
-        answer = known
+    if answer is None:
+        answer = _like(given, kind.__name__)
     found = made(kind.__name__, site, answer)
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
@@ -105,11 +129,32 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     return found
 
 
+def _like(given: Any, kind: str) -> Container | None:
+    """The type of a container of another kind with the same things in it."""
+    held = given.held if isinstance(given, ProgramContainer) else None
+    if held is None or not held.words:
+        return None
+    item = held.item if held.key is None else held.key
+    if kind in ("list", "deque"):
+        return Container(kind=kind, item=item)
+    if kind == "set":
+        return Container(kind=kind, key=item)
+    return held if held.kind == kind else None
+
+
 def _runs(thing: Any) -> bool:
     """Whether the running program goes through something."""
     source = as_source(thing)
     return source is not None and not isinstance(source.count, int)
 
+
+def _sorted(items: Any, key: Any, reverse: Any) -> Any:
+    found = _constructed(builtins.list, items)
+    found.sort(key=key, reverse=reverse)
+    return found
+
+
+surface.install(sorted_container=_sorted)
 
 CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
     kind: partial(_constructed, kind)
@@ -117,16 +162,59 @@ CONSTRUCTORS: dict[Any, Callable[..., Any]] = {
 }
 
 
+def _on_list(function: Callable[..., Any], program: Callable[..., Any], items: Any, *args: Any, **keywords: Any) -> Any:
+    """A function of `heapq` or `bisect`."""
+    if type(items) is list and any(holds_tracer(item) for item in (*items, *args)):
+        begin_anew_with(items)
+    if not isinstance(items, ProgramList):
+        return function(items, *args, **keywords)
+    return program(items, *args, **keywords)
+
+
+def holds_tracer(thing: Any) -> bool:
+    """Whether it is a number of the running program, or a tuple with one."""
+    return isinstance(thing, tracers.Tracer) or (type(thing) is tuple and any(map(holds_tracer, thing)))
+
+
+def _bisect(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> Any:
+    return program(items, item, lo, items.length if hi is None else hi)
+
+
+def _insort(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi: Any = None) -> None:
+    items.insert(_bisect(program, items, item, lo, hi), item)
+
+
+_LEFT, _RIGHT = programs.bisect_left, programs.bisect_right
+_PROGRAMS: dict[Any, Callable[..., Any]] = {
+    **HEAP_FUNCTIONS,
+    bisect.bisect_left: partial(_bisect, _LEFT),
+    bisect.bisect_right: partial(_bisect, _RIGHT),
+    bisect.insort_left: partial(_insort, _LEFT),
+    bisect.insort_right: partial(_insort, _RIGHT),
+}
+ON_LISTS: dict[Any, Callable[..., Any]] = {
+    function: partial(_on_list, function, program) for function, program in _PROGRAMS.items()
+}
+"""What runs in the place of functions of `heapq` and `bisect`."""
+
+
 # -- Python's own, asked for what only the running program knows -----------------------------------------------
 
 
-def is_running(thing: Any) -> bool:
-    """Whether a key or item is known only when the program runs."""
+def _is_running(thing: Any) -> bool:
+    """Whether a key is known only when the program runs."""
     if type(thing) is tuple:
-        return any(map(is_running, thing))
+        return any(map(_is_running, thing))
     if isinstance(thing, tracers.NumberTracer):
         return thing.pinned() is None
     return isinstance(thing, tracers.ScalarTracer)
+
+
+def _is_position(thing: Any) -> bool:
+    """Whether a key is made of the positions of native loops, which would be known if the loops were written out."""
+    if type(thing) is tuple:
+        return any(map(_is_position, thing))
+    return isinstance(thing, tracers.SizeTracer) and not isinstance(thing.dim, int)
 
 
 def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
@@ -135,13 +223,16 @@ def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
     known = None if type(container) is list else trace.state(ProgramLists).made.get(id(container))
     if known is None or trace.choices.is_settled(known[1]):
         return
+    is_wish = not _is_running(key)
+    if is_wish and not _is_position(key):
+        return
     held: Any = True
     key_type, kind = item_type(key), item_type(item)
     if key_type is not None and isinstance(container, set):
         held = Container(kind="set", key=key_type)
     elif key_type is not None and kind is not None and type(container) is dict:
         held = Container(kind="dict", key=key_type, item=kind)
-    raise trace.begin_anew(Restart(known[1], held))
+    raise trace.begin_anew(Restart(known[1], held, is_wish=is_wish))
 
 
 _OWN = (dict, set, collections.deque, collections.defaultdict, collections.Counter)
@@ -156,7 +247,7 @@ def keyed(owner: Any, name: str) -> Any:
         return method
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if args and is_running(args[0]):
+        if args:
             restart_keyed(owner, *args[:2])
         return method(*args, **keywords)
 

@@ -147,6 +147,8 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
+    if isinstance(items, Recorded) and items.flows:
+        return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1
     known = items if is_array or isinstance(items, Listed) else list(items)
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):

@@ -14,7 +14,7 @@ from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
 from jitflow.frontend.python.held_items import KINDS, item_type, less, place_of, same, size_of
-from jitflow.frontend.python.lists import Listed, in_order
+from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.surface import surface
@@ -151,28 +151,46 @@ class ProgramList(ProgramContainer, Listed):
         """``list.sort``."""
         if not self.is_known:
             return
-        if key is None and type(self.held.item) is Scalar:
-            changed = in_order(self, reverse=reverse).array
-
-            def put(position: Any) -> None:
-                self[position] = self.item_of(changed[position])
-
-            own_loop(traced_range(0, size_of(self.number())), put)
-            return
-        keys = self
+        if not isinstance(reverse, bool):
+            self._refuse("sort(reverse=...) by a bool that only the running program knows")
         if key is not None:
-            keys = new_list("sort(key=...)", None)
-            own_loop(_Turns(self), lambda item: keys.append(key(item)))
-        order, work = (new_list(name, Container(item=Scalar(I64, True))) for name in ("order", "work"))
-        for places in (order, work):
-            own_loop(traced_range(0, size_of(self.number())), lambda place, places=places: places.append(place))
-        programs.sort(self, keys, order, work, reverse)
+            self._sort_by(key, reverse)
+            return
+        held = self.held.items
+        if any(isinstance(word, Container) or word.dtype.name in ("f16", "f32", "bf16") for word in held):
+            self._refuse("sort()")
+        if any(word.dtype.kind == "f" for word in held):
+            for column, word in zip(columns_of(self), held, strict=True):
+                if word.dtype.kind == "f":
+                    has_order = values.emit("logical_not", tracers.lift(np.isnan(column).any()))
+                    values.check(
+                        has_order, NotImplementedError, "a list with nan is sorted, where Python's order has no meaning"
+                    )
+        self.op("sort_items", words=len(held), **({"reverse": True} if reverse else {}))
 
-    def precedes(self, one: Any, other: Any, reverse: bool) -> Any:
-        """Whether the item at a position comes before that at another one."""
-        first, second = (self.item(place) for place in ((other, one) if reverse else (one, other)))
-        assert self.held.item is not None
-        return tracers.wrap(values.emit("cast", less(first, second, self.held.item), dtype=BOOL, weak=True))
+    def _sort_by(self, key: Any, reverse: bool) -> None:
+        """Sort pairs of keys and positions by the keys, and take the items in that order."""
+        pairs = new_list("sort(key=...)", None)
+        own_loop(_Turns(self), lambda item: pairs.append((key(item), pairs.length)))
+        if not pairs.is_known:
+            return
+        words = len(pairs.held.items) - 1
+        pairs.op("sort_items", words=words, **({"reverse": True} if reverse else {}))
+        before = self.copy()
+
+        def put(place: Any) -> None:
+            self[place] = before.item(pairs.item(place)[1])
+
+        own_loop(traced_range(0, size_of(self.number())), put)
+
+    def is_less(self, one: Any, other: Any) -> Any:
+        """Whether an item comes before another one."""
+        if self.held.item is None or self.held.item not in (item_type(one), item_type(other)):
+            return one < other
+        kinds = {item_type(one), item_type(other)}
+        if len(kinds) > 1 and not isinstance(self.held.item, tuple):
+            return one < other
+        return tracers.wrap(values.emit("cast", less(one, other, self.held.item), dtype=BOOL, weak=True))
 
     def remove(self, item: Any) -> None:
         """``list.remove``."""

@@ -33,6 +33,7 @@ class Choice(Enum):
     LEFT_OUT = "a comprehension leaves items out by a test that only the run knows, so it is a loop"
     REWRITTEN = "a function without control flow is rewritten as others are, for a number that only the run knows"
     PASSED_AS_ARRAY = "a list of numbers that the caller passes is one array"
+    PINNED = "a number that Python asks for is guarded by its value"
     ONE_OBJECT = "objects that are found by several paths are one, because the program stores to objects"
     RECURSIVE = "a function that calls itself is one of the running program; `WRITTEN_OUT`: its first call is not"
     OVERLAPPING = "arguments overlap; the answer is the parameters that the program writes to"

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,16 @@ __all__ = ["MOST_TURNS", "Decision", "Trace", "Undoable", "active_trace", "curre
 
 
 State = TypeVar("State")
+
+
+class Numbers(Protocol):
+    """What knows numbers that are computed of arguments alone, and guards those that are asked for (`entry.pins`)."""
+
+    def known(self, value: Value) -> Any:
+        """What a number is at this call."""
+
+    def asked(self, value: Value) -> Any:
+        """The same, guarded."""
 
 
 class Undoable:
@@ -66,6 +76,8 @@ class Trace(Sizes):
         """Makes every call check something."""
         self.pin: Callable[[Any], Any] | None = None
         """Finds the object outside that something of the program stands for, and guards that it is this very one."""
+        self.pins: Numbers | None = None
+        """Knows numbers that are computed of arguments alone."""
         self._features: dict[type, Any] = {}
         self.origins: Mapping[int, int] = {}
         """The registers of the objects from outside, by the identity of what stands for them in the program."""

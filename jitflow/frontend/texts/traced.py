@@ -10,8 +10,9 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.structure import known_text, structure
-from jitflow.frontend.tracers import ArrayTracer, NumberTracer, SizeTracer, Tracer, lift, located, wrap
+from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
 from jitflow.frontend.tracers.base import needs_number
+from jitflow.frontend.tracers.scalar import pinned
 from jitflow.runtime.texts import text_of
 
 __all__ = ["Field", "TracedText", "is_known", "together"]
@@ -78,14 +79,14 @@ def _number(operand: Tracer) -> Any:
     """The number itself, which a guard then keeps."""
     if isinstance(operand, SizeTracer):
         return int(operand)
-    pinned = operand.pinned() if isinstance(operand, NumberTracer) else None
-    if pinned is None:
+    number = pinned(operand)
+    if number is operand:
         raise needs_number(
             operand,
             "Python needs the text itself here, but values in it are known only when the compiled code runs",
             "print the text, or raise an exception with it; do everything else with it outside the compiled function",
         )
-    return pinned
+    return number
 
 
 def is_known(thing: Any) -> bool:

@@ -15,7 +15,8 @@ from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["TRACED", "Tracer", "escaped", "located", "needs_number", "ufunc_binary", "ufunc_in_place", "ufunc_unary"]
+__all__ = ["TRACED", "Tracer", "asked", "escaped", "located", "may_be_pinned", "needs_number", "ufunc_binary",
+           "ufunc_in_place", "ufunc_unary"]  # fmt: skip
 
 
 TRACED = "<traced "
@@ -177,4 +178,25 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     found = f"a function whose control flow is not compiled: {reason}" if reason else ""
     error = located(UserNotImplementedError(message, found=found, mend=mend))
     error.needs_number = True
+    return may_be_pinned(error, tracer)
+
+
+def may_be_pinned(error: UserError, tracer: Tracer) -> UserError:
+    """The error for a number that is asked for, noting that another trace can have it, if it can."""
+    trace = active_trace()
+    if trace is not None and trace.pins is not None and trace.pins.known(tracer._value) is not None:
+        error.pin = _here()
     return error
+
+
+def asked(tracer: Tracer) -> Any:
+    """The number itself, guarded, if an earlier trace could not do without; None if it is not to be had."""
+    trace = active_trace()
+    if trace is not tracer._trace or trace.pins is None or not trace.choices.answer(_here()):
+        return None
+    return trace.pins.asked(tracer._value)
+
+
+def _here() -> Site:
+    here = current_trace().here()
+    return Site(Choice.PINNED, here.file, here.line)

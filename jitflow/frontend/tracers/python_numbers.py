@@ -254,11 +254,12 @@ def _round_to(value: Value, dtype: DType, digits: Any) -> Value:
     Up to 10**22 powers of ten are exact, and of a number with more than 53 bits before the digit there is nothing to
     round, so the product or quotient is rounded as it is, and its error tells on which side of a half the number lies.
     """
-    if isinstance(digits, Tracer) or dtype == C128 or abs(digits) > (18 if dtype != F64 else 22):
+    digits = operator.index(digits)
+    if dtype == C128 or abs(digits) > (18 if dtype != F64 else 22):
         raise located(
             UserNotImplementedError(
-                "round() of a traced number to digits that are not known, or too far away",
-                expected="a known number of digits: up to 22 of a float, 18 of an int",
+                "round() of a traced number to digits that are too far away",
+                expected="up to 22 digits of a float, 18 of an int",
                 mend="use np.round",
             )
         )

@@ -12,14 +12,14 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.recording.trace import Trace, active_trace
 from jitflow.frontend.tracers.alternatives import Alternatives
-from jitflow.frontend.tracers.base import Tracer, located, ufunc_binary, ufunc_unary
+from jitflow.frontend.tracers.base import Tracer, asked, located, ufunc_binary, ufunc_unary
 from jitflow.frontend.tracers.operators import define_operators
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, Expression
 from jitflow.ir.types import Scalar
 
-__all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary"]
+__all__ = ["NumberTracer", "ScalarTracer", "is_weak", "number_binary", "pinned"]
 
 _PINNABLE: Mapping[str, Callable[[int, int], int]] = MappingProxyType(
     {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod}
@@ -77,7 +77,22 @@ class ScalarTracer(Tracer):
         name = self.__class__.__name__
         raise located(UserTypeError(f"'{name if self.weak else f'numpy.{name}'}' object is not iterable"))
 
+    def __bool__(self) -> bool:
+        number = asked(self)
+        return super().__bool__() if number is None else bool(number)
+
+    def __index__(self) -> int:
+        number = asked(self)
+        return super().__index__() if number is None else int(number)
+
+    def __int__(self) -> int:
+        number = asked(self)
+        return super().__int__() if number is None else int(number)
+
     def __hash__(self) -> int:
+        number = asked(self)
+        if number is not None:
+            return hash(number)
         raise self._conversion("hash()", "do not use it as a key of a dict or set; name the argument in static=")
 
     def __round__(self, digits: int | None = None) -> Any:
@@ -175,6 +190,14 @@ class NumberTracer(ScalarTracer):
 
     def __getitem__(self, index: Any) -> NoReturn:
         raise located(UserTypeError(f"'{self.__class__.__name__}' object is not subscriptable"))
+
+
+def pinned(item: Any) -> Any:
+    """A number itself, where it may be guarded by its value; everything else as it is."""
+    number = item.pinned() if isinstance(item, NumberTracer) else None
+    if number is None and isinstance(item, ScalarTracer):
+        number = asked(item)
+    return item if number is None else number
 
 
 def is_weak(operand: Any) -> bool:

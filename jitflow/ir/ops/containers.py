@@ -10,8 +10,11 @@ Nothing here is checked: who asks for a position knows that there is an entry. W
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
 
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
@@ -165,6 +168,58 @@ def _clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
     return ()
 
 
+def _infer_packed(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    for operand in operands:
+        _container("pack_containers", operand)
+    return (Container(item=Scalar(I64)),)
+
+
+def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    numbers: dict[int, int] = {}
+    waiting: list[Entries] = []
+
+    def number_of(held: Entries | None) -> int:
+        if held is None:
+            return 0
+        if id(held) not in numbers:
+            numbers[id(held)] = len(waiting) + 1
+            waiting.append(held)
+        return numbers[id(held)]
+
+    found = [number_of(root) for root in operands]
+    for held in waiting:
+        rows = [held.rows[held.places[key]] for key in held.order] if held.kind.kind == "set" else held.rows
+        entries = [row for row in rows if row is not None]
+        found += [len(held.kind.words), len(entries)]
+        for row in entries:
+            for word, kind in zip(row, held.kind.words, strict=True):
+                found.append(number_of(word) if isinstance(kind, Container) else _bits(word, kind))
+    made = Entries(Container(item=Scalar(I64)))
+    made.rows = [(np.int64(word),) for word in found]
+    return made
+
+
+def _bits(word: Any, kind: Scalar) -> int:
+    """The number in 64 bits."""
+    number = np.asarray(word, kind.dtype.numpy)
+    wide = number if number.dtype.kind in "iub" else number.view(f"u{number.dtype.itemsize}")
+    return int(wide.astype(np.int64) if wide.dtype.kind != "u" else wide.astype(np.uint64).view(np.int64))
+
+
+def _sift(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, position = operands
+    function = "_siftdown" if attributes.get("down") else "_siftup"
+    arguments = (0, int(position)) if attributes.get("down") else (int(position),)
+    getattr(heapq, function)(held.rows, *arguments)
+    return ()
+
+
+def _sort(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    words = attributes["words"]
+    operands[0].rows.sort(key=lambda row: row[:words], reverse=bool(attributes.get("reverse")))
+    return ()
+
+
 CONTAINER_OPS = [
     OpDef("make_container", "a new container of a type, empty", "any", None, _infer_made,
           lambda operands, attributes, types: Entries(attributes["type"]), (Effect("allocates"),), frozenset(),
@@ -194,7 +249,16 @@ CONTAINER_OPS = [
           None, _takes("enter_key", "words", ""), _enter, _WRITES),
     OpDef("settle_keys", "closes the gaps between the entries of a dict, whose positions count up from 0 then", "any",
           1, _takes("settle_keys", "", ""), _settle, _WRITES),
+    OpDef("sift_item", "list, position: moves an item to where it belongs in a heap: towards the root (``down``, as "
+          "`heapq` calls it), or to a leaf and back", "any", 2, _takes("sift_item", "position", ""), _sift, _WRITES,
+          frozenset(), ("down",)),
+    OpDef("sort_items", "sorts a list by the first ``words`` of its items; what is equal stays in order", "any", 1,
+          _takes("sort_items", "", ""), _sort, _WRITES, frozenset(), ("words", "reverse")),
     OpDef("keys_of", "a list of the keys of a set, in Python's order", "any", None, _infer_keys, _keys_of,
           (*_READS, Effect("allocates"))),
+    OpDef("pack_containers", "a list of words that tells containers and all that they hold, each once: the numbers of "
+          "the containers, from 1 on, then of each how many words an entry has, how many entries there are, and these. "
+          "A reference is the number of a container, 0 for none", "any", None, _infer_packed, _pack,
+          (Effect("external"),)),
     OpDef("clear_container", "takes all entries out", "any", 1, _takes("clear_container", "", ""), _clear, _WRITES),
 ]  # fmt: skip

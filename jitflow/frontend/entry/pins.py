@@ -1,0 +1,168 @@
+"""Numbers that Python or NumPy asks for: an axis, a count of turns, a decision of code that is not rewritten.
+
+    x.sum(axis=n % 2)          the specialisation is one for n % 2 == 1, not for n
+
+A number that is computed of arguments alone, by arithmetic and comparisons, is known at the call. Where a trace can go
+on in no other way, the next one has the number itself there, and calls with another one do not fit. So what the running
+program can choose, size or select stays a matter of the run.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jitflow.errors import UserError
+from jitflow.frontend.entry.inputs import Inputs
+from jitflow.frontend.recording.trace import Trace
+from jitflow.ir.core import Op, Value
+from jitflow.ir.dims import Dim
+from jitflow.ir.types import Index, Scalar
+from jitflow.runtime.plan import EqualsConstant, Made
+
+__all__ = ["Pins"]
+
+
+def _cast(number: Any, kind: str) -> Any:
+    return {"b": bool, "f": float}.get(kind, int)(number)
+
+
+_INFIX: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "add": ("+", operator.add), "subtract": ("-", operator.sub), "multiply": ("*", operator.mul),
+    "floor_divide": ("//", operator.floordiv), "remainder": ("%", operator.mod), "divide": ("/", operator.truediv),
+    "equal": ("==", operator.eq), "not_equal": ("!=", operator.ne), "less": ("<", operator.lt),
+    "less_equal": ("<=", operator.le), "greater": (">", operator.gt), "greater_equal": (">=", operator.ge),
+    "logical_and": ("and", operator.and_), "logical_or": ("or", operator.or_), "bitwise_and": ("&", operator.and_),
+    "bitwise_or": ("|", operator.or_), "bitwise_xor": ("^", operator.xor),
+}  # fmt: skip
+_PREFIX: Mapping[str, tuple[str, Callable[..., Any]]] = {
+    "negative": ("-{}", operator.neg), "absolute": ("abs({})", abs), "logical_not": ("not {}", operator.not_),
+    "minimum": ("min({}, {})", min), "maximum": ("max({}, {})", max),
+}  # fmt: skip
+_MOST_OPS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Expression:
+    """What a number is, of the numbers in some registers."""
+
+    text: str
+    registers: tuple[int, ...]
+    number: Callable[[Mapping[int, Any]], Any]
+
+    def at(self, *found: Any) -> Any:
+        """The number, of what is in the registers at a call."""
+        return self.number(dict(zip(self.registers, found, strict=True)))
+
+
+@dataclass(eq=False)
+class Pins:
+    """The numbers of one trace that Python has asked for."""
+
+    trace: Trace
+    inputs: Inputs
+    texts: dict[str, None] = field(default_factory=dict)
+
+    def known(self, value: Value) -> Any:
+        """What a number is at this call, without asking for it; None if it is not computed of arguments alone."""
+        found = self._expression(value, self.trace.number_of)
+        return None if found is None else self._now(found)
+
+    def asked(self, value: Value) -> Any:
+        """The number, which each call compares from now on; None if it is not computed of arguments alone."""
+        found = self._expression(value, self.trace.fix)
+        number = None if found is None else self._now(found)
+        if found is None or number is None:
+            return None
+        register = found.registers[0]
+        if found.text != self.inputs.path(register):
+            register = self.inputs.register_asked(found.text, Made(found.at, found.registers))
+        self.inputs.guard(EqualsConstant(register, number, type(number)))
+        self.texts[found.text] = None
+        return number
+
+    def _now(self, found: Expression) -> Any:
+        try:
+            number = found.at(*(self.inputs.seen[register] for register in found.registers))
+        except (KeyError, ArithmeticError, ValueError):
+            return None
+        return number if type(number) is bool or (type(number) is int and -(1 << 63) <= number < 1 << 63) else None
+
+    def _expression(self, value: Value, size: Callable[[Dim, str], int]) -> Expression | None:
+        makers = {result: op for op in self._ops() for result in op.results}
+        try:
+            found = _Reader(self, makers, size).read(value)
+        except (_NotKnown, UserError):
+            return None
+        return found if found.registers else None
+
+    def _ops(self) -> Iterator[Op]:
+        for scope in self.trace.scope.around():
+            yield from scope.builder.ops
+            for ops in scope.inserted.values():
+                yield from ops
+
+
+class _NotKnown(Exception):
+    """A number is made of something else than arguments."""
+
+
+class _Reader:
+    """Reads how a number is computed, from its op to those of its operands."""
+
+    def __init__(self, pins: Pins, makers: dict[Value, Op], size: Callable[[Dim, str], int]) -> None:
+        self._pins, self._makers, self._size, self._ops = pins, makers, size, 0
+
+    def read(self, value: Value) -> Expression:
+        """What computes a value. Raises `_NotKnown` where it cannot be computed before the call."""
+        inputs, parameters = self._pins.inputs, self._pins.trace.parameters
+        self._ops += 1
+        op = self._makers.get(value)
+        position = next((position for position, one in enumerate(parameters) if one is value), None)
+        if op is None and position is not None and isinstance(value.type, Scalar | Index):
+            register = inputs.leaves[position].register
+            return Expression(inputs.path(register), (register,), lambda found: _plain(found[register]))
+        if op is None or (op.regions and op.name != "if") or self._ops > _MOST_OPS:
+            raise _NotKnown
+        if op.name in ("constant", "size"):
+            number = op.attributes["value"] if op.name == "constant" else self._number_of(op.attributes["dim"])
+            return Expression(str(number), (), lambda found: number)
+        operands, name = op.operands, op.name
+        if name == "if":  # `and` and `or`, and what paths leave
+            place, name = op.results.index(value), "select"
+            operands = (*operands, *(region.yielded[place] for region in op.regions))
+            self._makers |= {result: inner for region in op.regions for inner in region.ops for result in inner.results}
+        parts = [self.read(operand) for operand in operands]
+        registers = tuple(dict.fromkeys(register for part in parts for register in part.registers))
+        shown = [part.text if part.text.isidentifier() or part.text.isdigit() else f"({part.text})" for part in parts]
+        numbers = [part.number for part in parts]
+        if name in ("cast", "to_index"):
+            kind = op.results[0].type
+            letter = kind.dtype.kind if isinstance(kind, Scalar) else "i"
+            if letter not in "biuf":
+                raise _NotKnown
+            return Expression(parts[0].text, registers, lambda found: _cast(numbers[0](found), letter))
+        if name == "select":
+            text = f"{shown[1]} if {shown[0]} else {shown[2]}"
+            return Expression(text, registers, lambda found: numbers[1 if numbers[0](found) else 2](found))
+        if name in _INFIX:
+            sign, function = _INFIX[name]
+            text = f" {sign} ".join(shown)
+        elif name in _PREFIX:
+            form, function = _PREFIX[name]
+            text = form.format(*(part.text for part in parts))
+        else:
+            raise _NotKnown
+        return Expression(text, registers, lambda found: function(*(number(found) for number in numbers)))
+
+    def _number_of(self, dim: Dim) -> int:
+        if self._pins.trace.is_open(dim):
+            raise _NotKnown
+        return dim if isinstance(dim, int) else self._size(dim, "a number that Python asked for")
+
+
+def _plain(number: Any) -> Any:
+    """A number as Python's."""
+    return number if type(number) in (bool, int, float) else number.item()

@@ -1,0 +1,166 @@
+"""Containers that the program returns: arrays of words, of which Python's objects are made.
+
+Of one container of numbers each word of an entry has an array of its own. Several, and what holds others, are told in
+one array (`pack_containers`), so that an object that is found in several places is one there, too.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.python.containers import ProgramContainer, columns_of
+from jitflow.frontend.python.held_items import standing_for
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Container, Item, Scalar
+
+__all__ = ["Returned", "returned_containers"]
+
+Returned = tuple[Callable[..., Any], list[Any]]
+"""What makes Python's object, and the arrays that it makes it of."""
+
+
+def returned_containers(result: Any) -> Mapping[int, Returned]:
+    """How each container in a result is returned, by its identity."""
+    known = {id(thing): thing for thing in _containers_in(result, whole=False)}
+    plain = _containers_in(result, whole=True)
+    found: dict[int, Returned] = {key: (partial(_empty, thing.held), []) for key, thing in known.items()}
+    held = {key: thing for key, thing in known.items() if thing.is_known}
+    if len(held) == 1 and any(thing is one for thing in plain for one in held.values()):
+        ((key, thing),) = held.items()
+        if not any(isinstance(word, Container) for word in thing.held.words):
+            return found | {key: (partial(_of_columns, thing.held), columns_of(thing.in_order()))}
+    if held:
+        references = [thing.value for thing in held.values()]
+        packed = current_trace().make("pack_containers", *references)
+        words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
+        for place, (key, thing) in enumerate(held.items()):
+            found[key] = partial(_of_words, thing.held, place, len(held)), [words]
+    return found
+
+
+def _containers_in(result: Any, *, whole: bool) -> list[ProgramContainer]:
+    """The containers in a result; with ``whole``, those that it holds whatever the program decides."""
+    items = flatten(result, whole=whole, is_itself=lambda thing: isinstance(thing, ProgramContainer)).items
+    return [item for item in items if isinstance(item, ProgramContainer)]
+
+
+# -- Python's objects -----------------------------------------------------------------------------------------
+
+
+def _empty(held: Container) -> Any:
+    return _made(held)
+
+
+def _made(held: Container) -> Any:
+    """An object of Python's that holds nothing yet."""
+    if held.kind != "defaultdict":
+        return (getattr(builtins, held.kind, None) or getattr(collections, held.kind))()
+    item = held.item
+    name = item.kind if isinstance(item, Container) else {"b": "bool", "i": "int", "f": "float"}[_letter(item)]
+    return collections.defaultdict(getattr(builtins, name, None) or getattr(collections, name))
+
+
+def _letter(item: Item | None) -> str:
+    return item.dtype.kind if isinstance(item, Scalar) else "i"
+
+
+def _fill(made: Any, held: Container, parts: list[list[Any]]) -> None:
+    """Put entries there, of the lists of their words."""
+    words = iter(parts)
+    keys = None if held.key is None else _rows(held.key, words)
+    items = None if held.item is None else _rows(held.item, words)
+    if keys is not None and items is not None:
+        dict.update(made, zip(keys, items, strict=True))
+    elif keys is not None:
+        made.update(keys)
+    elif items is not None:
+        made.extend(items)
+
+
+def _rows(item: Item, parts: Iterator[list[Any]]) -> list[Any]:
+    """The items of lists of their words."""
+    if isinstance(item, tuple):
+        return [*zip(*[_rows(part, parts) for part in item], strict=True)]
+    return next(parts)
+
+
+def _of_columns(held: Container, *columns: Any) -> Any:
+    made = _made(held)
+    _fill(made, held, [_numbers(column, word) for column, word in zip(columns, held.words, strict=True)])
+    return made
+
+
+def _numbers(column: Any, word: Scalar) -> list[Any]:
+    return column.tolist() if word.weak else [*column]
+
+
+class _Made(threading.local):
+    """What was made of the words of one call, until all that it returns is made."""
+
+    words: Any = None
+    objects: Mapping[int, Any] = {}
+    left = 0
+
+
+_MADE = _Made()
+
+
+def _of_words(held: Container, place: int, count: int, words: Any) -> Any:
+    """The container at a place among those that a call returns."""
+    if _MADE.words is not words:
+        _MADE.words, _MADE.left = words, count
+        _MADE.objects = {}
+    objects: dict[int, Any] = dict(_MADE.objects)
+    found = _unpacked(held, int(words[place]), words, count, objects)
+    _MADE.objects, _MADE.left = objects, _MADE.left - 1
+    if not _MADE.left:
+        _MADE.words, _MADE.objects = None, {}
+    return found
+
+
+def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dict[int, Any]) -> Any:
+    if number == 0:
+        return None
+    if not objects:
+        objects[0] = [*_entries(words, roots)]
+    waiting, fresh = [(held, number)], dict[int, Container]()
+    for kind, one in waiting:  # which grows
+        if one in objects:
+            continue
+        objects[one], fresh[one] = _made(kind), kind
+        start, width, rows = objects[0][one - 1]
+        table = words[start : start + width * rows].reshape(rows, width)
+        for column, word in enumerate(kind.words):
+            if isinstance(word, Container):
+                waiting += [(word, inner) for inner in table[:, column].tolist() if inner]
+    for one, kind in fresh.items():
+        start, width, rows = objects[0][one - 1]
+        table = words[start : start + width * rows].reshape(rows, width)
+        parts = [_column(table[:, column], word, objects) for column, word in enumerate(kind.words)]
+        _fill(objects[one], kind, parts)
+    return objects[number]
+
+
+def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> list[Any]:
+    if isinstance(word, Container):
+        return [objects[number] if number else None for number in column.tolist()]
+    dtype = word.dtype.numpy
+    narrow = np.ascontiguousarray(column).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
+    return _numbers(narrow[:: 8 // dtype.itemsize].view(dtype), word)
+
+
+def _entries(words: Any, start: int) -> Iterator[tuple[int, int, int]]:
+    """Where the entries of each container begin, how wide they are, and how many there are."""
+    while start < len(words):
+        width, rows = int(words[start]), int(words[start + 1])
+        yield start + 2, width, rows
+        start += 2 + width * rows

@@ -1,0 +1,97 @@
+"""Numbers of arguments that Python or NumPy needs: the specialisation is one for what was asked for."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import jitflow
+from tests.truth.whole.same import assert_does_what_python_does
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+def axes(x, axis, n):
+    return x.sum(axis), np.max(x, axis=n % 2), np.cumsum(x, -1 - n % 2), np.moveaxis(x, axis, n % 2).shape
+
+
+def as_numpy_writes_it(x, order, offset):
+    return np.linalg.norm(x, ord=order), np.diag(x, offset), np.cross(x[:, :3], x[:, 1:], axis=offset - offset + 1)
+
+
+def pythons_own(x, n, flag):
+    table = {n: x * n, "kept": np.sum(x, keepdims=flag and n > 0)}
+    return (x,) * n, "ab" * (n - 1), tuple(table.items())
+
+
+def in_a_helper(x, n):
+    def turned(k):
+        return np.rot90(x, k)
+
+    return turned(n) + turned(n + 2), [turned(k).shape for k in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("program", "calls"),
+    [
+        (axes, [(X, 0, 0), (X, 1, 3), (X, -1, 2), (X, 2, 0)]),
+        (as_numpy_writes_it, [(X, 1, 0), (X, 2, 1), (X, np.inf, -1)]),
+        (pythons_own, [(X, 1, True), (X, 2, False), (X, 0, True)]),
+        (in_a_helper, [(X, 0), (X, 1), (X, 5)]),
+    ],
+)
+def test_what_python_asks_for_is_pinned(program, calls):
+    assert_does_what_python_does(program, calls)
+
+
+def test_the_specialisation_is_on_the_number_that_was_asked_for():
+    @jitflow.function
+    def along(x, n):
+        return x.sum(axis=n % 2) * n
+
+    for n in range(6):
+        np.testing.assert_array_equal(along(X, n), X.sum(axis=n % 2) * n)
+    assert along.cache_info().misses == 2
+    assert "n % 2: equals 1" in str(along.explain(X, 5))
+
+
+def test_what_the_run_can_choose_is_not_pinned():
+    @jitflow.function
+    def chosen(x, n):
+        buffers = [x, -x, x * 2]
+        found = [k for k in range(5) if k > n]
+        return buffers[n % 3], [0.0] * n, np.zeros(n), np.float64(n), found, x[n % 3]
+
+    for n in (2, 3, 4):
+        chosen(X, n)
+    assert chosen.cache_info().misses == 1
+
+
+def test_many_values_are_said_once():
+    @jitflow.function
+    def text(n):
+        return "a" * n
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for n in range(2, 13):
+            assert text(n) == "a" * n
+    assert [warning.category for warning in caught] == [jitflow.CompilationWarning]
+    assert "text is compiled anew for each value of n" in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+def test_what_a_loop_changes_is_refused():
+    @jitflow.function
+    def turning(x, n):
+        found = 0.0
+        k = 0
+        for i in range(n):
+            found += x.sum(axis=k)[0]
+            k = (k + i) % 2
+        return found
+
+    with pytest.raises(jitflow.UserError):
+        turning(X[:3, :3], 1000)
