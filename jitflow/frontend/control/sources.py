@@ -66,8 +66,9 @@ class Source:
 
     def __iter__(self) -> Iterator[Any]:
         self.begin()
-        turns = current_trace().fix_turns(self.count, "an iteration by Python")
-        return iter([self.item(position) for position in range(turns)])
+        items = self.gone_through()
+        turns = current_trace().fix_turns(items.count, "an iteration by Python")
+        return iter([items.item(position) for position in range(turns)])
 
     def __getitem__(self, position: Any) -> Any:
         return self.item(position)

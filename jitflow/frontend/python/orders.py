@@ -64,6 +64,9 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
         return _best_by(name, key, source)
     if isinstance(thing, Listed):
         return best(name, partial(extremum_of, name), thing)
+    if source is not None and isinstance(thing, Recorded) and thing.flows:
+        _require_an_item(name, source.count)
+        return _best_by(name, lambda item: item, source)
     if isinstance(thing, ArrayTracer) and thing.ndim == 1:
         _require_an_item(name, thing.type.dims[0])
         return conversions.fold(thing[1:], thing[0], lambda chosen, other: extremum_of(name, chosen, other))
