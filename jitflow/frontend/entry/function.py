@@ -99,7 +99,7 @@ def trace(
         except Restart as restart:
             choices.learn(restart, state.restarts)
         except UserError as error:
-            if choices.give_up_wishes():
+            if choices.give_up_wishes(error):
                 mistake = mistake or (error if error.is_mistake else None)
             elif mistake is None:
                 raise
