@@ -11,6 +11,8 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.outside.made_objects import known_as
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.characters import contains_text
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
@@ -45,6 +47,8 @@ def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
     if isinstance(container, tracers.ArrayTracer):
         return (container == item).any()
+    if type(container) is str and type(item) is TracedText:
+        return contains_text(container, item)
     if not isinstance(container, list | tuple | range) or not (_is_traced(item) or any(map(_is_traced, container))):
         return item in container
     answer: Any = False

@@ -29,6 +29,7 @@ from jitflow.frontend.tracers import Alternatives, ArrayTracer, Tracer, lift, ty
 from jitflow.ir.core import Value
 from jitflow.ir.types import Scalar, Tensor
 from jitflow.runtime.plan import ConstantObject, DictOf, ListOf, Result, SameObject, StructOf, TupleOf
+from jitflow.runtime.texts import text_of
 
 __all__ = ["Chosen", "Computed", "Group", "ResultTree", "Results", "leaves_of", "repeated"]
 
@@ -148,6 +149,9 @@ class Results:
             listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
             return Group(partial(StructOf, listed.made_of), tuple(columns))
+        if kind is TracedText:
+            operands = tuple(self.tree(operand, path) for operand in result.operands)
+            return Group(partial(StructOf, partial(_text, result.template)), operands)
         if array_fields(kind):
             return self._around_arrays(result, path)
         if kind is RecordProxy:
@@ -261,12 +265,14 @@ class Results:
         return key
 
 
+def _text(template: tuple[Any, ...], *operands: Any) -> str:
+    return text_of(template, operands)
+
+
 def _unreturnable(result: Any, path: str) -> UserTypeError:
     name = type(result).__name__
     if isinstance(result, FunctionType):
         found, mend = "a function made while tracing", "return what it computes"
-    elif isinstance(result, TracedText):
-        found, mend = "text with traced values in it", "return the values, and format them outside"
     elif hasattr(result, "__next__"):
         found, mend = f"a {name}, which would yield traced values", "return list(...) of it"
     else:

@@ -37,6 +37,7 @@ from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.math_functions import isclose, math_function
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.texts import formatted, print_, repr_, str_
+from jitflow.frontend.texts.characters import chr_, ord_
 from jitflow.frontend.tracers import (
     ArrayTracer,
     Tracer,
@@ -223,6 +224,8 @@ _FUNCTIONS: dict[str, Any] = {
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
     "super": _stand_in(super, _super),
+    "chr": chr_,
+    "ord": ord_,
     "str": _stand_in(str, str_),
     "repr": repr_,
     "format": formatted,
