@@ -62,7 +62,7 @@ def iterates(x):
 
 
 def formats(x):
-    return f"{x.sum()}"
+    return f"{x.sum()}".upper()
 
 
 def uses_as_key(x):

@@ -115,7 +115,7 @@ def trace(
         except UserError as error:
             if isinstance(error.pin, Site) and not choices.answer(error.pin):
                 choices.learn(Restart(error.pin), state.restarts)
-            elif choices.give_up_wishes():
+            elif choices.give_up_wishes(error):
                 mistake = mistake or (error if error.is_mistake else None)
             elif mistake is None:
                 raise

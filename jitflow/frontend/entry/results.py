@@ -152,7 +152,7 @@ class Results:
         if isinstance(result, Tracer):
             return self._computed(result)
         if kind is TracedText:
-            operands = tuple(self._computed(operand) for operand in result.operands)
+            operands = tuple(self.tree(operand, path) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
         if self._returned is not None and id(result) in self._returned:
             made_of, arrays = self._returned[id(result)]

@@ -46,6 +46,7 @@ from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.texts import formatted, print_, repr_, str_
+from jitflow.frontend.texts.characters import chr_, ord_
 from jitflow.frontend.tracers import (
     ArrayTracer,
     Tracer,
@@ -235,6 +236,8 @@ _FUNCTIONS: dict[str, Any] = {
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
     "super": _stand_in(super, _super),
+    "chr": chr_,
+    "ord": ord_,
     "str": _stand_in(str, str_),
     "repr": repr_,
     "format": formatted,

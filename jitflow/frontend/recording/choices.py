@@ -83,6 +83,8 @@ class Choices:
         self._answers: dict[Site, Any] = {}
         self._wishes: set[Site] = set()
         self._refused: set[Site] = set()
+        self.refused_for: dict[Site, Exception] = {}
+        """Why functions that call themselves are no functions of the running program."""
         self._sources: dict[Site, dict[Site, None]] = {}
         """The sites at which arrays were merged that are merged at a site once more."""
 
@@ -141,9 +143,10 @@ class Choices:
         self._wishes.add(site)
         return True
 
-    def give_up_wishes(self) -> bool:
+    def give_up_wishes(self, why: Exception) -> bool:
         """Refuse all wishes, because with them the program cannot be compiled. False if there were none."""
         there_were = bool(self._wishes)
+        self.refused_for |= {site: why for site in self._wishes if site.choice is Choice.RECURSIVE}
         if any(site.choice is Choice.CARRIED_CONTENTS for site in self._wishes):
             self._answers.clear()  # which were found in other loops than there are now
         self._refused |= self._wishes
