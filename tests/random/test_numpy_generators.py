@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -250,6 +251,47 @@ def test_what_is_kept_outside_is_refused() -> None:
     with pytest.raises(UserNotImplementedError, match=r"a shuffle of a list") as caught:
         jitflow.function(lambda rng: rng.shuffle([1, 2]))(np.random.default_rng(1))
     assert "np.array" in caught.value.mend
+
+
+# -- Python's own
+
+
+OWN = random.Random(4)
+
+
+@jitflow.function
+def of_python(n, x):
+    total, count, kept, listed = 0.0, 0, x.copy(), [1, 2, 3, 4]
+    for _ in range(n):
+        total += random.random() * random.uniform(1, 2) + random.choice([1.5, 2.5, 3.5])
+        count += random.randint(1, 6) + random.randrange(10) + random.randrange(3, n + 2**40)
+        if random.random() < 0.3:
+            count += OWN.randint(0, 5)
+    random.shuffle(kept)
+    random.shuffle(listed)
+    mine = random.Random(n)
+    return (total, count, kept, listed, random.gauss(0, 1), random.sample(range(20), 3), random.choice(x),
+            random.choices([1, 2, 3], k=4), mine.random(), random.getrandbits(20))  # fmt: skip
+
+
+def test_the_random_numbers_of_python() -> None:
+    before = random.getstate()
+    try:
+        for n in (MANY, 5):
+            found = []
+            for function in (of_python, of_python.__wrapped__):
+                random.seed(n)
+                OWN.seed(1)
+                found.append((function(n, A), random.getstate(), OWN.getstate()))
+            require_same(*found)
+        for mistake in (lambda n: random.randint(n, 1), lambda n: random.randrange(-n), lambda n: random.choice([])):
+            with pytest.raises((ValueError, IndexError)) as expected:
+                mistake(5)
+            with pytest.raises(type(expected.value)) as raised:
+                jitflow.function(mistake)(5)
+            assert str(raised.value).splitlines()[0] == str(expected.value)
+    finally:
+        random.setstate(before)
 
 
 def test_threads_draw_from_one_generator() -> None:
