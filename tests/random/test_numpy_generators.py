@@ -322,6 +322,32 @@ def test_threads_draw_from_one_generator() -> None:
     assert state_of(generator) == state_of(expected)
 
 
+def test_draws_move_with_their_parameters() -> None:
+    def walk(mean, scale, rng):
+        total, position = rng.uniform(mean, mean + scale, 3).sum() + rng.lognormal(mean, scale), mean
+        for _ in range(10):
+            position = position * 0.5 + rng.normal(mean * position, scale)
+            if position > 1.0:
+                position = position - rng.exponential(scale)
+            total += position * position
+        return total
+
+    def make() -> Any:
+        return np.random.default_rng(3)
+
+    ours, theirs, step = make(), make(), 1e-6
+    found = jitflow.grad(jitflow.function(walk), argnums=(0, 1))(0.5, 2.0, ours)
+    walk(0.5, 2.0, theirs)
+    assert state_of(ours) == state_of(theirs)
+    expected = [
+        (walk(0.5 + step, 2.0, make()) - walk(0.5 - step, 2.0, make())) / (2 * step),
+        (walk(0.5, 2.0 + step, make()) - walk(0.5, 2.0 - step, make())) / (2 * step),
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    with pytest.raises(UserNotImplementedError, match="draw has no gradient"):
+        jitflow.grad(jitflow.function(lambda shape, rng: rng.gamma(shape)))(2.0, make())
+
+
 def test_a_gradient_draws_once() -> None:
     @jitflow.function
     def loss(w, rng):
