@@ -13,13 +13,13 @@ from functools import cache
 
 import numpy as np
 
-from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, function_address, is_available
+from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, draw, function_address, is_available
 from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, python_text, quick_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pcg64 import quick_fill
 
-__all__ = ["are_native", "draw_address", "legacy_is_native", "python_is_native"]
+__all__ = ["are_native", "draw_address", "legacy_is_native", "python_is_native", "shuffles_from_the_end"]
 
 _BITGEN_WORDS = 5
 
@@ -126,11 +126,25 @@ def python_is_native() -> bool:
     if not layout_is_known() or not _twister():
         return False
     ours, theirs = random.Random(2), random.Random(2)
-    draw = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_int64)(draw_address(f"{DRAW_PREFIX}python_random"))
+    uniform = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_int64)(draw_address(f"{DRAW_PREFIX}python_random"))
     below = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
         draw_address(f"{DRAW_PREFIX}python_below")
     )
     for bound in (1, 2, 3, 1000, 2**31, 2**32 - 1, 2**32, 2**40 + 1, 2**62 + 1) * 80:
-        if draw(id(ours)) != theirs.random() or below(id(ours), bound) != theirs.randrange(bound):
+        if uniform(id(ours)) != theirs.random() or below(id(ours), bound) != theirs.randrange(bound):
             return False
     return ours.getstate() == theirs.getstate()
+
+
+@cache
+def shuffles_from_the_end(kind: str) -> bool:
+    """Whether a generator shuffles by changing each element, from the last on, with one in front of it or itself."""
+    if not are_native():
+        return False
+    ours, theirs = (getattr(np.random, kind)(np.random.PCG64(5)) for _ in range(2))
+    order = list(range(50))
+    for place in range(49, 0, -1):
+        span = (np.uint64(0), np.uint64(place))
+        other = int(draw("masked_uint64", id(ours), span, (1,))[0])
+        order[place], order[other] = order[other], order[place]
+    return bool(order == theirs.permutation(50).tolist())

@@ -92,6 +92,7 @@ def of_integers(r, a, b, n, x):
 def of_choices(r, n, x, matrix, p):
     kept = x.copy()
     r.shuffle(kept)
+    r.shuffle(kept[::2])
     rows = matrix.copy()
     r.shuffle(rows, axis=1)
     return [
@@ -124,7 +125,8 @@ def of_legacy(r, n, x):
     kept = x.copy()
     r.shuffle(kept)
     return [
-        kept, r.rand(), r.rand(2, n), r.randn(), r.randn(n), r.random_sample(n), r.random(), r.uniform(3.0, 1.0, n),
+        r.permutation(n), kept, r.rand(),
+        r.rand(2, n), r.randn(), r.randn(n), r.random_sample(n), r.random(), r.uniform(3.0, 1.0, n),
         r.uniform(x, 3.0), r.randint(n), r.randint(2, n, 3), r.randint(n, size=n), r.randint(5, dtype=np.int8),
         r.randint(0, 255, n, dtype=np.uint8), r.randint(2**40, size=3), r.normal(), r.normal(1.0, 2.0, n),
         r.normal(x, 1.0), r.standard_normal(3), r.exponential(2.0, 3), r.poisson(3.0), r.gamma(2.0, 1.0, 3),
@@ -136,6 +138,21 @@ def of_legacy(r, n, x):
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.PCG64])
 def test_the_legacy_generator_too(kind: Any) -> None:
     compare(of_legacy, lambda: np.random.RandomState(kind(3)), MANY, A)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("kind", NEW)
+def test_a_hundred_thousand_draws(kind: Any) -> None:
+    def make() -> Any:
+        return np.random.Generator(kind(11))
+
+    many = 10**5
+    compare(of_two, make, 0.7, 3.0, A, A + 1.0, many)
+    compare(of_one, make, 2.5, 0.3, A + 2.0, P, many)
+    compare(of_none, make, many)
+    compare(of_integers, make, 100, 2**40, many, np.array([3, 400, 5]))
+    compare(of_choices, make, many, np.arange(4.0), np.arange(12).reshape(3, 4), np.array([0.1, 0.2, 0.3, 0.4]))
+    compare(of_legacy, lambda: np.random.RandomState(kind(11)), many, A)
 
 
 # -- in programs

@@ -13,7 +13,7 @@ import numpy as np
 from jitflow.frontend.entry.inputs import Inputs
 from jitflow.frontend.numpy.generators import RandomModule, TracedRandom, member_of_numpy_random, traced_generator
 from jitflow.frontend.outside.purity import Impure
-from jitflow.runtime.plan import Attribute, EqualsConstant, Global, IsObject, IsType, Read
+from jitflow.runtime.plan import Attribute, EqualsConstant, Global, IsObject, IsSame, IsType, Read
 
 __all__ = ["RandomReads"]
 
@@ -23,6 +23,8 @@ class RandomReads:
 
     def __init__(self, inputs: Inputs, take: Callable[[Any, Read, str], Any], origins: dict[int, int]) -> None:
         self._inputs, self._take, self._origins = inputs, take, origins
+        self._known: dict[int, tuple[int, Any]] = {}
+        """From the id of a generator to the register in which it was found first, and what stands for it."""
 
     def takes(self, thing: Any) -> bool:
         """Whether an object is a module of generators, something in it, or made by it."""
@@ -37,9 +39,14 @@ class RandomReads:
         inputs, path = self._inputs, self._inputs.path(register)
         kind = traced_generator(thing)
         if kind is not None:
+            if id(thing) in self._known:  # by another path
+                first, made = self._known[id(thing)]
+                inputs.guard(IsSame(register, first))
+                return made
             inputs.guard(IsType(register, type(thing)))
             made = kind(inputs.address(register, locked=kind is not TracedRandom))
             self._origins[id(made)] = register
+            self._known[id(thing)] = register, made
             return made
         if isinstance(thing, BuiltinFunctionType):
             inputs.guard(IsType(register, BuiltinFunctionType))
@@ -62,7 +69,8 @@ class RandomReads:
             return RandomModule(thing, partial(self._member, thing))
         found = member_of_numpy_random(thing, self._legacy_generator)
         name = getattr(thing, "__name__", type(thing).__name__)
-        return Impure(f"{getattr(thing, '__module__', 'numpy.random')}.{name}", thing) if found is None else found
+        home = "random" if getattr(thing, "__module__", "") == "random" else "numpy.random"
+        return Impure(f"{home}.{name}", thing) if found is None else found
 
     def _member(self, module: ModuleType, name: str, found: Any) -> Any:
         return self._take(found, Global(vars(module), name), f"{module.__name__}.{name}")
