@@ -19,6 +19,7 @@ from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Item, Scalar
 
@@ -39,18 +40,24 @@ def returned_containers(result: Any) -> Mapping[int, Returned]:
         if not any(isinstance(word, Container) for word in thing.held.words):
             return found | {key: (partial(_of_columns, thing.held), columns_of(thing.in_order()))}
     if held:
-        references = [thing.value for thing in held.values()]
-        packed = current_trace().make("pack_containers", *references)
-        words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
-        for place, (key, thing) in enumerate(held.items()):
-            found[key] = partial(_of_words, thing.held, place, len(held)), [words]
+        told = Container(item=Scalar(I64))
+        there = current_trace().make("make_container", type=told)  # others may be none, on some paths
+        packed = current_trace().make("pack_containers", there, *(thing.value for thing in held.values()))
+        words = standing_for(told, iter([packed])).array
+        for place, (key, thing) in enumerate(held.items(), 1):
+            found[key] = partial(_of_words, thing.held, place, len(held) + 1), [words]
     return found
 
 
 def _containers_in(result: Any, *, whole: bool) -> list[ProgramContainer]:
     """The containers in a result; with ``whole``, those that it holds whatever the program decides."""
-    items = flatten(result, whole=whole, is_itself=lambda thing: isinstance(thing, ProgramContainer)).items
-    return [item for item in items if isinstance(item, ProgramContainer)]
+    found: list[ProgramContainer] = []
+    for item in flatten(result, whole=True, is_itself=lambda thing: isinstance(thing, ProgramContainer)).items:
+        if isinstance(item, ProgramContainer):
+            found.append(item)
+        elif type(item) is Alternatives and not whole:
+            found += [one for option in item.options.values() for one in _containers_in(option, whole=False)]
+    return found
 
 
 # -- Python's objects -----------------------------------------------------------------------------------------
@@ -117,7 +124,7 @@ _MADE = _Made()
 def _of_words(held: Container, place: int, count: int, words: Any) -> Any:
     """The container at a place among those that a call returns."""
     if _MADE.words is not words:
-        _MADE.words, _MADE.left = words, count
+        _MADE.words, _MADE.left = words, count - 1  # the first root is nobody's
         _MADE.objects = {}
     objects: dict[int, Any] = dict(_MADE.objects)
     found = _unpacked(held, int(words[place]), words, count, objects)
