@@ -12,7 +12,7 @@ from rich.progress import track
 from . import report
 from .machine import describe_machine
 from .measure import measure_first_calls, measure_workload
-from .peers import installed_peers
+from .peers import installed_peers, missing_text
 from .worker import Worker
 from .workloads import WORKLOADS
 
@@ -46,6 +46,8 @@ def run(
             for peer in installed_peers(peers)
         }
         bandwidth = workers[_ORACLE].copy_bandwidth(_HEADLINE_FOOTPRINT)
+        if missing := missing_text(peers):
+            console.print(missing, markup=False)
         console.print(f"{describe_machine()['cpu']}, copy bandwidth {bandwidth / 1e9:.1f} GB/s (read and written)")
         for name in track(names or list(WORKLOADS), description="measuring", console=console, transient=True):
             if first_call:

@@ -7,7 +7,7 @@ results are there.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from .workload import Form, Inputs, Workload
 
-__all__ = ["PEERS", "Peer", "Run", "installed_peers", "prepare_jax"]
+__all__ = ["PEERS", "Peer", "Run", "installed_peers", "missing_text", "prepare_jax"]
 
 Run = Callable[[], Any]
 
@@ -110,9 +110,20 @@ def installed_peers(names: Sequence[str] = ()) -> list[Peer]:
 
     With `names`, only those; "numba" names both of its forms.
     """
-    chosen = [
+    return [peer for peer in _chosen(names) if peer.is_installed]
+
+
+def missing_text(names: Sequence[str] = (), peers: Mapping[str, Peer] = PEERS) -> str:
+    """Which of the peers that were asked for are not installed, and how to install them; empty if all are."""
+    packages = list(dict.fromkeys(peer.package for peer in _chosen(names, peers) if not peer.is_installed))
+    if not packages:
+        return ""
+    return f"not installed: {', '.join(packages)} (pip install {' '.join(packages)}, or all with 'jitflow[bench]')"
+
+
+def _chosen(names: Sequence[str], peers: Mapping[str, Peer] = PEERS) -> list[Peer]:
+    return [
         peer
-        for peer in PEERS.values()
+        for peer in peers.values()
         if not names or peer.name == "numpy" or peer.name in names or peer.package in names
     ]
-    return [peer for peer in chosen if peer.is_installed]

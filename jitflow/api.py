@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, NamedTuple, ParamSpec, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, Literal, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from jitflow.hardware import Device, device_named
 if TYPE_CHECKING:
     from jitflow.compiler import Compilation
     from jitflow.explanation import Explanation
+    from jitflow.frontend.entry.function import TracedFunction
     from jitflow.naming import Part
     from jitflow.passes.place import Placement
     from jitflow.runtime.specialisation import Specialisation
@@ -254,6 +255,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         self._pinned = 0
         self._evicted_hits = 0
         self._hits_seen: dict[int, int] = {}
+        self._last: tuple[Specialisation, TracedFunction] | None = None
         self._aside: tuple[Specialisation, ...] = ()
         """What was compiled for calls that are profiled while none are, and the other way round."""
 
@@ -317,21 +319,44 @@ class CompiledFunction(Generic[_Parameters, _Result]):
             raise with_user_frames(error, error.location) from error.__cause__
         self._make_room()
         self._link(specialisation)
+        self._last = specialisation, compilation.traced
         self._misses += 1
         if compilation.traced.pins:
             self._note_pins(compilation.traced.pins)
 
-    def _trace(self, flat: tuple[Any, ...]) -> Compilation:
+    def _compilation(self) -> Compilation:
         from jitflow.compiler import Compilation
-        from jitflow.frontend.entry.function import trace
-        from jitflow.naming import extracted
         from jitflow.runtime.threads import most_threads
 
-        options, part = self._options, self._options.part
-        compilation = Compilation(
+        options = self._options
+        return Compilation(
             options.fastmath, options.check, options.ordered, most_threads(), name=self.__name__,
             placement=options.placement, transfer=options.transfer,
         )  # fmt: skip
+
+    def _asked(self, args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> Compilation:
+        """What is traced for these arguments; without any, what was compiled last."""
+        last = self._last
+        if not args and not kwargs and last is not None:
+            compilation = self._compilation()
+            compilation.traced = last[1]
+            return compilation
+        try:
+            flat = _aligned(self._bind(args, kwargs))
+        except TypeError as error:
+            if args or kwargs:
+                raise
+            raise UserTypeError(
+                f"{self.__name__} has not been compiled yet, and {what}() without arguments shows what was last",
+                mend=f'call it first, or say for which arguments: {what}(jitflow.Spec("f64", ("n",)), ...)',
+            ) from error
+        return self._trace(flat)
+
+    def _trace(self, flat: tuple[Any, ...]) -> Compilation:
+        from jitflow.frontend.entry.function import trace
+        from jitflow.naming import extracted
+
+        options, part, compilation = self._options, self._options.part, self._compilation()
         try:
             with compilation.stage("trace"):
                 fetch = None if part is None else part.labels
@@ -367,6 +392,8 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         self._unlink(specialisation)
         self._evicted_hits += specialisation.hits
         self._hits_seen.pop(id(specialisation), None)
+        if self._last is not None and self._last[0] is specialisation:
+            self._last = None
 
     def _compile_anew(self) -> None:
         """Forget what was compiled, since it would be compiled differently now."""
@@ -426,27 +453,38 @@ class CompiledFunction(Generic[_Parameters, _Result]):
     def ir(self, *args: Any, stage: str = "traced", **kwargs: Any) -> str:
         """The program for these arguments (arrays, numbers or `Spec`) as text, at a stage of its compilation.
 
+        Without arguments, the one that was compiled last; so do `graph` and `explain`.
+
         Stages: ``traced gradient optimized partitioned fused planned kernels llvm asm cuda``. Raises ValueError for any
         other.
         """
         from jitflow.compiler import check_stage, stage_text
 
         check_stage(stage)
-        return stage_text(self._trace(_aligned(self._bind(args, kwargs))), stage)
+        return stage_text(self._asked(args, kwargs, "ir"), stage)
 
+    @overload
+    def graph(
+        self, *args: Any, stage: str = "optimized", format: Literal["png"], placement: bool = False, **kwargs: Any
+    ) -> bytes: ...
+    @overload
     def graph(
         self, *args: Any, stage: str = "optimized", format: str = "text", placement: bool = False, **kwargs: Any
-    ) -> str:
+    ) -> str: ...
+    def graph(
+        self, *args: Any, stage: str = "optimized", format: str = "text", placement: bool = False, **kwargs: Any
+    ) -> str | bytes:
         """The dataflow graph of the program for these arguments, with data and control edges.
 
-        Stages: ``traced gradient optimized fused``. Formats: ``text``, ``dot`` and ``svg``, which needs networkx.
+        Stages: ``traced gradient optimized fused``. Formats: ``text``, ``dot``, ``svg``, which needs networkx, and
+        ``png``, which needs matplotlib as well and gives bytes.
         ``placement`` shows on which device each op is computed and what is sent, at the stage ``optimized``.
-        Raises ValueError for any other, and ImportError without networkx.
+        Raises ValueError for any other, and ImportError where one of these is missing.
         """
         from jitflow.compiler import GRAPH_STAGES, check_stage, stage_graph
 
         check_stage(stage, GRAPH_STAGES)
-        return stage_graph(self._trace(_aligned(self._bind(args, kwargs))), stage, format, placement=placement)
+        return stage_graph(self._asked(args, kwargs, "graph"), stage, format, placement=placement)
 
     def placement(self, *args: Any, **kwargs: Any) -> Placement:
         """Where each op of the program for these arguments is computed on this machine, why, and what that takes.
@@ -466,7 +504,7 @@ class CompiledFunction(Generic[_Parameters, _Result]):
         from jitflow.compiler import generate
         from jitflow.explanation import Explanation
 
-        compilation = self._trace(_aligned(self._bind(args, kwargs)))
+        compilation = self._asked(args, kwargs, "explain")
         generate(compilation)
         return Explanation(self.__name__, compilation)
 

@@ -53,6 +53,23 @@ def main() -> None:
     app()
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        import jitflow
+
+        typer.echo(f"jitflow {jitflow.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _every_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
 @app.command()
 def ir(
     target: Target,
@@ -76,7 +93,7 @@ def graph(
     target: Target,
     arg: Arguments = None,
     stage: Annotated[str, typer.Option(help=f"One of {', '.join(GRAPH_STAGES)}.")] = "optimized",
-    format: Annotated[str, typer.Option(help="text, dot or svg; by default what the output file's name says.")] = "",
+    format: Annotated[str, typer.Option(help="text, dot, svg, png; by default what the file's name says.")] = "",
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Write to this file.")] = None,
     placement: Annotated[
         bool, typer.Option("--placement", help="Colour it by device; the stage is optimized.")
@@ -96,15 +113,23 @@ def graph(
     if placement and stage != "optimized":
         raise _usage_error(f"expected the stage optimized, which is placed, got {stage}", "--placement")
     suffix = "" if output is None else output.suffix.removeprefix(".")
-    chosen = format or (suffix if suffix in FORMATS else "text")
+    chosen = format or {"": "text", "txt": "text"}.get(suffix, suffix)
     if chosen not in FORMATS:
-        raise _usage_error(f"unknown format {chosen!r}, expected one of {', '.join(FORMATS)}", "--format")
+        raise _usage_error(
+            f"unknown format {chosen!r}, expected one of {', '.join(FORMATS)}", "--format" if format else "--output"
+        )
+    if chosen == "png" and output is None:
+        raise _usage_error("a picture needs a file: -o graph.png", "--format")
+    if output is not None and not output.parent.is_dir():
+        raise _usage_error(f"no such folder: {output.parent}", "--output")
     function, specs = _function_and_specs(target, arg)
-    text = _compiling(lambda: function.graph(*specs, stage=stage, format=chosen, placement=placement))
+    made = _compiling(lambda: function.graph(*specs, stage=stage, format=chosen, placement=placement))
     if output is None:
-        typer.echo(text, nl=False)
+        typer.echo(made, nl=False)
+    elif isinstance(made, bytes):
+        output.write_bytes(made)
     else:
-        output.write_text(text)
+        output.write_text(made)
 
 
 @app.command()

@@ -342,8 +342,8 @@ def check_stage(stage: str, stages: tuple[str, ...] = STAGES) -> None:
         raise ValueError(f"expected a stage (one of {', '.join(stages)}), got {stage!r}")
 
 
-def stage_graph(compilation: Compilation, stage: str, format: str, *, placement: bool = False) -> str:
-    """The dataflow graph of the program at a stage, as text; with its ``placement`` it is the stage that is placed."""
+def stage_graph(compilation: Compilation, stage: str, format: str, *, placement: bool = False) -> str | bytes:
+    """The dataflow graph of the program at a stage, in a format; the stage that is placed, with its ``placement``."""
     from jitflow.graph import draw
     from jitflow.passes.unmark import unmark
 

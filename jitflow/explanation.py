@@ -8,6 +8,7 @@ from types import ModuleType, NoneType
 from jitflow.compiler import Compilation, stage_text
 from jitflow.frontend.tracers.absent import NOT_GIVEN
 from jitflow.ir.core import Function
+from jitflow.ir.dims import symbols
 from jitflow.passes.plan.peak import Peak, find_peak
 from jitflow.runtime.plan import (
     ArrayLeaf,
@@ -62,7 +63,7 @@ class Explanation:
         self.kernels = tuple(kernel.name for host in compilation.hosts for kernel in host.kernels)
         peaks = [find_peak(host) for host in compilation.hosts]
         self.peak = Peak(sum((one.bytes for one in peaks), start=0), bool(peaks) and all(one.complete for one in peaks))
-        self.sizes = dict(traced.hints)
+        self.sizes = {name: size for name, size in traced.hints.items() if name not in traced.described}
         self.times = dict(compilation.times)
         self._compilation = compilation
 
@@ -93,12 +94,12 @@ class Explanation:
 
 def _memory_text(peak: Peak, sizes: Mapping[str, int]) -> tuple[str, ...]:
     """What a program needs for the sizes seen, and for any, where that can be read."""
-    text = f"at most {peak.at(sizes):,} bytes at a time for these sizes"
-    formula = "" if isinstance(peak.bytes, int) else str(peak.bytes)
-    return (
-        text if peak.complete else f"{text}, beside what only the run knows",
-        *((f"for any: {formula}",) if 0 < len(formula) <= _READABLE else ()),
-    )
+    formula = "" if isinstance(peak.bytes, int) or len(str(peak.bytes)) > _READABLE else str(peak.bytes)
+    more = "" if peak.complete else ", beside what only the run knows"
+    if not sizes.keys() >= {*symbols(peak.bytes)}:
+        return (f"at most {formula or 'what its sizes ask for'} bytes at a time{more}",)
+    text = f"at most {peak.at(sizes):,} bytes at a time for these sizes{more}"
+    return (text, f"for any: {formula}") if formula else (text,)
 
 
 _READABLE = 200

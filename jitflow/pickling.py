@@ -6,6 +6,10 @@ read of globals and cells. To a pickler that takes functions by value itself (cl
 the parts are handed, so that all that they share with the rest of what is pickled is shared there as well. Others get
 bytes, and beside them what is theirs to share: variables, arrays and compiled functions.
 
+A function that reaches nothing that can change, only functions, modules, numbers and texts, is as good as any copy of
+it: it always goes as bytes, and a process that has made a function of such bytes gives the same one again. So workers
+compile it once, though every task brings it along.
+
 The processes of `multiprocessing` run or inherit the script itself, as it takes for granted of all functions: between
 them those of a script go by reference, and are compiled once in each.
 
@@ -17,17 +21,31 @@ from __future__ import annotations
 import io
 import pickle
 import sys
-from types import CellType, CodeType, FrameType, FunctionType, MethodType
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    EllipsisType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    NoneType,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from jitflow.frontend.syntax.source import text_of
 
-__all__ = ["reduced", "unpacked"]
+__all__ = ["made_once", "reduced", "unpacked"]
 
 _SCRIPTS = ("__main__", "__mp_main__")
 """What the script that runs is called as a module, also in processes that `multiprocessing` has started."""
+_CONSTANTS = frozenset({NoneType, EllipsisType, bool, int, float, complex, str, bytes, slice, range, np.dtype, np.ufunc,
+                        ModuleType, BuiltinFunctionType})  # fmt: skip
 
 
 def reduced(function: Any, parts: tuple[FunctionType, Any]) -> str | tuple[Any, ...]:
@@ -43,17 +61,50 @@ def reduced(function: Any, parts: tuple[FunctionType, Any]) -> str | tuple[Any, 
     )
     if is_importable and _has_its_name(function):
         return str(function.__qualname__)
-    by_value = getattr(pickler, "reducer_override", None)
-    state = (*parts, _texts(parts[0]))
-    if by_value is not None and by_value(parts[0]) is not NotImplemented:
+    reach = _Reach(parts[0])
+    state = (*parts, reach.texts)
+    if hasattr(pickler, "of_constants"):
         return blank, (), state
+    by_value = getattr(pickler, "reducer_override", None)
     try:
-        return blank, (), _packed(state)
+        if reach.is_constant:
+            return made_once, (_bytes_of(function),)
+        if by_value is None or by_value(parts[0]) is NotImplemented:
+            return blank, (), _packed(state)
+        return blank, (), state
     except ImportError:
+        if by_value is not None:  # a copy of cloudpickle that another package brings along
+            return blank, (), state
         raise pickle.PicklingError(
             f"the name of {function.__qualname__} in {function.__module__} means it in this process alone, and to "
             "pickle it by value takes cloudpickle: pip install cloudpickle, or define it in a module to be imported"
         ) from None
+
+
+_made: OrderedDict[bytes, Any] = OrderedDict()
+"""Functions that reach nothing that can change, by the bytes that they came as."""
+_MOST_MADE = 256
+
+
+def made_once(text: bytes) -> Any:
+    """The function of these bytes, which reaches nothing that can change: the same one at the next time."""
+    function = _made.get(text)
+    if function is None:
+        function = _made.setdefault(text, pickle.loads(text))
+        while len(_made) > _MOST_MADE:
+            _made.popitem(last=False)
+    return function
+
+
+def _bytes_of(function: Any) -> bytes:
+    import cloudpickle
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        of_constants = True
+
+    file = io.BytesIO()
+    Pickler(file).dump(function)
+    return file.getvalue()
 
 
 class _Packed(NamedTuple):
@@ -106,37 +157,65 @@ def _has_its_name(function: Any) -> bool:
     return found is function
 
 
-def _texts(function: FunctionType) -> dict[str, str]:
-    """The texts of the files in which a function, and those that it reaches and that go by value, are written."""
-    files: dict[str, str] = {}
-    seen: set[int] = set()
-    pending: list[Any] = [function]
-    while pending:
-        thing = pending.pop()
-        if id(thing) in seen:
-            continue
-        seen.add(id(thing))
+class _Reach:
+    """What goes along with a function by value.
+
+    ``texts`` are those of the files in which it, and the functions that it reaches, are written. ``is_constant`` says
+    whether nothing of all that can change.
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        self.texts: dict[str, str] = {}
+        self.is_constant = True
+        seen: dict[int, Any] = {}
+        pending: list[Any] = [function]
+        while pending:
+            thing = pending.pop()
+            if id(thing) not in seen:
+                seen[id(thing)] = thing
+                pending += self._behind(thing, is_root=thing is function)
+
+    def _behind(self, thing: Any, is_root: bool) -> Iterable[Any]:
+        """What a thing holds that goes by value."""
+        kind = type(thing)
+        if kind in _CONSTANTS or isinstance(thing, np.generic):
+            return ()
+        if kind is tuple:
+            return tuple(thing)
+        if kind is CellType:
+            return () if thing == CellType() else (thing.cell_contents,)
+        if kind is FunctionType or hasattr(kind, "__jitflow_compiled__"):
+            if not is_root and _goes_by_reference(thing):
+                return ()
+            if kind is FunctionType:
+                return self._read_by(thing)
+            self._note(thing)
+            return (thing._wrapped,)
+        if isinstance(thing, type) and _goes_by_reference(thing):
+            return ()
+        self.is_constant = False
+        if isinstance(thing, type):
+            return vars(thing).values()
         if isinstance(thing, MethodType | staticmethod | classmethod):
-            pending.append(thing.__func__)
-        elif isinstance(thing, property):
-            pending += (thing.fget, thing.fset)
-        elif isinstance(thing, CellType):
-            pending += (thing.cell_contents,) if thing != CellType() else ()
-        elif isinstance(thing, list | tuple):
-            pending += thing
-        elif isinstance(thing, dict):
-            pending += thing.values()
-        elif isinstance(thing, FunctionType):
-            if thing is function or not _goes_by_reference(thing):
-                files[thing.__code__.co_filename] = text_of(thing.__code__.co_filename)
-                names = _names(thing.__code__)
-                pending += (thing.__globals__[name] for name in names if name in thing.__globals__)
-                pending += (thing.__closure__, thing.__defaults__, thing.__kwdefaults__)
-        elif isinstance(thing, type):
-            pending += () if _goes_by_reference(thing) else vars(thing).values()
-        elif type(thing).__module__ in _SCRIPTS:
-            pending.append(type(thing))
-    return files
+            return (thing.__func__,)
+        if isinstance(thing, property):
+            return (thing.fget, thing.fset)
+        if isinstance(thing, list | tuple):
+            return thing
+        if isinstance(thing, dict):
+            return thing.values()
+        return (kind,) if kind.__module__ in _SCRIPTS else ()
+
+    def _read_by(self, function: FunctionType) -> Iterator[Any]:
+        code, known = function.__code__, function.__globals__
+        self.texts[code.co_filename] = text_of(code.co_filename)
+        self._note(function)
+        yield from (known[name] for name in _names(code) if name in known)
+        yield from (function.__closure__, function.__defaults__, *(function.__kwdefaults__ or {}).values())
+
+    def _note(self, function: Any) -> None:
+        """A function with attributes of the user's can change."""
+        self.is_constant &= all(name.startswith("_") for name in vars(function))
 
 
 def _goes_by_reference(thing: Any) -> bool:

@@ -199,6 +199,30 @@ def test_explain_says_what_the_code_rests_on() -> None:
     assert decide.cache_info().currsize == 0
 
 
+def test_without_arguments_the_last_specialisation_is_shown() -> None:
+    @jitflow.function
+    def add(x, y=2):
+        return x.reshape(-1) + y
+
+    for ask in (add.ir, add.explain, add.graph):
+        with pytest.raises(TypeError, match=r"add has not been compiled yet, and \w+\(\) without arguments"):
+            ask()
+    add(X)
+    assert "%x: f64[n, m]" in add.ir()
+    add(X[0], 2.5)
+    assert "%x: f64[n]" in add.ir(stage="optimized")
+    assert "x: f64[n], C order\n    y: float" in str(add.explain())
+    assert add.graph().startswith("add: ")
+    add.cache_clear()
+    with pytest.raises(TypeError, match="not been compiled"):
+        add.explain()
+    for asked in ("f64[size]", "f64[size, 7]"):
+        explained = str(add.explain(jitflow.Spec.parse(asked), 1))
+        assert "at most 8*size bytes at a time\n" in explained or "at most 56*size bytes" in explained
+    with pytest.raises(ValueError, match=r"cannot reshape array of size size into shape \(size \+ 1,\)"):
+        jitflow.function(lambda x: x.reshape(x.shape[0] + 1)).compile(jitflow.Spec("f64", ("size",)))
+
+
 def test_unaligned_and_overlapping_arrays() -> None:
     raw = np.zeros(8 * 5 + 1, np.uint8)
     unaligned = raw[1:].view(np.float64)

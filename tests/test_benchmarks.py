@@ -17,7 +17,7 @@ from benchmarks import measure, report
 from benchmarks.harness import run
 from benchmarks.machine import copy_bandwidth, describe_machine, versions
 from benchmarks.measure import Measurement
-from benchmarks.peers import PEERS, Peer, installed_peers
+from benchmarks.peers import PEERS, Peer, installed_peers, missing_text
 from benchmarks.worker import Session, Worker
 from benchmarks.workload import Workload, same_source
 from benchmarks.workloads import WORKLOADS
@@ -241,7 +241,11 @@ def test_the_machine_is_described_and_its_copies_measured() -> None:
 
 def test_a_peer_that_is_not_installed_is_left_out() -> None:
     assert "numpy" in [peer.name for peer in installed_peers(("jax",))]
-    assert not Peer("none", "no_such_package", lambda workload, inputs: None).is_installed
+    absent = Peer("none", "no_such_package", lambda workload, inputs: None)
+    assert not absent.is_installed
+    assert missing_text(("numpy",)) == ""
+    expected = "not installed: no_such_package (pip install no_such_package, or all with 'jitflow[bench]')"
+    assert missing_text((), {"numpy": PEERS["numpy"], "none": absent}) == expected
 
 
 def test_a_run_prints_and_leaves_its_result(tmp_path: Path) -> None:

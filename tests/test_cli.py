@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
+import jitflow
 from jitflow.cli import STAGES, app
 
 PROGRAM = """\
@@ -98,7 +101,14 @@ def test_graph_prints_and_writes(program: Path, tmp_path: Path) -> None:
         assert run(*target, "-o", file).exit_code == 0
         assert file.read_text().startswith(start)
     assert "unknown stage 'llvm'" in refused(*target, "--stage", "llvm")
-    assert "unknown format 'png'" in refused(*target, "--format", "png")
+    assert "unknown format 'jpg'" in refused(*target, "-o", tmp_path / "graph.jpg")
+    assert "a picture needs a file" in refused(*target, "--format", "png")
+    assert "no such folder" in refused(*target, "-o", tmp_path / "missing" / "graph.svg")
+    written = run(*target, "-o", tmp_path / "graph.png")
+    if importlib.util.find_spec("matplotlib"):
+        assert (tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+    else:
+        assert "pip install 'jitflow[plot]'" in written.output
     assert " cpu:0 " in run(*target, "--placement").output
     assert "expected the stage optimized" in refused(*target, "--placement", "--stage", "fused")
 
@@ -176,6 +186,47 @@ def test_doctor_reports_what_it_found() -> None:
     for name in ("python", "jitflow", "numpy", "llvmlite", "cpu", "vectors", "blas", "gpu", "entry path"):
         assert re.search(rf"^\s*{name} ", result.output, re.MULTILINE), name
     assert "lookup failed" not in result.output
+
+
+def test_the_examples_of_the_help_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is run as it is written, in a folder with such files."""
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "argv", [*sys.argv])
+    monkeypatch.chdir(tmp_path)
+    model = "import numpy as np\n\ndef forward(x, y=1.0):\n    return np.tanh(x) * y\n\nstep = forward\n"
+    (tmp_path / "model.py").write_text(model)
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "module.py").write_text("class Class:\n    def method(x):\n        return x + 1\n")
+    (tmp_path / "train.py").write_text("import jitflow\njitflow.function(lambda x: x + 1)(2.0)\n")
+    examples = [
+        line.strip().removeprefix("jitflow ")
+        for command in app.registered_commands
+        for line in (command.callback.__doc__ or "").splitlines()
+        if line.strip().startswith("jitflow ")
+    ]
+    assert len(examples) >= 8
+    for example in examples:
+        text = None
+        for command in example.split(" | "):
+            done = run(*command.removeprefix("jitflow ").split(), text=text)
+            assert done.exit_code == 0, (example, done.output)
+            text = done.stdout
+    for name in ("model", "package", "package.module"):
+        sys.modules.pop(name, None)
+
+
+def test_what_is_said_to_install_can_be_installed() -> None:
+    root = Path(__file__).parents[1]
+    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    texts = [path.read_text() for folder in ("jitflow", "benchmarks") for path in (root / folder).rglob("*.py")]
+    named = {
+        extra for text in [*texts, (root / "README.md").read_text()] for extra in re.findall(r"jitflow\[(\w+)\]", text)
+    }
+    assert {"bench", "graph", "plot"} <= named <= extras.keys()
+
+
+def test_version() -> None:
+    assert run("--version").output == f"jitflow {jitflow.__version__}\n"
 
 
 def test_help_names_the_commands() -> None:

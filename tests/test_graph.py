@@ -219,7 +219,7 @@ def test_unknown_stages_and_formats() -> None:
     with pytest.raises(ValueError, match="expected a stage"):
         relax.graph(np.ones(5), 3, stage="llvm")
     with pytest.raises(ValueError, match="expected a format"):
-        relax.graph(np.ones(5), 3, format="png")
+        relax.graph(np.ones(5), 3, format="jpg")
 
 
 def test_two_values_with_one_name_are_told_apart() -> None:

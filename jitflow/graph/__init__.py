@@ -7,6 +7,7 @@ text      one line an op, for a terminal
 dot       for Graphviz and whatever else reads DOT
 layout    where everything lies in a picture; this is what networkx is for
 svg       the picture
+png       the same through matplotlib
 """
 
 from jitflow.graph.drawing import FORMATS, draw

@@ -13,8 +13,8 @@ import numpy as np
 from jitflow.errors import exception_class
 from jitflow.ir.routines import prepared, without_warnings
 
-__all__ = ["accumulate", "histogram", "histogram2d", "inverse", "lexsort", "median", "over_stretches",
-           "reduce", "reduceat", "succeeds"]  # fmt: skip
+__all__ = ["accumulate", "cho_factor", "cho_solve", "histogram", "histogram2d", "inverse", "lexsort", "median",
+           "over_stretches", "reduce", "reduceat", "succeeds"]  # fmt: skip
 
 Array = Any
 
@@ -48,6 +48,20 @@ def median(a: Array, axis: Any = None, keepdims: bool = False) -> Any:
     exact = parted if a.dtype.kind == "f" else parted.astype(np.float64)
     zero, two = exact.dtype.type(0), exact.dtype.type(2)  # NumPy adds to 0, which is not to -0
     return zero + exact[middle] if odd else (zero + exact[middle - 1] + exact[middle]) / two
+
+
+def cho_factor(a: Array, lower: bool) -> Array:
+    """The matrix of `scipy.linalg.cho_factor`."""
+    from scipy.linalg import cho_factor
+
+    return cho_factor(a, lower)[0]
+
+
+def cho_solve(c: Array, b: Array, lower: bool) -> Array:
+    """`scipy.linalg.cho_solve`."""
+    from scipy.linalg import cho_solve
+
+    return cho_solve((c, lower), b)
 
 
 def histogram(

@@ -18,8 +18,10 @@ import numpy as np
 
 from jitflow.runtime.dtypes import PYTHON_SCALARS, numpy_dtype
 
-__all__ = ["MOST_TARGETS", "Call", "StoreTable", "Target", "Way", "numbers_in"]
+__all__ = ["APPENDED", "MOST_TARGETS", "Call", "StoreTable", "Target", "Way", "numbers_in"]
 
+APPENDED = "..."
+"""In the place of a name: what is stored is appended to the list."""
 MOST_TARGETS = 32
 """Attributes that one function stores to."""
 
@@ -37,10 +39,10 @@ class Way:
 
 @dataclass(eq=False)
 class Target:
-    """An attribute of an object that the function stores to, and in which ways it does."""
+    """An attribute of an object that the function stores to, or all that a list or dict holds; and in which ways."""
 
     object: int
-    name: str
+    name: str | None
     ways: list[Way] = field(default_factory=list)
 
     def number_of(self, way: Way) -> int:
@@ -124,6 +126,9 @@ class StoreTable:
         def fail(status: int, address: int) -> Any:
             call = self.current()
             call.is_over = True
+            for number, thing in call.held.items():
+                if self.targets[number].name in (None, APPENDED):
+                    self._store(call, number, thing)
             for number, kind in enumerate(call.kinds.tolist()):
                 way = self.targets[number].ways[kind - 1] if kind else None
                 if way is not None and (way.kind != "held" or number in call.held):  # not if the user interrupts it
@@ -156,7 +161,34 @@ class StoreTable:
 
     def _store(self, call: Call, number: int, thing: Any) -> None:
         target = self.targets[number]
-        setattr(call.objects[target.object], target.name, thing)
+        if target.name == APPENDED:
+            call.objects[target.object].extend(thing)
+        elif target.name is None:
+            replace_content(call.objects[target.object], thing)
+        else:
+            setattr(call.objects[target.object], target.name, thing)
+
+
+def replace_content(container: Any, content: Any) -> None:
+    """Let a list or dict hold something else. Numbers that are the same stay the objects that they were."""
+    if isinstance(container, list):
+        rest = len(content) - len(container)
+        kept = [old if _is_same(old, new) else new for old, new in zip(container, content, strict=False)]
+        container[:] = kept if rest <= 0 else kept + content[-rest:]
+        return
+    for key in [key for key in container if key not in content]:
+        del container[key]
+    if [*container] != [*content][: len(container)]:
+        container.clear()
+    for key, new in content.items():
+        if key not in container or not _is_same(container[key], new):
+            container[key] = new
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Whether two objects are numbers that cannot be told apart but by their identity, or one object."""
+    is_number = type(old) in PYTHON_SCALARS.values() or isinstance(old, np.generic)
+    return old is new or (is_number and type(old) is type(new) and repr(old) == repr(new))
 
 
 def numbers_in(kind: type, items: list[Any]) -> np.ndarray[Any, Any]:

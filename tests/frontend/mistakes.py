@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 COUNTER = 0
-LEAKED: list[Any] = []
+LEAKED: list[Any] = ["a", "b"]
 SET = {1, 2}
 Function = Callable[..., Any]
 
@@ -62,7 +62,7 @@ def iterates(x):
 
 
 def formats(x):
-    return f"{x.sum()}"
+    return f"{x.sum()}".upper()
 
 
 def uses_as_key(x):
@@ -106,13 +106,15 @@ def assigns_an_attribute_of_a_class(x):
     return x
 
 
-def appends_to_a_global(x):
-    LEAKED.append(x)
+def shortens_a_global(x):
+    if x[0] > 0:
+        del LEAKED[0]
     return x
 
 
 def changes_an_argument(options, x):
-    options["x"] = x
+    if x[0] > 0:
+        options["x"] = x
     return x
 
 
@@ -301,7 +303,7 @@ CASES: list[tuple[Function, tuple[Any, ...]]] = [
     (opens, (X,)),
     (assigns_a_global, (X,)),
     (assigns_an_attribute_of_a_class, (X,)),
-    (appends_to_a_global, (X,)),
+    (shortens_a_global, (X,)),
     (changes_an_argument, ({"y": X}, X)),
     (makes_an_object, (X,)),
     (reads_a_set, (X,)),

@@ -293,7 +293,8 @@ def reads_the_environment(x):
 def keeps_a_history(x, n):
     for _ in range(n):
         x = x * 2
-        HISTORY.append(x.sum())
+        if x.sum() > 1:
+            HISTORY.insert(0, x.sum())
     return x
 
 

@@ -118,8 +118,9 @@ def test_what_lists_of_the_caller_cannot_do_is_said():
         return items
 
     def with_another_length(items):
-        items.append(1.0)
-        items[0] = 2.0
+        for i in range(100):
+            if items[0] > i:
+                items.pop()
 
     for program in (with_another_type, with_another_length):
         items = [1.0, 2.0]

@@ -29,6 +29,8 @@ class Thing:
     def __init__(self):
         self.n, self.total, self.mode = 0, 0.0, "a"
         self.x, self.other = np.arange(4.0), None
+        self.history, self.state = [], {"step": 0, "rate": 0.5}
+        self.layers = [np.ones(2), np.zeros(2)]
 
     @property
     def doubled(self):
@@ -134,6 +136,51 @@ def an_object_in_an_object(self, v):
     return self.other
 
 
+@program((1,), (5,), (2,))
+def items_of_dicts(self, i):
+    self.state["step"] += 1
+    self.state["rate"] *= 0.5
+    if i > 1:
+        self.state["rate"] = i / 2
+    y = self.x[i]
+    self.state["last"] = y
+    return list(self.state)
+
+
+@program((3,), (30,), (200,))
+def items_in_loops(self, k):
+    for i in range(k):
+        self.layers[0] = self.layers[0] + self.layers[1]
+        self.layers[i % 2] = self.layers[1] + i
+        self.state["step"] += i
+        if self.state["step"] > 1000:
+            raise ValueError("too far")
+    self.layers[0], self.layers[1] = self.layers[1], self.layers[0]
+    return self.layers[0].sum()
+
+
+@program((3,), (5,), (100,), (2,))
+def lists_that_are_appended_to(self, k):
+    total = 0.0
+    for i in range(k):
+        total += self.x[i % 5]
+        if i % 3 == 0:
+            self.history.append(total)
+    self.history.append(-1.0)
+    return len(self.history)
+
+
+@program((1.0,), (2.0,))
+def lists_that_change_and_are_read(self, v):
+    self.history.append(v)
+    self.history += [v + 1, v + 2]
+    self.layers.pop(0)
+    self.layers.insert(0, self.x * v)
+    self.state.pop("rate", None)
+    self.state.update(rate=v)
+    return self.history[-1], sum(self.history), self.layers
+
+
 @dataclass
 class Point:
     x: float
@@ -184,20 +231,35 @@ def test_an_object_is_one_by_all_its_paths():
     assert (both(a, a, 3), both(a, b, 5), both(a, a, 7), a.n, b.n) == (4, 5, 8, 8, 1)
 
 
+def test_a_list_that_is_appended_to_compiles_once():
+    @jitflow.function
+    def note(self, v):
+        self.history.append(v * 2)
+
+    thing = Thing()
+    for v in range(20):
+        note(thing, float(v))
+    assert thing.history == [v * 2.0 for v in range(20)]
+    assert note.cache_info().misses == 1
+
+
 def test_callbacks_see_what_was_stored_before_and_change_what_is_stored_no_more():
     thing, seen = Thing(), []
 
     def look():
-        seen.append((thing.n, thing.x.tolist(), thing.mode, hasattr(thing, "late")))
+        seen.append((thing.n, thing.x.tolist(), thing.mode, hasattr(thing, "late"), [*thing.history], {**thing.state}))
         thing.mode = "changed"
 
     def calls(self, k):
         self.n, self.mode = k, "stored"
+        self.history.append(k)
+        self.state["step"] = k
         jitflow.callback(look)()
         self.x = self.x + 1
         if k > 3:
             jitflow.callback(look)()
         self.late = 1
+        self.history.append(k + 1)
 
     compiled = jitflow.function(calls)
     compiled(thing, 3), compiled(thing, 4)

@@ -57,7 +57,7 @@ def short_row(attributes: Mapping[str, Any]) -> ShortRow | None:
 
 
 def _sort(options: Mapping[str, Any], rank: int) -> str:
-    return "sort" if rank == 1 and options["axis"] in (0, -1) else ""
+    return "sort" if rank == 1 and options.get("axis", -1) in (0, -1) else ""
 
 
 def _argsort(options: Mapping[str, Any], rank: int) -> str:

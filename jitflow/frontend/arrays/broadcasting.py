@@ -132,7 +132,7 @@ def require_equal_sizes(
     if known:
         return
     if known is False:
-        raise USER_ERRORS[error](template.format(*(hint_of(size) for size in sizes)))
+        raise USER_ERRORS[error](template.format(*map(shown, sizes)))
     values.check(values.emit("equal", values.size(left), values.size(right)), error, template, *sizes)
     trace.establish(Fact(right, "==", left))
 
@@ -329,10 +329,15 @@ def hint(dim: Dim) -> int | None:
     return evaluate(dim, current_trace().hints) if bound_by_call(dim) else None
 
 
-def hint_of(size: Value) -> int | None:
-    """`hint` of a size that is a value."""
-    assert isinstance(size.type, Index)
-    return None if size.type.dim is None else hint(size.type.dim)
+def shown(size: Dim | Value) -> int | str:
+    """A size in a message: as it is at the first call, or by name where nobody has seen it yet."""
+    if isinstance(size, Value):
+        assert isinstance(size.type, Index)
+        if size.type.dim is None:
+            return "None"
+        size = size.type.dim
+    number = hint(size) if current_trace().described.isdisjoint(symbols(size)) else None
+    return str(size) if number is None else number
 
 
 def total_size(value: Value) -> Dim:
@@ -342,8 +347,7 @@ def total_size(value: Value) -> Dim:
 
 def shape_text(shape: Dims) -> str:
     """A shape as NumPy prints it, with the sizes of the first call where they are known."""
-    sizes = [hint(dim) for dim in shape]
-    return _tuple_text([str(dim if size is None else size) for dim, size in zip(shape, sizes, strict=True)])
+    return _tuple_text([str(shown(dim)) for dim in shape])
 
 
 def _tuple_text(texts: list[str]) -> str:

@@ -21,7 +21,7 @@ from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.layout import Layout, contiguous, parameter_layout, view_layout
 from jitflow.ir.types import Tensor
 
-__all__ = ["in_order", "in_order_of_iteration", "is_contiguous", "made", "reshaped"]
+__all__ = ["in_order", "in_order_of_iteration", "is_contiguous", "made", "reshaped", "strides_of"]
 
 _NOWHERE = (-1, "general")
 """The class of an array of which nothing is known."""
@@ -79,6 +79,12 @@ def is_contiguous(value: Value) -> bool | None:
             return _of_argument(value) if same is None or _is_long(dims[axis]) is None else False
         expected = expected * dims[axis]
     return True
+
+
+def strides_of(value: Value) -> tuple[Dim, ...] | None:
+    """The distances of neighbours along each axis, in bytes; None if they are not known, not even by names."""
+    layout = _layout(value)
+    return None if layout is None else tuple(layout.strides)
 
 
 def _of_argument(value: Value) -> bool | None:

@@ -14,6 +14,8 @@ from jitflow.frontend.control.logic import as_python_bool, not_, truth
 from jitflow.frontend.outside.made_objects import known_as
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList
+from jitflow.frontend.texts import TracedText
+from jitflow.frontend.texts.characters import contains_text
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
@@ -59,6 +61,8 @@ def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
     if isinstance(container, tracers.ArrayTracer):
         return (container == item).any()
+    if type(container) is str and type(item) is TracedText:
+        return contains_text(container, item)
     if isinstance(container, Recorded) and container.flows:
         return container.contains(item)
     is_keyed = isinstance(container, dict | set | frozenset)

@@ -153,7 +153,8 @@ def changed_items(before: Mutables, apart: Mutables) -> Iterator[tuple[Item, Any
     numbers = {id(held.thing): number for number, held in enumerate(objects)}
     for identity, content in before.taken_back().items():
         held, number = before.behind(identity), numbers[identity]
-        changes_alike = held.is_of_form(content) and not isinstance(held.thing, Source) and not apart.holds(held.thing)
+        is_apart = isinstance(held.thing, Source) or apart.reaches(held.thing)
+        changes_alike = held.is_of_form(content) and not is_apart
         for index, key in enumerate(held.keys if changes_alike else ()):
             if content[key] is held.content[key]:
                 continue

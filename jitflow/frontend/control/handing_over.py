@@ -17,7 +17,8 @@ from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.trying import raised_by
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
-from jitflow.frontend.outside.stores import Stores, is_stored
+from jitflow.frontend.outside.objects import Recorded, array_fields
+from jitflow.frontend.outside.stores import Stores, content_of, is_stored
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, Tracer
@@ -57,13 +58,19 @@ def hand_over(stores: Stores, op: Op) -> None:
 def _make_all(stores: Stores) -> None:
     """Make all stores that have happened by now."""
     dirty = [*stores.dirty()]
-    if not dirty and not stores.lists:
+    changed = [container for container in stores.containers.values() if container.is_changed]
+    tails = [*stores.tails.values()]
+    if not dirty and not stores.lists and not changed and not tails:
         return
-    targets = tuple(overlay.targets[name] for overlay, name in dirty)
+    targets = (*(overlay.targets[name] for overlay, name in dirty), *(container.target for container in changed),
+               *(target for _, target, _ in tails))  # fmt: skip
     things = [thing for overlay, name in dirty for thing in (overlay[is_stored(name)], overlay[name])]
+    things += [thing for container in changed for thing in (True, content_of(container.thing))]
+    things += [thing for tail, _, _ in tails for thing in (True, tail)]
     _call(stores, partial(stores.table.store, targets=targets), things)
     for overlay, name in dirty:
         stores.forget(overlay, name)
+    stores.note_content()
 
 
 def _call(stores: Stores, function: Any, things: Sequence[Any]) -> None:
@@ -83,6 +90,10 @@ def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | Non
         chosen = template_of(thing.chosen, given, own)
         options = {number: template_of(resolved(option), given, own) for number, option in thing.options.items()}
         return lambda operands: options[int(chosen(operands))](operands)
+    if isinstance(thing, Recorded):
+        listed = thing.returned()
+        columns = [template_of(getattr(listed, name), given, own) for name in array_fields(type(listed))]
+        return lambda operands: listed.made_of(*(column(operands) for column in columns))
     if MADE_OF in type(thing).__dict__:
         fields = fields_of(thing)
         items = [template_of(item, given, own) for item in fields.values()]

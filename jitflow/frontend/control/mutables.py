@@ -64,7 +64,9 @@ class Held:
 
     def set_item(self, key: Any, item: Any) -> None:
         """Let the object hold something else there."""
-        if isinstance(self.thing, dict | list | deque):
+        if isinstance(self.thing, OutsideList):
+            list.__setitem__(self.thing, key, item)
+        elif isinstance(self.thing, dict | list | deque):
             self.thing[key] = item
         else:
             setattr(self.thing, key, item)
@@ -79,7 +81,7 @@ class Held:
         """Let the object hold something of the form of what it held."""
         thing = self.thing
         if isinstance(thing, list):
-            thing[:] = content
+            list.__setitem__(thing, slice(None), content)
         elif isinstance(thing, np.ndarray):
             thing[...] = content
         elif isinstance(thing, dict):
@@ -99,6 +101,8 @@ class Held:
     def word(self) -> str:
         if isinstance(self.thing, Overlay):
             return self.thing.path
+        if isinstance(self.thing, OutsideList | OutsideDict):
+            return f"the {'list' if isinstance(self.thing, list) else 'dict'} {self.thing.path}"
         if isinstance(self.thing, np.ndarray):
             return "an array that NumPy made of lists"
         return "a list or dict" if type(self.thing) in (list, dict) else f"an object of class {_class_of(self.thing)}"
@@ -114,7 +118,8 @@ class Mutables:
         self._held: dict[int, Held] = {}
         self._iterators: list[tuple[Any, Any]] = []
         self._with_stores = with_stores
-        self._reach(things)
+        stores = active_stores() if with_stores else None
+        self._reach(things if stores is None else (*things, *stores.reached()))
         self._is_made = False
         self._meet_overlays()
         self._is_made = True
@@ -126,7 +131,7 @@ class Mutables:
             thing = waiting.pop()
             if type(thing) is Alternatives:
                 waiting += thing.options.values()
-            if thing is UNBOUND or id(thing) in seen or isinstance(thing, _OUTSIDE) or type(thing) in _PLAIN:
+            if thing is UNBOUND or id(thing) in seen or _is_outside(thing) or type(thing) in _PLAIN:
                 continue
             seen.add(id(thing))
             content = _content(thing)
@@ -144,10 +149,21 @@ class Mutables:
             if held is None:
                 held = self._held[id(overlay)] = Held(overlay, {} if self._is_made else dict(overlay))
             overlay.complete(held.content)
+        for container in () if stores is None else stores.containers.values():
+            thing = container.thing
+            if id(thing) not in self._held:
+                self._held[id(thing)] = Held(thing, container.before if self._is_made else _content(thing))
+        for tail, _, _ in () if stores is None else stores.tails.values():
+            if type(tail) is list and id(tail) not in self._held:
+                self._held[id(tail)] = Held(tail, [] if self._is_made else list(tail))
 
     def holds(self, thing: Any) -> bool:
         """Whether an object was within reach, so that others may know it."""
         return id(thing) in self._held or isinstance(thing, Recorded | OutsideList | OutsideDict)
+
+    def reaches(self, thing: Any) -> bool:
+        """Whether an object was within reach, and may change."""
+        return id(thing) in self._held
 
     def taken_back(self) -> dict[int, Any]:
         """What has changed by now, by identity; what was there is given back."""
@@ -209,8 +225,12 @@ class Mutables:
 
 def held(thing: Any) -> Held | None:
     """An object with what it holds now; None for what cannot change."""
-    content = None if isinstance(thing, _OUTSIDE) or type(thing) in _PLAIN else _content(thing)
+    content = None if _is_outside(thing) or type(thing) in _PLAIN else _content(thing)
     return None if content is None else Held(thing, content)
+
+
+def _is_outside(thing: Any) -> bool:
+    return thing.is_closed if type(thing) in (OutsideList, OutsideDict) else isinstance(thing, _OUTSIDE)
 
 
 _PLAIN = frozenset([bool, int, float, complex, str, bytes, type(None), slice, range])

@@ -24,22 +24,23 @@ from jitflow.frontend.control.alternatives import aligned, described
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
-from jitflow.frontend.control.function_cells import cells_of, content_of, is_same_function, put
+from jitflow.frontend.control.function_cells import cells_of, content_of, put
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.merge import Slot, Way, agreeing, common_kind, is_there_before, result_of, word
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
+from jitflow.frontend.control.trying import Statements, raised_by
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.lifting import lifted
 from jitflow.frontend.recording.trace import Trace, current_trace
 from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers.base import located
-from jitflow.ir.core import Value
+from jitflow.ir.core import Value, walk_ops
 from jitflow.ir.types import Scalar, Tensor, Type
 
-__all__ = ["called"]
+__all__ = ["Recursion", "Running"]
 
 _ATTEMPTS = 16
 
@@ -50,20 +51,6 @@ class Running:
     def __init__(self) -> None:
         self.bodies: list[Recursion] = []
         self.names: Counter[str] = Counter()
-
-
-def called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call of a function that calls itself when it runs: the first, or a further one in its body."""
-    running = current_trace().state(Running)
-    try:
-        bound = inspect.signature(function).bind(*args, **kwargs)
-    except TypeError:
-        return function(*args, **kwargs)  # which raises as Python does
-    bound.apply_defaults()
-    for body in reversed(running.bodies):
-        if is_same_function(body.function, function):
-            return body.recur(bound.arguments)
-    return Recursion(function, bound, running).call()
 
 
 class Recursion:
@@ -278,16 +265,15 @@ class Recursion:
 
     def _has_learnt_all(self, trace: Trace, path: Path) -> bool:
         """Compare what the body gives with what is known; whether nothing new was learnt."""
-        if path.ended:
-            if not self.has_grown:
-                was_known, self.never_ends, self.known = self.never_ends, True, None
-                return was_known or not self.has_recurred
-            return False
         if self.has_grown:
             return False
+        is_new = self._raises_more(trace, path)
+        if path.ended:
+            was_known, self.never_ends, self.known = self.never_ends, True, None
+            return (was_known and not is_new) or not self.has_recurred
         found = flatten(path.result, is_itself=self.objects.holds)
         given = Leaves(tuple(map(self._known_of, found.items)), found.shape, found.rebuild)
-        is_new = self.known is None or not _is_like(given, self.known)
+        is_new |= self.known is None or not _is_like(given, self.known)
         arrays = [item._value for item in found.items if isinstance(item, tracers.ArrayTracer)]
         behind = trace.storage.behind(*arrays)
         shows_others = not all(trace.storage.is_made_in(path.scope, root) and trace.storage.is_new_array(root)
@@ -295,6 +281,15 @@ class Recursion:
         is_new |= shows_others and not self.shows_others
         self.known, self.never_ends, self.shows_others = given, False, self.shows_others or shows_others
         return not (is_new and self.has_recurred)
+
+    def _raises_more(self, trace: Trace, path: Path) -> bool:
+        """Whether a call raises something that a `try` in the body does not know yet."""
+        statements = trace.state(Statements)
+        known, is_asked = statements.raised_by_calls, self.name in statements.asked_of
+        found = {kind for op in walk_ops(path.scope.builder.ops) for kind in raised_by(op)}
+        is_new = not found <= {RecursionError, *known.get(self.name, ())}
+        known[self.name] = tuple(sorted(found, key=lambda kind: kind.__name__))
+        return is_new and is_asked
 
     def _known_of(self, item: Any) -> Any:
         """What is known of a part of a result before the running program makes it."""

@@ -11,13 +11,15 @@ A derivative is taken of what is written out alone.
 
 from __future__ import annotations
 
+import inspect
 from functools import partial, wraps
 from types import CodeType, FunctionType
 from typing import Any
 
 import jitflow.frontend.tracers as tracers
+from jitflow.frontend.control.function_cells import is_same_function
 from jitflow.frontend.control.leaves import flatten
-from jitflow.frontend.control.recursion import called
+from jitflow.frontend.control.recursion import Recursion, Running
 from jitflow.frontend.recording.choices import WRITTEN_OUT, Restart, Site
 from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
 from jitflow.frontend.recording.trace import current_trace
@@ -31,7 +33,7 @@ def recursive(function: Any) -> Any:
         return function
     choices, site = current_trace().choices, recursion_site(function.__code__)
     if choices.answer(site):
-        record = partial(called, function)
+        record = partial(_called, function)
     elif not choices.is_settled(site) and _names_itself(function.__code__, function.__name__):
         record = partial(_watched, function, site)
     else:
@@ -91,3 +93,17 @@ def _watched(function: FunctionType, site: Site, args: tuple[Any, ...], kwargs: 
         return function(*args, **kwargs)
     finally:
         calls.pop()
+
+
+def _called(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call of a function that calls itself when it runs: the first, or a further one in its body."""
+    running = current_trace().state(Running)
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs)
+    except TypeError:
+        return function(*args, **kwargs)  # which raises as Python does
+    bound.apply_defaults()
+    for body in reversed(running.bodies):
+        if is_same_function(body.function, function):
+            return body.recur(bound.arguments)
+    return Recursion(function, bound, running).call()

@@ -73,6 +73,9 @@ class Statements:
         self.unfinished: list[Op | None] = []
         self.foreseen: set[Op] = set()
         """Ops that run only where they raise nothing."""
+        self.raised_by_calls: dict[str, tuple[type[BaseException], ...]] = {}
+        """What functions that call themselves raise, as far as is known; `asked_of`: those of which somebody asked."""
+        self.asked_of: set[str] = set()
 
 
 class Handlers:
@@ -232,6 +235,10 @@ def raised_by(op: Op) -> tuple[type[BaseException], ...]:
         return ()
     if op.name == "draw":  # behind the checks of its parameters
         return ()
+    if op.name in ("recursion", "recur"):
+        statements, name = current_trace().state(Statements), op.attributes["function"]
+        statements.asked_of.add(name)
+        return (RecursionError, *statements.raised_by_calls.get(name, ()))
     if op.name in _RAISED_BY_POSITIONS:
         return _RAISED_BY_POSITIONS[op.name]
     if op.name == "check":

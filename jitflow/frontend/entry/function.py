@@ -35,6 +35,7 @@ from jitflow.frontend.entry.results import Results, ResultTree, with_stores
 from jitflow.frontend.numpy import dispatch  # noqa: F401 - the functions that tracers delegate to
 from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.recording.choices import Choices, Restart, Site
 from jitflow.frontend.recording.locate import definition, in_pythons_words, innermost_place, is_bug, is_internal
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
@@ -81,6 +82,8 @@ class TracedFunction:
     """What it stores in objects from outside."""
     pins: tuple[str, ...] = ()
     """The numbers that Python asked for."""
+    described: frozenset[str] = frozenset()
+    """The sizes among the hints that nobody has seen yet, of a `Spec`."""
 
 
 def trace(
@@ -112,7 +115,7 @@ def trace(
         except UserError as error:
             if isinstance(error.pin, Site) and not choices.answer(error.pin):
                 choices.learn(Restart(error.pin), state.restarts)
-            elif choices.give_up_wishes():
+            elif choices.give_up_wishes(error):
                 mistake = mistake or (error if error.is_mistake else None)
             elif mistake is None:
                 raise
@@ -211,6 +214,7 @@ def _trace(
         state.state(Made).any,
         stores.table if stores.are_made else None,
         tuple(pins.texts),
+        frozenset(state.described),
     )
 
 

@@ -22,7 +22,7 @@ from jitflow.frontend.tracers import Tracer, VariableTracer, wrap
 from jitflow.hardware import HOME, is_gpu
 from jitflow.ir import types
 from jitflow.ir.core import Fact, Value
-from jitflow.ir.dims import Dim
+from jitflow.ir.dims import Dim, symbols
 from jitflow.ir.dtypes import I64
 from jitflow.ir.layout import gaps
 from jitflow.ir.types import Index, Scalar, Tensor
@@ -283,6 +283,7 @@ class Inputs:
             if size not in self._named_sizes:
                 # Nobody has seen it yet: large, and unlike every other, so that no decision takes two to be equal.
                 self._named_sizes[size] = self._new_size(size, 1024 + 16 * len(self._named_sizes))
+                trace.described.update(symbols(self._named_sizes[size]))
             return self._named_sizes[size]
         if size == 1 or fixed:
             return size

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from jitflow.frontend.entry.inputs import Inputs
-from jitflow.frontend.outside.arguments import array_class
+from jitflow.frontend.outside.arguments import NumberClass, array_class
 from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.ir.dtypes import dtype_of
+from jitflow.ir.dtypes import I64, dtype_of
 from jitflow.runtime.plan import Made
 from jitflow.runtime.stores import numbers_in
 
@@ -25,28 +26,37 @@ _LARGEST = 4096
 """A list of more numbers always is."""
 
 
-def passed_numbers(inputs: Inputs, items: list[Any], register: int) -> PassedList | None:
-    """What stands for a list of numbers of one type; None if its items are inputs of their own."""
-    kinds = set(map(type, items))
-    kind = kinds.pop() if len(kinds) == 1 else None
-    if kind not in (bool, int, float, complex) and not (kind and issubclass(kind, np.number | np.bool_)):
-        return None
+def passed_numbers(inputs: Inputs, items: list[Any], register: int) -> PassedList | AppendedList | None:
+    """What stands for a list that is appended to, or of numbers of one type; else None."""
     path, choices = inputs.path(register), current_trace().choices
+    stores = current_trace().state(Stores)
+    if choices.answer(Site(Choice.APPENDED, path)):
+        read, kind = Made(len, (register,)), NumberClass(I64, "python")
+
+        def length() -> Any:
+            return inputs.number(inputs.register(read, f"len({path})"), kind, len(items))
+
+        appended: AppendedList = stores.meet(items, register, lambda: AppendedList(register, path, length))
+        return appended
+    kinds = set(map(type, items))
+    number = kinds.pop() if len(kinds) == 1 else None
+    if number not in (bool, int, float, complex) and not (number and issubclass(number, np.number | np.bool_)):
+        return None
     site = Site(Choice.PASSED_AS_ARRAY, path)
     if not choices.answer(site) and len(items) <= _LARGEST and not (len(items) > _LONG and choices.wishes(site)):
         return None
-    read = Made(partial(numbers_in, kind), (register,))
+    conversion = Made(partial(numbers_in, number), (register,))
     try:
-        array = read.function(items)
+        array = conversion.function(items)
     except OverflowError:
         return None
     if dtype_of(array.dtype) is None:
         return None
 
     def make() -> PassedList:
-        found = inputs.register(read, path)
+        found = inputs.register(conversion, path)
         tracer = inputs.array(found, array_class(array, path))
-        return PassedList(tracer, register, found, path, kind in (bool, int, float, complex))
+        return PassedList(tracer, register, found, path, number in (bool, int, float, complex))
 
-    made: PassedList = current_trace().state(Stores).meet(items, register, make)
+    made: PassedList = stores.meet(items, register, make)
     return made

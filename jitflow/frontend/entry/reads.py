@@ -211,15 +211,12 @@ class Recorder:
         header = header_of(thing)
         if header is not None:
             return inputs.array(register, array_class(header, path), gpu_of(thing))
-        if isinstance(thing, device):
-            inputs.guard(IsObject(register, thing))
-            return thing
-        if isinstance(thing, Callback):
+        if isinstance(thing, device | Callback):
             inputs.guard(IsObject(register, thing))
             return thing
         if array_fields(type(thing)):
             return self._around_arrays(thing, register)
-        if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or ""):
+        if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or "") and not replacement(thing):
             return self.functions.helper(thing, register)
         if isinstance(thing, MethodType):
             return self.functions.method(thing, register)
@@ -248,6 +245,9 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
+        if type(thing).__module__ == "logging":
+            inputs.guard(IsObject(register, thing))
+            return Impure(path, thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))

@@ -23,7 +23,7 @@ from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with,
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
-from jitflow.frontend.outside.stores import Stores, is_stored
+from jitflow.frontend.outside.stores import Stores, content_of, is_stored
 from jitflow.frontend.python.returned_containers import Returned, returned_containers
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
@@ -152,7 +152,7 @@ class Results:
         if isinstance(result, Tracer):
             return self._computed(result)
         if kind is TracedText:
-            operands = tuple(self._computed(operand) for operand in result.operands)
+            operands = tuple(self.tree(operand, path) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
         if self._returned is not None and id(result) in self._returned:
             made_of, arrays = self._returned[id(result)]
@@ -281,6 +281,13 @@ def with_stores(tree: ResultTree, stores: Stores, results: Results) -> ResultTre
         targets.append(overlay.targets[name])
         happened, thing = overlay[is_stored(name)], overlay[name]
         children += [results.tree(happened), results.tree(thing, f"{overlay.path}.{name}")]
+    for container in stores.containers.values():
+        if container.is_changed:
+            targets.append(container.target)
+            children += [ConstantObject(True), results.tree(content_of(container.thing), container.thing.path)]
+    for tail, target, path in stores.tails.values():
+        targets.append(target)
+        children += [ConstantObject(True), results.tree(tail, path)]
     if not stores.are_made:
         return tree
     end = partial(stores.table.end, tuple(targets))

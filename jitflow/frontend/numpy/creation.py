@@ -20,6 +20,7 @@ from jitflow.frontend.arrays.operands import (
     new,
     numpy_says,
     operand,
+    refuse,
     shape_argument,
     static_int,
     view,
@@ -58,6 +59,14 @@ def _filled_like(number: int) -> Callable[..., Any]:
         return layouts.made(made, order, value)
 
     return create
+
+
+def ndarray(shape: Any, dtype: Any = float, buffer: Any = None, offset: int = 0, strides: Any = None,
+            order: Any = None) -> Any:  # fmt: skip
+    """``np.ndarray(shape, dtype)``, as `np.empty` makes it."""
+    if buffer is not None or offset or strides is not None:
+        raise refuse("np.ndarray of a buffer", "make an array of its own, and assign to it")
+    return _filled(0)(shape, dtype, order or "C")
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
@@ -256,6 +265,7 @@ REPLACEMENTS: Mapping[Any, Any] = MappingProxyType(
         np.zeros: _filled(0),
         np.ones: _filled(1),
         np.empty: _filled(0),
+        np.ndarray: ndarray,
         np.full: full,
         np.eye: eye,
         np.identity: identity,

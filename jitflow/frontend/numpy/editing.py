@@ -62,7 +62,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         if values.rank(mask) != 1:
             raise UserValueError(
                 "boolean array argument obj to delete must be one dimensional and match the axis length of "
-                f"{broadcasting.hint(size)}"
+                f"{broadcasting.shown(size)}"
             )
         return np.compress(np.logical_not(tracers.wrap(mask, owned=False)), array, axis=place)
     if not np.ndim(obj) or (isinstance(obj, list | tuple) and len(obj) == 1):

@@ -308,7 +308,7 @@ def checked_position(position: Dim, size: Dim, axis: int, *, follows_checks: boo
     message = f"index {{position}} is out of bounds for axis {axis} with size {{size}}"
     index, length = broadcasting.hint(position), broadcasting.hint(size)
     if holds is False and not follows_checks and index is not None and length is not None:
-        raise UserIndexError(message.format(position=index, size=length))
+        raise UserIndexError(message.format(position=broadcasting.shown(position), size=broadcasting.shown(size)))
     if not holds:
         left, right = values.size(size), values.size(needed)
         values.check(

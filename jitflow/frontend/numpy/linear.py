@@ -131,7 +131,7 @@ def _remapped(left: Value, right: Value, loops: list[tuple[Any, ...]]) -> str:
     shapes = []
     for value, loop in zip((left, right), loops, strict=True):
         core = ",".join(["newaxis"] * (values.rank(value) - len(loop)))
-        target = ",".join([str(broadcasting.hint(dim)) for dim in loop] + [core])
+        target = ",".join([str(broadcasting.shown(dim)) for dim in loop] + [core])
         shapes.append(f"{broadcasting.shape_text(values.dims(value))}->({target})")
     return "operands could not be broadcast together with remapped shapes [original->remapped]: " + " ".join(shapes)
 

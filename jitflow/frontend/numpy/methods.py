@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.arrays.operands import as_value, refuse, view
+from jitflow.frontend.arrays.operands import as_value, dtype_argument, refuse, view
 from jitflow.frontend.numpy import (
     assignment,
     creation,
@@ -19,6 +19,7 @@ from jitflow.frontend.numpy import (
     matrices,
     rearranging,
     reductions,
+    reinterpreted,
     searching,
     shape,
     sorting,
@@ -47,9 +48,11 @@ def _copied(array: Any, order: Any = "C") -> Any:
 
 
 def _viewed(array: Any, dtype: Any = None, type: Any = None) -> Any:
-    """``array.view()``, another array object of the same elements."""
-    if type is not None or (dtype is not None and np.dtype(dtype) != array.dtype):
-        raise refuse("view with another dtype or type", "use astype for the numbers, and keep the bits as they are")
+    """``array.view()``, another array object of the same elements or bytes."""
+    if type is not None:
+        raise refuse("view with another type", "leave the type out")
+    if dtype is not None and dtype_argument(dtype).numpy != array.dtype:
+        return reinterpreted.viewed_as(array, dtype)
     return view(as_value(array))
 
 
@@ -124,6 +127,7 @@ ATTRIBUTES: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         "size": introspection.size,
         "nbytes": introspection.nbytes,
         "itemsize": _itemsize,
+        "strides": reinterpreted.strides,
         "device": lambda array: "cpu",
     }
 )

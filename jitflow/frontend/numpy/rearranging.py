@@ -130,8 +130,8 @@ def _repeat_each(value: Value, counts: Sequence[int], axis: int) -> Any:
         return repeat(new(value), counts[0], axis)
     if any(count < 0 for count in counts):
         raise UserValueError("repeats may not contain negative values.")
-    message = f"operands could not be broadcast together with shape ({broadcasting.hint(size)},) ({len(counts)},)"
-    broadcasting.require_equal(size, len(counts), message)
+    message = f"operands could not be broadcast together with shape {{shape}} ({len(counts)},)"
+    broadcasting.require_equal(size, len(counts), message, [(size,)])
     positions = tracers.lift(np.repeat(np.arange(len(counts)), counts))
     return new(emit("gather", value, positions, axis=axis))
 

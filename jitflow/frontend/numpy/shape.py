@@ -144,7 +144,7 @@ def _message(total: Dim, requested: Sequence[Dim | Value]) -> tuple[str, list[Va
 
 def _now(total: Dim, requested: tuple[Dim, ...]) -> UserValueError:
     message, sizes = _message(total, requested)
-    return UserValueError(message.format(*(broadcasting.hint_of(size) for size in sizes)))
+    return UserValueError(message.format(*map(broadcasting.shown, sizes)))
 
 
 def _require_size(size: Dim, total: Dim, requested: tuple[Dim, ...]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from jitflow.frontend.arrays.operands import refuse
 from jitflow.frontend.numpy import composites
 from jitflow.frontend.numpy.composites import Rule
+from jitflow.frontend.numpy.scipy_calls import called_ufunc
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.values import constant_like, dtype_of_value, emit
 from jitflow.ir.core import Value
@@ -225,10 +226,7 @@ def loop_of(ufunc: np.ufunc) -> Rule:
     rule = LOOPS.get(ufunc)
     if rule is not None:
         return rule
-    special = sys.modules.get("scipy.special")
-    if special is not None and getattr(special, ufunc.__name__, None) is ufunc and ufunc.__name__ in SPECIAL_LOOPS:
-        return SPECIAL_LOOPS[ufunc.__name__]
-    raise refuse(
-        f"the ufunc {ufunc.__name__}",
-        f"write it with NumPy's own ufuncs; of scipy.special these work: {', '.join(SPECIAL_LOOPS)}",
-    )
+    for module in ("scipy.special", "scipy.special._ufuncs"):
+        if getattr(sys.modules.get(module), ufunc.__name__, None) is ufunc:
+            return SPECIAL_LOOPS.get(ufunc.__name__) or called_ufunc(ufunc, f"{module}.{ufunc.__name__}")
+    raise refuse(f"the ufunc {ufunc.__name__}", "write it with NumPy's own ufuncs, or those of scipy.special")

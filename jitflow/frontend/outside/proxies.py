@@ -1,7 +1,7 @@
 """What stands, while tracing, for objects that live outside the program: modules, objects, classes, containers.
 
-They let the program read, and record each read. Stores to attributes are recorded as well (`outside.stores`); others
-are refused, because a store would happen once, while tracing, and never again.
+They let the program read, and record each read. Stores to attributes and items are recorded as well
+(`outside.stores`); those to classes and modules are refused, because they would happen once, while tracing.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from jitflow.errors import UserAttributeError, UserNotImplementedError
 from jitflow.frontend.outside.made_objects import has_methods, is_made_object, known_as, made_class
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member
-from jitflow.frontend.outside.stores import active_stores, store_attribute
+from jitflow.frontend.outside.stores import Stores, active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, located, type_of
+from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, type_of
 
-__all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "outside_register"]
+__all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "append_only", "outside_register"]
 
 Reader = Callable[[str], Any]
 
@@ -234,25 +234,30 @@ class ModuleView:
 
 
 class OutsideList(list[Any]):
-    """A list from outside: the traced items, and no stores."""
+    """A list from outside: the traced items. What the program changes in it is written back (`outside.stores`)."""
 
-    __slots__ = ("path", "register")
+    __slots__ = ("is_closed", "path", "register")
 
     def __init__(self, items: list[Any], register: int, path: str) -> None:
         super().__init__(items)
-        self.register = register
-        self.path = path
+        self.register, self.path, self.is_closed = register, path, True
 
 
 class OutsideDict(dict[Any, Any]):
-    """A dict from outside: the traced items, and no stores."""
+    """A dict from outside: the same."""
 
-    __slots__ = ("path", "register")
+    __slots__ = ("is_closed", "path", "register")
 
     def __init__(self, items: dict[Any, Any], register: int, path: str) -> None:
         super().__init__(items)
-        self.register = register
-        self.path = path
+        self.register, self.path, self.is_closed = register, path, True
+
+
+def append_only(path: str) -> None:
+    """Start the trace anew with a list that takes what is appended and is not looked at, if that has not failed."""
+    site, choices = Site(Choice.APPENDED, path), current_trace().choices
+    if not choices.is_settled(site):
+        raise current_trace().begin_anew(Restart(site, is_wish=True))
 
 
 def _pass_as_array(items: OutsideList | OutsideDict) -> None:
@@ -262,31 +267,33 @@ def _pass_as_array(items: OutsideList | OutsideDict) -> None:
         raise current_trace().begin_anew(Restart(Site(Choice.PASSED_AS_ARRAY, items.path)))
 
 
-def _refuse_store(name: str) -> Callable[..., NoReturn]:
-    def method(self: OutsideList | OutsideDict, *args: Any, **kwargs: Any) -> NoReturn:
-        if name in ("sort", "reverse"):
-            _pass_as_array(self)
-        raise _store(f"the call of {name}() on" if not name.startswith("__") else "a store to", self.path)
+def _changing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of lists or dicts that changes them."""
+
+    def method(self: OutsideList | OutsideDict, *args: Any, **kwargs: Any) -> Any:
+        if self.is_closed:
+            if name == "__setitem__" and isinstance(args[1], ArrayTracer) and _is_there(self, *args):
+                return None  # ``x[0] += 1`` of an array ends with that
+            if name in ("append", "extend", "__iadd__"):
+                append_only(self.path)
+            if name in ("__setitem__", "sort", "reverse"):
+                _pass_as_array(self)
+            current_trace().state(Stores).open_container(self)
+        found = plain(self, *args, **kwargs)
+        return self if name in ("__iadd__", "__imul__", "__ior__") else found
 
     method.__name__ = name
     return method
 
 
-def _store_item(plain: Callable[[Any, Any], Any]) -> Callable[..., None]:
-    """``container[key] = value``, refused but where the item is this very array: ``x[0] += 1`` ends with that."""
-
-    def method(self: OutsideList | OutsideDict, key: Any, value: Any) -> None:
-        _pass_as_array(self)
-        if not isinstance(value, ArrayTracer) or plain(self, key) is not value:
-            raise _store("a store to", self.path)
-
-    return method
+def _is_there(container: Any, key: Any, value: Any) -> bool:
+    try:
+        return not isinstance(key, Tracer) and container[key] is value
+    except LookupError:
+        return False
 
 
 OutsideList.__name__, OutsideDict.__name__ = "list", "dict"  # Python's messages name the class
-
-OutsideList.__setitem__ = _store_item(list.__getitem__)  # type: ignore[method-assign]
-OutsideDict.__setitem__ = _store_item(dict.get)  # type: ignore[method-assign]
 
 for _name in [
     "append",
@@ -297,13 +304,14 @@ for _name in [
     "clear",
     "sort",
     "reverse",
+    "__setitem__",
     "__delitem__",
     "__iadd__",
     "__imul__",
 ]:
-    setattr(OutsideList, _name, _refuse_store(_name))
-for _name in ["update", "pop", "popitem", "clear", "setdefault", "__delitem__", "__ior__"]:
-    setattr(OutsideDict, _name, _refuse_store(_name))
+    setattr(OutsideList, _name, _changing(_name, getattr(list, _name)))
+for _name in ["update", "pop", "popitem", "clear", "setdefault", "__setitem__", "__delitem__", "__ior__"]:
+    setattr(OutsideDict, _name, _changing(_name, getattr(dict, _name)))
 
 
 def outside_register(thing: Any) -> int | None:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers.surface import surface
 
 __all__ = [
     "Impure",
@@ -179,7 +180,7 @@ class Unusable:
 class Impure:
     """Stands for an object that may be named, but neither called nor looked into, while tracing.
 
-    `jitflow.callback` may call it when the compiled code runs.
+    `jitflow.callback` may call it when the compiled code runs, and what is known to be announcements is called then.
     """
 
     __slots__ = ("_name", "_thing")
@@ -188,8 +189,11 @@ class Impure:
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_thing", thing)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise impure_call(f"{self._name}()")
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorded = surface.called_out(self._thing)
+        if recorded is None:
+            raise impure_call(f"{self._name}()")
+        return recorded(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):

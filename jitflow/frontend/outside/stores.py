@@ -9,8 +9,9 @@ number is handed over by `before_failure`, in front of what fails. `jitflow.runt
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MemberDescriptorType, ModuleType
 from typing import Any
 
@@ -36,9 +37,9 @@ from jitflow.ir.core import Op
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import Attribute, IsOther, Made
-from jitflow.runtime.stores import MOST_TARGETS, Call, StoreTable, Target, Way
+from jitflow.runtime.stores import APPENDED, MOST_TARGETS, Call, StoreTable, Target, Way
 
-__all__ = ["Overlay", "Stores", "active_stores", "is_stored", "refusal", "store_attribute"]
+__all__ = ["Overlay", "Stores", "active_stores", "content_of", "is_stored", "refusal", "store_attribute"]
 
 ONE_OBJECT = Site(Choice.ONE_OBJECT)
 
@@ -104,6 +105,28 @@ class Overlay(dict[str, Any]):
         return thing
 
 
+@dataclass(eq=False)
+class Container:
+    """A list or dict from outside that the program changes, the number of its target, and what it held before."""
+
+    thing: Any
+    target: int
+    before: Any
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it holds something else."""
+        now, before = content_of(self.thing), self.before
+        if isinstance(now, dict):
+            return [*now] != [*before] or any(item is not before[key] for key, item in now.items())
+        return len(now) != len(before) or any(map(operator.is_not, now, before))
+
+
+def content_of(thing: Any) -> Any:
+    """What a list or dict holds, as one of Python's own."""
+    return dict(thing) if isinstance(thing, dict) else list(thing)
+
+
 class Stores:
     """What the program stores in objects from outside, in one trace."""
 
@@ -115,6 +138,10 @@ class Stores:
         """Is told of each op, to do what the stores ask for in front of it (`control.handing_over`)."""
         self.overlays: dict[int, Overlay] = {}
         """By the register of the object."""
+        self.containers: dict[int, Container] = {}
+        """The lists and dicts that are stored to, by register."""
+        self.tails: dict[int, tuple[Any, int, str]] = {}
+        """What is appended to lists that are not looked at, by register, the number of its target, and the path."""
         self.lists: dict[int, int] = {}
         """The registers of lists that are stored to, and of the arrays of their items."""
         self._objects: list[int] = []
@@ -131,7 +158,7 @@ class Stores:
     @property
     def are_made(self) -> bool:
         """Whether there are stores."""
-        return bool(self.overlays or self.lists)
+        return bool(self.overlays or self.lists or self.containers or self.tails)
 
     # -- which objects there are -------------------------------------------------------------------
 
@@ -192,13 +219,26 @@ class Stores:
             self.lists[register] = array
             self.table.lists.append((self.number_of(register), self.number_of(array), are_pythons))
 
+    def open_container(self, thing: Any) -> None:
+        """The program changes a list or dict, which goes on as one of Python's until the end."""
+        self._begin("a store to", thing.path)
+        thing.is_closed = False
+        target = self._target(thing.register, None)
+        self.containers[thing.register] = Container(thing, target, content_of(thing))
+
+    def open_tail(self, register: int, path: str, tail: Any) -> None:
+        """The program appends to a list."""
+        self._begin("appending to", path)
+        if register not in self.tails:
+            self.tails[register] = tail, self._target(register, APPENDED), path
+
     def _is_read_there(self, value: Any, register: int, name: str) -> bool:
         """Whether a value is what the attribute holds: ``self.x += 1`` of an array ends with such a store."""
         known = current_trace().origins.get(id(value)) if isinstance(value, Tracer) else None
         read = None if known is None else self.inputs.reads[known]
         return isinstance(read, Attribute) and (read.parent, read.name) == (register, name)
 
-    def _target(self, register: int, name: str) -> int:
+    def _target(self, register: int, name: str | None) -> int:
         self.table.targets.append(Target(self.number_of(register), name))
         if len(self.table.targets) > MOST_TARGETS:
             raise located(
@@ -260,6 +300,16 @@ class Stores:
                 way = None if type(overlay[name]) is Alternatives else self._way(overlay[name])
                 if overlay[is_stored(name)] is not False and (way is None or way.kind == "held"):
                     yield target, overlay[name]
+        for container in self.containers.values():
+            if container.is_changed:
+                yield container.target, content_of(container.thing)
+        for tail, target, _ in self.tails.values():
+            yield target, tail
+
+    def reached(self) -> Iterator[Any]:
+        """What the program has stored, which leads to objects of its own."""
+        for held in (*self.overlays.values(), *(container.thing for container in self.containers.values())):
+            yield from held.values() if isinstance(held, dict) else held
 
     def dirty(self) -> Iterator[tuple[Overlay, str]]:
         """The attributes that may have been stored."""
@@ -274,6 +324,13 @@ class Stores:
             overlay[is_stored(name)] = False
         self._notes_of("kinds")[overlay.targets[name]] = 0
 
+    def note_content(self) -> None:
+        """What was changed in lists and dicts has been made."""
+        for container in self.containers.values():
+            container.before = content_of(container.thing)
+        for tail, _, _ in self.tails.values():
+            tail.clear()
+
     # -- the end of the trace ------------------------------------------------------------------------
 
     def finish(self) -> None:
@@ -282,7 +339,7 @@ class Stores:
             return
         self.call()
         self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
-        stored = {*self.overlays, *self.lists}
+        stored = {*self.overlays, *self.lists, *self.containers, *self.tails}
         for register in stored:
             kind = type(self._things[register])
             for other, thing in self._things.items():

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial, wraps
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ from jitflow.frontend.outside.proxies import ClassProxy, ObjectProxy, OutsideDic
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.structures import variables_in
 from jitflow.frontend.python import conversions
+from jitflow.frontend.python.appended_lists import AppendedList
 from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.filters import filter_
@@ -40,9 +42,11 @@ from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.made_containers import CONSTRUCTORS, ON_LISTS
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
 from jitflow.frontend.python.modular_powers import pow_
+from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
 from jitflow.frontend.texts import formatted, print_, repr_, str_
+from jitflow.frontend.texts.characters import chr_, ord_
 from jitflow.frontend.tracers import (
     ArrayTracer,
     Tracer,
@@ -61,7 +65,7 @@ __all__ = ["BUILTIN_FUNCTIONS", "replaced_by", "replacement"]
 
 def traced_len(thing: Any) -> Any:
     """`len`: of an array, its first size, which stays open."""
-    if isinstance(thing, Growing) or (isinstance(thing, Recorded) and thing.flows):
+    if isinstance(thing, Growing | AppendedList) or (isinstance(thing, Recorded) and thing.flows):
         return thing.length
     if isinstance(thing, Listed):
         return size_of_list(thing)
@@ -93,7 +97,8 @@ def _type(*args: Any, **keywords: Any) -> Any:
         raise thing.needed()
     if type(thing) in (ObjectProxy, RecordProxy):
         return thing._jitflow_read("__class__")
-    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list}
+    kinds: dict[type, type] = {OutsideList: list, OutsideDict: dict, Listed: list, Growing: list, PassedList: list,
+                               AppendedList: list}  # fmt: skip
     kind = python_class(thing) or known_as(kinds.get(type(thing), thing.__class__))
     return replacement(kind) or kind
 
@@ -231,6 +236,8 @@ _FUNCTIONS: dict[str, Any] = {
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),
     "super": _stand_in(super, _super),
+    "chr": chr_,
+    "ord": ord_,
     "str": _stand_in(str, str_),
     "repr": repr_,
     "format": formatted,
@@ -274,6 +281,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
         table[id(kind)] = (kind, _stand_in(kind, function))
     for function, program in ON_LISTS.items():
         table[id(function)] = (function, program)
+    for function, stand_in in OPERATORS.items():
+        table[id(function)] = (function, kind_by_kind(stand_in))
     table[id(np.nditer)] = (np.nditer, traced_nditer)
     table[id(variables)] = (variables, variables_in)
     for function in (dataclasses.replace, dataclasses.asdict, dataclasses.astuple):
@@ -290,7 +299,25 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
 def replacement(thing: Any) -> Any:
     """What runs in the place of ``thing`` while tracing, or None if it may run itself. By identity."""
     found = _replacements().get(id(thing))
-    return None if found is None else found[1]
+    return _of_scipy(thing) if found is None else found[1]
+
+
+def _of_scipy(function: Any) -> Any:
+    """What runs in the place of a function of SciPy, which is found by its path: SciPy may be imported at any time."""
+    module = getattr(function, "__module__", None) if isinstance(function, FunctionType) else None
+    if not isinstance(module, str) or not module.startswith("scipy."):
+        return None
+    handler = surface.scipy.get(f"{'.'.join(module.split('.')[:2])}.{function.__name__}")
+    return None if handler is None else _with_tracers(function, handler)
+
+
+def _with_tracers(function: Any, handler: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*args: Any, **keywords: Any) -> Any:
+        traced = any(_holds_tracer(argument) for argument in (*args, *keywords.values()))
+        return handler(*args, **keywords) if traced else adopted(function(*args, **keywords))
+
+    return call
 
 
 def replaced_by(function: Any) -> Any:

@@ -28,6 +28,7 @@ from jitflow.frontend.python.made_containers import restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.texts.characters import character
 from jitflow.frontend.tracers import (
     Alternatives,
     ArrayTracer,
@@ -55,7 +56,7 @@ def indexed(thing: Any) -> Any:
     return _Indexed(thing) if is_plain and active_trace() is not None else thing
 
 
-_PLAIN = (list, tuple, dict, OutsideList, OutsideDict, defaultdict, Counter, deque)
+_PLAIN = (list, tuple, dict, str, OutsideList, OutsideDict, defaultdict, Counter, deque)
 
 
 class _Indexed:
@@ -114,7 +115,10 @@ def _item(items: Any, index: Any) -> Any:
         pairs = [pair for pair in items.items() if isinstance(kind_of(pair[0]), Scalar)]
         _require_few(pairs)
         return _under_key(pairs, index)
-    front = _front(items, index, f"{type(items).__name__} index out of range")
+    name = "string" if type(items) is str else type(items).__name__
+    front = _front(items, index, f"{name} index out of range")
+    if type(items) is str:
+        return character(_number([*map(ord, items)], Scalar(I64, True), front))
     kinds = {kind_of(item) for item in items}
     if len(kinds) == 1 and isinstance(kind := kinds.pop(), Scalar):
         return _number(items, kind, front)
@@ -161,7 +165,7 @@ def _store(items: Any, item: Any, index: Any) -> None:
     """``items[index] = item``: each of them is what it was, or the new one."""
     if type(items) is deque:
         begin_anew_with(items)
-    if type(items) is not list or not _is_running(index):
+    if type(items) not in (list, OutsideList) or not _is_running(index):
         items[index] = item
         return
     front = _front(items, index, "list assignment index out of range")
@@ -183,7 +187,9 @@ def _front(items: Any, index: Any, message: str) -> Value:
     kind = type_of(index)
     if not kind.dtype.is_integer and not (isinstance(index, NumberTracer) and kind.dtype == BOOL):
         name = "float" if isinstance(index, NumberTracer) else f"numpy.{kind.dtype.numpy}"
-        words = f"{type(items).__name__} indices must be integers or slices, not {name}"
+        kind_name = "string" if type(items) is str else type(items).__name__
+        expected = f"integers, not '{name}'" if type(items) is str else f"integers or slices, not {name}"
+        words = f"{kind_name} indices must be {expected}"
         if isinstance(index, ArrayTracer):
             words = "only integer scalar arrays can be converted to a scalar index"
         raise located(UserTypeError(words))

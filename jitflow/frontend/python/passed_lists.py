@@ -15,6 +15,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
+from jitflow.frontend.outside.proxies import append_only
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.growing_lists import as_growing
 from jitflow.frontend.python.lists import Listed, ListedScalars, in_order
@@ -111,5 +112,16 @@ class PassedList(Listed):
             "a change of the length of", f"change a copy, {self.path}.copy(), and return it; or make it an array"
         )
 
-    append = extend = insert = remove = pop = clear = __delitem__ = __iadd__ = __imul__ = _changes_length
+    def append(self, item: Any) -> None:
+        """``list.append``."""
+        append_only(self.path)
+        self._changes_length()
+
+    def extend(self, items: Any) -> None:
+        """``list.extend``."""
+        append_only(self.path)
+        self._changes_length()
+
+    __iadd__ = extend
+    insert = remove = pop = clear = __delitem__ = __imul__ = _changes_length
     __hash__ = object.__hash__

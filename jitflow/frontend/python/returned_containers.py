@@ -32,7 +32,7 @@ Returned = tuple[Callable[..., Any], list[Any]]
 def returned_containers(result: Any) -> Mapping[int, Returned]:
     """How each container in a result is returned, by its identity."""
     known = {id(thing): thing for thing in _containers_in(result, whole=False)}
-    plain = _containers_in(result, whole=True)
+    plain = [*_containers_in(result, whole=True)]
     found: dict[int, Returned] = {key: (partial(_empty, thing.held), []) for key, thing in known.items()}
     held = {key: thing for key, thing in known.items() if thing.is_known}
     if len(held) == 1 and any(thing is one for thing in plain for one in held.values()):
@@ -40,24 +40,23 @@ def returned_containers(result: Any) -> Mapping[int, Returned]:
         if not any(isinstance(word, Container) for word in thing.held.words):
             return found | {key: (partial(_of_columns, thing.held), columns_of(thing.in_order()))}
     if held:
-        told = Container(item=Scalar(I64))
-        there = current_trace().make("make_container", type=told)  # others may be none, on some paths
-        packed = current_trace().make("pack_containers", there, *(thing.value for thing in held.values()))
-        words = standing_for(told, iter([packed])).array
-        for place, (key, thing) in enumerate(held.items(), 1):
-            found[key] = partial(_of_words, thing.held, place, len(held) + 1), [words]
+        trace = current_trace()
+        packed = trace.make("make_container", type=Container(item=Scalar(I64)))
+        trace.add("pack_containers", packed, *(thing.value for thing in held.values()))
+        words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
+        for place, (key, thing) in enumerate(held.items()):
+            found[key] = partial(_of_words, thing.held, place, len(held)), [words]
     return found
 
 
-def _containers_in(result: Any, *, whole: bool) -> list[ProgramContainer]:
+def _containers_in(result: Any, *, whole: bool) -> Iterator[ProgramContainer]:
     """The containers in a result; with ``whole``, those that it holds whatever the program decides."""
-    found: list[ProgramContainer] = []
     for item in flatten(result, whole=True, is_itself=lambda thing: isinstance(thing, ProgramContainer)).items:
         if isinstance(item, ProgramContainer):
-            found.append(item)
+            yield item
         elif type(item) is Alternatives and not whole:
-            found += [one for option in item.options.values() for one in _containers_in(option, whole=False)]
-    return found
+            for thing in item.options.values():
+                yield from _containers_in(thing, whole=False)
 
 
 # -- Python's objects -----------------------------------------------------------------------------------------
@@ -124,7 +123,7 @@ _MADE = _Made()
 def _of_words(held: Container, place: int, count: int, words: Any) -> Any:
     """The container at a place among those that a call returns."""
     if _MADE.words is not words:
-        _MADE.words, _MADE.left = words, count - 1  # the first root is nobody's
+        _MADE.words, _MADE.left = words, count
         _MADE.objects = {}
     objects: dict[int, Any] = dict(_MADE.objects)
     found = _unpacked(held, int(words[place]), words, count, objects)

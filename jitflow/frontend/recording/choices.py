@@ -33,6 +33,7 @@ class Choice(Enum):
     LEFT_OUT = "a comprehension leaves items out by a test that only the run knows, so it is a loop"
     REWRITTEN = "a function without control flow is rewritten as others are, for a number that only the run knows"
     PASSED_AS_ARRAY = "a list of numbers that the caller passes is one array"
+    APPENDED = "a list that the caller passes is appended to, and not looked at"
     PINNED = "a number that Python asks for is guarded by its value"
     ONE_OBJECT = "objects that are found by several paths are one, because the program stores to objects"
     RECURSIVE = "a function that calls itself is one of the running program; `WRITTEN_OUT`: its first call is not"
@@ -82,6 +83,8 @@ class Choices:
         self._answers: dict[Site, Any] = {}
         self._wishes: set[Site] = set()
         self._refused: set[Site] = set()
+        self.refused_for: dict[Site, Exception] = {}
+        """Why functions that call themselves are no functions of the running program."""
         self._sources: dict[Site, dict[Site, None]] = {}
         """The sites at which arrays were merged that are merged at a site once more."""
 
@@ -140,9 +143,10 @@ class Choices:
         self._wishes.add(site)
         return True
 
-    def give_up_wishes(self) -> bool:
+    def give_up_wishes(self, why: Exception) -> bool:
         """Refuse all wishes, because with them the program cannot be compiled. False if there were none."""
         there_were = bool(self._wishes)
+        self.refused_for |= {site: why for site in self._wishes if site.choice is Choice.RECURSIVE}
         if any(site.choice is Choice.CARRIED_CONTENTS for site in self._wishes):
             self._answers.clear()  # which were found in other loops than there are now
         self._refused |= self._wishes

@@ -266,6 +266,9 @@ class Regions:
         """Raise if regions lie in each other because a function calls itself, or are more than passes can go down."""
         codes = Counter(id(code) for code in self.running_code() if not is_block(code))
         if max(codes.values(), default=0) > _DEEP // 2:
+            for code in self.running_code():
+                if recursion_site(code) in self.choices.refused_for:
+                    raise self.choices.refused_for[recursion_site(code)]
             error = UserNotImplementedError(
                 "a function that calls itself where only the running program knows how often",
                 mend="write a loop; or name the argument that decides in static=, to compile anew for each value",

@@ -37,6 +37,8 @@ class Sizes(Regions):
     def __init__(self, name: str, bottom: FrameType | None, choices: Choices) -> None:
         super().__init__(name, bottom, choices)
         self.hints: dict[str, int] = {}
+        self.described: set[str] = set()
+        """Sizes that nobody has seen yet, since a `Spec` names them: their hints are made up."""
         self.decisions: list[Decision] = []
         self.found_sizes: set[str] = set()
         """Sizes that the data decides: any number, 1 as well."""

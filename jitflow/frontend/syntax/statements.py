@@ -299,15 +299,16 @@ class _Rewriting:
         function.decorator_list = [self._expression(decorator) for decorator in function.decorator_list]
         self._expressions.visit(function.args)
         if not is_suspendable(function):
+            may_recur = function.name not in self._fresh.blocks and self._may_recur(function)
             self._inner(function)
-            used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
-            if not used.isdisjoint(self._functions()):  # it may call itself, or what calls it
+            if may_recur:
                 function.decorator_list.append(placed(ast.Attribute(load(CELL), "recursive", ast.Load()), function))
         return [function]
 
-    def _functions(self) -> set[str]:
-        """The names of this function and of those inside it."""
-        return {part.name for part in ast.walk(self._node) if isinstance(part, ast.FunctionDef)}
+    def _may_recur(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+        """Whether a function mentions itself, or another one of those here, which may call it."""
+        used = {part.id for part in ast.walk(function) if isinstance(part, ast.Name)}
+        return any(isinstance(part, ast.FunctionDef) and part.name in used for part in ast.walk(self._node))
 
     def _inner_class(self, node: ast.ClassDef) -> list[ast.stmt]:
         """A class with its methods rewritten; what else its body says runs in Python, once for each class."""

@@ -8,6 +8,7 @@ for it, as they were when the text was made, which the running program fills in 
 
     structure   takes apart what has traced values in it: lists, dicts, records
     traced      the text itself, and how it is put together
+    characters  chr(n) and text[i], whose numbers the running program computes
     hooks       f-strings, and the functions and methods of Python that make text
     printing    print
 """

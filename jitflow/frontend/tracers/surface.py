@@ -37,6 +37,8 @@ class Surface:
         """The methods of arrays."""
         self.attributes: Mapping[str, Callable[[Any], Any]] = MappingProxyType({})
         """The attributes of arrays that tracers do not know by themselves."""
+        self.scipy: Mapping[str, Callable[..., Any]] = MappingProxyType({})
+        """What runs in the place of functions of SciPy, by their paths."""
         self.replacements: Mapping[Any, Callable[..., Any]] = MappingProxyType({})
         """What runs in the place of functions of NumPy that do not ask their arguments."""
         self.array_of: Callable[..., Any] = _missing
@@ -50,6 +52,8 @@ class Surface:
 
         self.written: Callable[[Any], Callable[..., Any]] = _missing
         """A text of jitflow's own as a function that programs are traced through."""
+        self.called_out: Callable[[Any], Callable[..., Any] | None] = _missing
+        """What records the call of a function that announces something, None for all else."""
         self.repeated: Callable[[Any, Any], Any] = _missing
         """``items * number`` of a list."""
         self.container_type: Callable[[Any], Any] = lambda thing: True

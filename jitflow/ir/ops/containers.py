@@ -169,9 +169,12 @@ def _clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
 
 
 def _infer_packed(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    for operand in operands:
-        _container("pack_containers", operand)
-    return (Container(item=Scalar(I64)),)
+    words, *roots = operands
+    if words != Container(item=Scalar(I64)):
+        raise TypeRuleError(f"pack_containers: expected a list of words, got {words}")
+    for root in roots:
+        _container("pack_containers", root)
+    return ()
 
 
 def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
@@ -186,7 +189,8 @@ def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
             waiting.append(held)
         return numbers[id(held)]
 
-    found = [number_of(root) for root in operands]
+    made, *roots = operands
+    found = [number_of(root) for root in roots]
     for held in waiting:
         rows = [held.rows[held.places[key]] for key in held.order] if held.kind.kind == "set" else held.rows
         entries = [row for row in rows if row is not None]
@@ -194,9 +198,8 @@ def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
         for row in entries:
             for word, kind in zip(row, held.kind.words, strict=True):
                 found.append(number_of(word) if isinstance(kind, Container) else _bits(word, kind))
-    made = Entries(Container(item=Scalar(I64)))
     made.rows = [(np.int64(word),) for word in found]
-    return made
+    return ()
 
 
 def _bits(word: Any, kind: Scalar) -> int:
@@ -256,9 +259,10 @@ CONTAINER_OPS = [
           _takes("sort_items", "", ""), _sort, _WRITES, frozenset(), ("words", "reverse")),
     OpDef("keys_of", "a list of the keys of a set, in Python's order", "any", None, _infer_keys, _keys_of,
           (*_READS, Effect("allocates"))),
-    OpDef("pack_containers", "a list of words that tells containers and all that they hold, each once: the numbers of "
-          "the containers, from 1 on, then of each how many words an entry has, how many entries there are, and these. "
-          "A reference is the number of a container, 0 for none", "any", None, _infer_packed, _pack,
+    OpDef("pack_containers", "words, containers: puts words into an empty list that tell the containers and all that "
+          "they hold, each once: the numbers of the containers, from 1 on, then of each how many words an entry has, "
+          "how many entries there are, and these. A reference is the number of a container, 0 for none", "any", None,
+          _infer_packed, _pack,
           (Effect("external"),)),
     OpDef("clear_container", "takes all entries out", "any", 1, _takes("clear_container", "", ""), _clear, _WRITES),
 ]  # fmt: skip

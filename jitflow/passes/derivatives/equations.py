@@ -23,7 +23,7 @@ from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.derivatives.reductions import exclusive, reversed_along
 from jitflow.passes.derivatives.rules import Arriving, Change, Refused, Tangent, Transpose, given, no_rule
 
-__all__ = ["TANGENTS", "TRANSPOSES", "of_triangle", "symmetric"]
+__all__ = ["TANGENTS", "TRANSPOSES", "cholesky_change", "cholesky_cotangent", "of_triangle", "symmetric"]
 
 Dims = tuple[Dim, ...]
 
@@ -201,22 +201,30 @@ def _is_upper(op: Op) -> bool:
 
 
 def _cholesky(m: Notation, op: Op, cotangents: Sequence[Change]) -> Sequence[Arriving]:
-    a, factor, cotangent = Matrices(m), op.results[0], given(cotangents)
-    if _is_upper(op):
+    return (cholesky_cotangent(Matrices(m), op.results[0], given(cotangents), upper=_is_upper(op)),)
+
+
+def cholesky_cotangent(a: Matrices, factor: Value, cotangent: Value, *, upper: bool) -> Value:
+    """What arrives at a matrix from its factor."""
+    if upper:
         factor, cotangent = a.adjoint(factor), a.adjoint(cotangent)
     inner = _half(a, a.product(a.adjoint(factor), cotangent))
     outer = a.adjoint(a.solve(a.adjoint(factor), a.adjoint(a.solve(a.adjoint(factor), inner))))
     arriving = a.m("multiply", 0.5, a.total(outer, a.adjoint(outer)))
-    return (of_triangle(a, arriving, lower=not _is_upper(op)),)
+    return of_triangle(a, arriving, lower=not upper)
 
 
 def _cholesky_tangent(m: Notation, op: Op, tangents: Sequence[Change]) -> Sequence[Change]:
-    a, factor = Matrices(m), op.results[0]
-    change = symmetric(a, given(tangents), lower=not _is_upper(op))
-    factor = a.adjoint(factor) if _is_upper(op) else factor
+    return (cholesky_change(Matrices(m), op.results[0], given(tangents), upper=_is_upper(op)),)
+
+
+def cholesky_change(a: Matrices, factor: Value, tangent: Value, *, upper: bool) -> Value:
+    """The change of the factor of a matrix that changes."""
+    change = symmetric(a, tangent, lower=not upper)
+    factor = a.adjoint(factor) if upper else factor
     inner = a.divided(a.solve(factor, change), factor)
     found = a.product(factor, _half(a, inner))
-    return (a.adjoint(found) if _is_upper(op) else found,)
+    return a.adjoint(found) if upper else found
 
 
 # -- pseudoinverses

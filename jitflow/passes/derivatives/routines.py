@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jitflow.ir.core import Op
-from jitflow.passes.derivatives import decompositions, equations, folds, members, ordering, signals
+from jitflow.passes.derivatives import decompositions, equations, folds, members, ordering, scipy_routines, signals
 from jitflow.passes.derivatives.notation import Notation
 from jitflow.passes.derivatives.rules import Arriving, Change, Refused, Tangent, Transpose, no_rule
 
@@ -17,6 +17,7 @@ ROUTINE_TRANSPOSES: dict[str, Transpose] = {
     **folds.TRANSPOSES,
     **members.TRANSPOSES,
     **ordering.TRANSPOSES,
+    **scipy_routines.TRANSPOSES,
     **signals.TRANSPOSES,
 }
 
@@ -26,6 +27,7 @@ ROUTINE_TANGENTS: dict[str, Tangent] = {
     **folds.TANGENTS,
     **members.TANGENTS,
     **ordering.TANGENTS,
+    **scipy_routines.TANGENTS,
     **signals.TANGENTS,
 }
 

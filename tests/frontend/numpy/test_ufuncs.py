@@ -109,16 +109,6 @@ def test_special_functions(name: str, kind: str):
     check(lambda *operands: ufunc(*operands), *arguments, tolerance=ELEMENTARY)
 
 
-def test_other_special_functions_are_refused():
-    import scipy.special
-
-    from jitflow.errors import UserNotImplementedError
-    from tests.frontend.numpy.oracle import run
-
-    with pytest.raises(UserNotImplementedError, match="gammaln"):
-        run(lambda x: scipy.special.gammaln(x), (sample("f8", 3),))
-
-
 @pytest.mark.parametrize("exponent", [-2, -1, -0.5, 0, 0.5, 1, 2, 3, 2.0, 1.5, 2j, True])
 @pytest.mark.parametrize("kind", ["?", "i4", "u1", "f2", "f4", "f8", "c8"])
 def test_powers(kind: str, exponent: Any):

@@ -1,0 +1,192 @@
+"""Memory seen otherwise: `strides`, `as_strided`, and `view` with another dtype.
+
+What is seen is a copy that imitates a view (`jitflow.frontend.recording.imitations`): reading it is right, and a write
+that NumPy's view would show is refused. Bytes are in the order of little-endian processors, which all of ours are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import reduce
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserValueError
+from jitflow.frontend.arrays.layouts import is_contiguous, reshaped, strides_of
+from jitflow.frontend.arrays.operands import (
+    as_value,
+    dtype_argument,
+    new,
+    refuse,
+    shape_argument,
+)
+from jitflow.frontend.numpy.elementwise import as_tracer
+from jitflow.frontend.numpy.ranges import arange
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.recording.values import emit
+from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim, product, symbols
+from jitflow.ir.dtypes import BOOL, DTYPES, DType
+
+__all__ = ["FUNCTIONS", "strides", "viewed_as"]
+
+
+def _imitating(copy: Value, source: Value, what: str) -> Any:
+    """The copy as an array that stands for a view of ``source``."""
+    found = new(copy)
+    storage = current_trace().storage
+    storage.imitations.add(storage.root(found.value), source, what)
+    return found
+
+
+# -- strides ---------------------------------------------------------------------------------------
+
+
+def strides(array: Any) -> tuple[Any, ...]:
+    """``array.strides``."""
+    return tuple(map(tracers.size_of, _known_strides(as_value(array))))
+
+
+def _known_strides(value: Value) -> tuple[Dim, ...]:
+    found = strides_of(value)
+    if found is None or any(name.startswith("stride_") for stride in found for name in symbols(stride)):
+        raise refuse("strides of an array of which the compiled code does not know how it lies", "copy it: x.copy()")
+    if any(dim == 1 for dim in values.dims(value)):
+        raise refuse("strides of an array with an axis of length 1, which may be anything", "leave that axis out")
+    return found
+
+
+def strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
+    """`as_strided`: elements of the array by position; what lies outside of it is an IndexError."""
+    value = as_tracer(x).value
+    if not is_contiguous(value):
+        raise refuse(
+            "as_strided of an array with gaps, or of which nobody knows whether it has some", "copy it: x.copy()"
+        )
+    dims = values.dims(value) if shape is None else shape_argument(shape)
+    steps = _known_strides(value) if strides is None else _strides_argument(strides)
+    if len(dims) != len(steps):
+        raise UserValueError("strides is incompatible with shape of requested array and size of buffer")
+    itemsize = values.dtype_of_value(value).itemsize
+    positions: Any = np.int64(0)
+    for axis, (dim, step) in enumerate(zip(dims, steps, strict=True)):
+        along = arange(tracers.size_of(dim)) * tracers.size_of(_in_items(step, itemsize))
+        positions = positions + along.reshape((-1,) + (1,) * (len(dims) - 1 - axis))
+    flat = as_tracer(reshaped(value, (_count(value),), "as_strided"))
+    return _imitating(as_value(np.take(flat, positions)), value, "as_strided")
+
+
+def _strides_argument(strides: Any) -> tuple[Dim, ...]:
+    """Strides are given as sizes are, but for those that lead backwards, to where no element of the array is."""
+    given = strides if isinstance(strides, tuple | list) else (strides,)
+    if any(type(step) is int and step < 0 for step in given):
+        raise refuse("as_strided with negative strides", "turn the array around: x[::-1]")
+    return shape_argument(tuple(given))
+
+
+def _in_items(step: Dim, itemsize: int) -> Dim:
+    known = current_trace().known(step % itemsize, "==", 0)
+    if not known:
+        raise refuse("as_strided with strides that are not known to be whole elements", "use x.itemsize and x.strides")
+    return step // itemsize
+
+
+def _count(value: Value) -> Dim:
+    return product(values.dims(value))
+
+
+# -- dtypes ----------------------------------------------------------------------------------------
+
+
+def viewed_as(array: Any, dtype: Any) -> Any:
+    """``array.view(dtype)``."""
+    value, wanted = array.value, dtype_argument(dtype)
+    own = values.dtype_of_value(value)
+    if own.itemsize != wanted.itemsize:
+        _require_last_axis(value, own, wanted)
+    found = _same_bits(value, own, wanted)
+    return _imitating(found, value, "view") if isinstance(array, np.ndarray) else new(found)
+
+
+def _require_last_axis(value: Value, own: DType, wanted: DType) -> None:
+    if not values.rank(value):
+        raise UserValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+    found, last = strides_of(value), values.dims(value)[-1]
+    is_next = None if found is None else current_trace().known(found[-1], "==", own.itemsize)
+    if is_next is False:
+        raise UserValueError("To change to a dtype of a different size, the last axis must be contiguous")
+    if is_next is None:
+        raise refuse("view of an array of which nobody knows how it lies", "copy it: x.copy()")
+    if own.itemsize < wanted.itemsize:
+        rest = (last * own.itemsize) % wanted.itemsize
+        message = (
+            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis "
+            "of the array."
+        )
+        values.check(values.emit("equal", values.size(rest), values.size(0)), ValueError, message)
+
+
+def _same_bits(value: Value, own: DType, wanted: DType) -> Value:
+    """The elements of the last axis as others of the same bytes."""
+    if own == wanted:
+        return emit("copy", value)
+    if BOOL in (own, wanted):
+        if wanted.itemsize > 1 or own.itemsize > 1 or wanted == BOOL:
+            raise refuse(f"view of {own.name} as {wanted.name}", "compare with 0, or use astype")
+        return values.cast(value, wanted)
+    if own.is_complex:
+        parts = _interleaved([emit("real", value), emit("imag", value)])
+        return _same_bits(parts, own.real, wanted)
+    if wanted.is_complex:
+        parts = _same_bits(value, own, wanted.real) if own != wanted.real else value
+        return emit("complex", *_every(parts, 2))
+    if own.itemsize == wanted.itemsize:
+        return emit("bitcast", value, dtype=wanted)
+    bits = emit("bitcast", value, dtype=_unsigned(own)) if own != _unsigned(own) else value
+    split = own.itemsize > wanted.itemsize
+    found = _split(bits, own, wanted) if split else _merged(bits, own, wanted)
+    return found if wanted == _unsigned(wanted) else emit("bitcast", found, dtype=wanted)
+
+
+def _unsigned(dtype: DType) -> DType:
+    return DTYPES[f"u{8 * dtype.itemsize}"]
+
+
+def _split(bits: Value, own: DType, wanted: DType) -> Value:
+    width = 8 * wanted.itemsize
+    shifted = [
+        emit("right_shift", bits, values.constant_like(width * place, bits)) if place else bits
+        for place in range(own.itemsize // wanted.itemsize)
+    ]
+    return _interleaved([values.cast(part, _unsigned(wanted)) for part in shifted])
+
+
+def _merged(bits: Value, own: DType, wanted: DType) -> Value:
+    parts = [values.cast(part, _unsigned(wanted)) for part in _every(bits, wanted.itemsize // own.itemsize)]
+    placed = [
+        emit("left_shift", part, values.constant_like(8 * own.itemsize * place, part)) if place else part
+        for place, part in enumerate(parts)
+    ]
+    return reduce(lambda left, right: emit("bitwise_or", left, right), placed)
+
+
+def _interleaved(parts: list[Value]) -> Value:
+    """Elements of several arrays in turn, along the last axis."""
+    stacked = as_value(np.stack([as_tracer(part) for part in parts], axis=-1))
+    *outer, last = values.dims(parts[0])
+    return values.reshape(stacked, (*outer, last * len(parts)))
+
+
+def _every(value: Value, count: int) -> list[Value]:
+    """Each of ``count`` neighbours along the last axis, which has so many times as many."""
+    *outer, last = values.dims(value)
+    grouped = as_tracer(values.reshape(value, (*outer, last // count, count), assumed=True))
+    return [as_value(grouped[..., place]) for place in range(count)]
+
+
+FUNCTIONS: Mapping[Any, Any] = MappingProxyType({as_strided: strided})

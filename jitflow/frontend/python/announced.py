@@ -1,0 +1,153 @@
+"""`warnings.warn` and `logging`: calls out, in order with everything else that can be seen.
+
+The user's line is known when the program is traced, and there is no frame of it when the program runs. So a warning or
+a record is made by hand, with that place in it, and Python decides what becomes of it: filters, levels and handlers.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Callable
+from itertools import pairwise
+from types import FrameType, FunctionType, MethodType
+from typing import Any, NamedTuple
+
+from jitflow.errors import UserNotImplementedError, UserTypeError
+from jitflow.frontend.control.calls_out import record_call
+from jitflow.frontend.outside.arguments import Spec
+from jitflow.frontend.outside.proxies import ClassProxy
+from jitflow.frontend.outside.purity import Impure
+from jitflow.frontend.recording.locate import is_internal
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.syntax import is_block
+from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers.surface import surface
+
+__all__ = ["called_out"]
+
+_LEVELS = {name: getattr(logging, name.upper()) for name in ("debug", "info", "warning", "error", "critical")}
+_LEVELS |= {"warn": logging.WARNING, "fatal": logging.CRITICAL}
+
+
+def called_out(thing: Any) -> Callable[..., Any] | None:
+    """What records the call of ``thing``, a function or method of Python's own library; None of what is refused."""
+    if thing is warnings.warn:
+        return _warn
+    if thing is logging.getLogger:
+        return lambda *name: Impure("a logger", logging.getLogger(*name))
+    if isinstance(thing, MethodType) and isinstance(thing.__self__, logging.Logger):
+        return _of_logger(thing.__self__, thing.__name__, is_root_function=False)
+    if isinstance(thing, FunctionType) and thing.__module__ == "logging":
+        return _of_logger(logging.getLogger(), thing.__name__, is_root_function=True)
+    return None
+
+
+# -- logging ---------------------------------------------------------------------------------------
+
+
+def _of_logger(logger: logging.Logger, name: str, *, is_root_function: bool) -> Callable[..., Any] | None:
+    if name == "isEnabledFor":
+        return lambda level: record_call(current_trace(), logger.isEnabledFor, Spec("bool"), (_known(level),), {})
+    if name == "log":
+        return lambda level, *args, **keywords: _log(logger, _known(level), is_root_function, *args, **keywords)
+    if name in _LEVELS:
+        return lambda *args, **keywords: _log(logger, _LEVELS[name], is_root_function, *args, **keywords)
+    return None
+
+
+def _known(level: Any) -> Any:
+    return level._thing if type(level) is Impure else level
+
+
+def _log(
+    logger: logging.Logger,
+    level: Any,
+    is_root_function: bool,
+    message: Any,
+    *args: Any,
+    exc_info: Any = None,
+    stack_info: bool = False,
+    stacklevel: int = 1,
+    extra: Any = None,
+) -> None:
+    if exc_info or stack_info:
+        raise located(
+            UserNotImplementedError("logging an exception or a stack from a compiled function", mend="log its text")
+        )
+    places = _places()
+    place = places[min(stacklevel, len(places)) - 1]
+
+    def log(message: Any, *args: Any) -> None:
+        if is_root_function and not logger.handlers:
+            logging.basicConfig()
+        if logger.isEnabledFor(level):
+            record = logger.makeRecord(
+                logger.name, level, place.file, place.line, message, args, None, place.function, extra
+            )
+            logger.handle(record)
+
+    record_call(current_trace(), log, None, (message, *args), {})
+
+
+# -- warnings --------------------------------------------------------------------------------------
+
+
+def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None) -> None:
+    if not isinstance(message, str):
+        raise located(
+            UserNotImplementedError(
+                f"warnings.warn of an object of type {message.__class__.__name__}",
+                mend='give the text and the class: warnings.warn("...", RuntimeWarning)',
+            )
+        )
+    kind = category._jitflow_object if isinstance(category, ClassProxy) else category or UserWarning
+    if not (isinstance(kind, type) and issubclass(kind, Warning)):
+        raise located(UserTypeError(f"category must be a Warning subclass, not '{type(kind).__name__}'"))
+    places = _places()
+
+    def warn(text: str) -> None:
+        outside = stacklevel - len(places)
+        place = _place(_frame_outside(outside)) if outside > 0 else places[max(stacklevel, 1) - 1]
+        registry = place.namespace.setdefault("__warningregistry__", {})
+        warnings.warn_explicit(text, kind, place.file, place.line, place.namespace.get("__name__"), registry)
+
+    record_call(current_trace(), warn, None, (message,), {})
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+class _Place(NamedTuple):
+    """A line of the user's, the function that it is in, and the globals of that."""
+
+    file: str
+    line: int
+    function: str
+    namespace: dict[str, Any]
+
+
+def _place(frame: FrameType) -> _Place:
+    code = frame.f_code
+    namespace = getattr(frame.f_globals, "_namespace", frame.f_globals)  # not those that record what is read
+    return _Place(code.co_filename, frame.f_lineno, code.co_name, namespace)
+
+
+def _places() -> list[_Place]:
+    """The lines that are running, innermost first. A part of a function is running where the function is."""
+    frames = list(current_trace().user_frames())
+    callers = [frame for inner, frame in pairwise(frames) if not is_block(inner.f_code)]
+    return list(map(_place, [*frames[:1], *callers]))
+
+
+def _frame_outside(number: int) -> FrameType:
+    """The frame that called the compiled function, or a caller of it; the outermost where there are not so many."""
+    frame: FrameType = sys._getframe(1)
+    while number and frame.f_back is not None:
+        frame = frame.f_back
+        number -= not is_internal(frame.f_code.co_filename)
+    return frame
+
+
+surface.install(called_out=called_out)

@@ -1,0 +1,54 @@
+"""Functions of `operator` that would ask for the numbers themselves; the others are Python's, on tracers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from jitflow.errors import UserTypeError
+from jitflow.frontend.control.comparisons import compared, contains, is_
+from jitflow.frontend.control.logic import as_bool, not_
+from jitflow.frontend.python.chosen_items import indexed
+from jitflow.frontend.recording.values import dtype_of_value, is_weak
+from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
+from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.ir.dtypes import BOOL, I64
+
+__all__ = ["OPERATORS"]
+
+
+def index(number: Any) -> Any:
+    """`operator.index`: what is an int already, as Python's."""
+    if not isinstance(number, Tracer):
+        return operator.index(number)
+    if isinstance(number, SizeTracer):
+        return number
+    value, kind = lift(number), number.__class__
+    dtype = dtype_of_value(value)
+    if isinstance(number, ArrayTracer) and (number.ndim or dtype.kind not in "iu"):
+        raise located(UserTypeError("only integer scalar arrays can be converted to a scalar index"))
+    if dtype.kind not in "iu" and not (dtype == BOOL and is_weak(value)):
+        name = f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
+        raise located(UserTypeError(f"'{name}' object cannot be interpreted as an integer"))
+    return wrap(as_weak(value, I64))
+
+
+_COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+OPERATORS: Mapping[Any, Callable[..., Any]] = MappingProxyType(
+    {
+        operator.index: index,
+        operator.truth: as_bool,
+        operator.not_: not_,
+        operator.is_: is_,
+        operator.is_not: lambda left, right: not_(is_(left, right)),
+        operator.contains: contains,
+        **{getattr(operator, name): partial(compared, symbol) for name, symbol in _COMPARISONS.items()},
+        operator.getitem: lambda items, key: indexed(items)[key],
+    }
+)
+"""What runs in the place of them while tracing."""

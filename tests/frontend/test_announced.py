@@ -1,0 +1,88 @@
+"""Warnings and records of a compiled program are those of plain Python, with the user's lines, in its order."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+import jitflow
+
+LOGGER = logging.getLogger("tests.announced")
+
+
+class Narrow(UserWarning):
+    pass
+
+
+def warned_about(x, name):
+    warnings.warn(f"{name} has {x:.1f}", Narrow, stacklevel=3)
+    return x
+
+
+def warns(x):
+    for i in range(x.shape[0]):
+        if x[i] > 1:
+            warnings.warn(f"large {i}", RuntimeWarning, stacklevel=1)
+    warnings.warn("outside", stacklevel=2)
+    return warned_about(x[0], "x")
+
+
+def logs(x, n):
+    total = 0.0
+    for i in range(n):
+        total += float(x[i])
+        LOGGER.info("turn %d: %s", i, total)
+        LOGGER.debug("never")
+    if total > 1:
+        LOGGER.log(logging.ERROR, f"{total:.2f}")
+        logging.warning("of the root")
+    logging.getLogger("tests.announced").warning("%(key)s", {"key": n})
+    return total
+
+
+def heard(function, *arguments):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = function(*arguments)
+    return found, [(one.category, str(one.message), one.filename, one.lineno) for one in caught]
+
+
+def test_warnings():
+    compiled = jitflow.function(warns)
+    for x in (np.arange(4.0), np.zeros(2)):
+        assert heard(compiled, x) == heard(warns, x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        with pytest.raises(RuntimeWarning, match="large 2"):
+            compiled(np.arange(4.0))
+
+
+def test_records(caplog):
+    compiled = jitflow.function(logs)
+
+    def records(function, *arguments):
+        caplog.clear()
+        with caplog.at_level(logging.INFO):
+            function(*arguments)
+        return [(r.name, r.levelno, r.getMessage(), r.pathname, r.lineno, r.funcName) for r in caplog.records]
+
+    for arguments in ((np.arange(4.0), 3), (np.zeros(1), 1)):
+        assert records(compiled, *arguments) == records(logs, *arguments)
+    LOGGER.setLevel(logging.WARNING)
+    try:
+        assert records(compiled, np.arange(4.0), 3) == records(logs, np.arange(4.0), 3)
+    finally:
+        LOGGER.setLevel(logging.NOTSET)
+
+
+def test_what_is_no_text_is_refused():
+    @jitflow.function
+    def warns_of_a_class(x):
+        warnings.warn(str, Narrow, stacklevel=1)
+        return x
+
+    with pytest.raises(NotImplementedError, match="give the text and the class"):
+        warns_of_a_class(1.0)
