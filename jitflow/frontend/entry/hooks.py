@@ -10,8 +10,8 @@ from __future__ import annotations
 from jitflow.frontend.control.assertions import assert_
 from jitflow.frontend.control.attempts import attempt, attempts
 from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
+from jitflow.frontend.control.caught_errors import again, caught_error, known_error, raised_again
 from jitflow.frontend.control.comparisons import chain, contains, equal, is_, unequal
-from jitflow.frontend.control.foreseen import again
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.raising import exception, free, raise_
@@ -21,7 +21,7 @@ from jitflow.frontend.python.comprehended import consumed, gathered, listed
 from jitflow.frontend.python.growing_lists import made_list
 from jitflow.frontend.texts import percent, text, text_method
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
-           "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
-           "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
+           "consumed", "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
+           "is_", "known_error", "listed", "made_list", "not_", "or_", "percent", "raise_", "raised_again", "text",
+           "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip

@@ -18,6 +18,7 @@ from tests.frontend.syntax.reference import (
     attempt,
     bound,
     caught,
+    caught_error,
     chain,
     choose,
     contains,
@@ -28,11 +29,13 @@ from tests.frontend.syntax.reference import (
     gathered,
     indexed,
     is_,
+    known_error,
     made_list,
     not_,
     or_,
     percent,
     raise_,
+    raised_again,
     text,
     text_method,
     trying,
@@ -40,10 +43,10 @@ from tests.frontend.syntax.reference import (
     watched,
 )
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
-           "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "listed",
-           "made_list", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal", "watched",
-           "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
+           "consumed", "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
+           "is_", "known_error", "listed", "made_list", "not_", "or_", "percent", "raise_", "raised_again", "text",
+           "text_method", "trying", "unequal", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
