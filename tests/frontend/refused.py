@@ -24,6 +24,9 @@ X = np.arange(4.0)
 HISTORY: list[Any] = []
 NAMES = {"a"}
 COUNT = 0
+WEIGHTS = np.ones(4)
+VARIABLE = jitflow.Variable(WEIGHTS)
+DESCENT = jitflow.optim.SGD(0.0)
 
 
 class Strict:
@@ -531,6 +534,22 @@ def calls_itself_for_ever_mended(x):
     return x
 
 
+def returns_another_key(x):
+    return jitflow.cond(x[0] > 0, lambda: {"a": x}, lambda: {"b": x})
+
+
+def returns_another_key_mended(x):
+    return jitflow.cond(x[0] > 0, lambda: {"a": x}, lambda: {"a": -x})
+
+
+def trains_what_is_no_variable(x):
+    return DESCENT.minimize(lambda: ((WEIGHTS * x) ** 2).sum(), {"w": WEIGHTS})
+
+
+def trains_what_is_no_variable_mended(x):
+    return DESCENT.minimize(lambda: ((VARIABLE * x) ** 2).sum(), {"w": VARIABLE})
+
+
 CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (reads_the_time, (X,), reads_the_time_mended, (X, 5.0)),
     (asks_for_the_date, (X,), asks_for_the_date_mended, (X, 2020)),
@@ -582,6 +601,8 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (takes_some_of_a_list, (X, 1), takes_some_of_a_list_mended, (X, 1)),
     (prints_to_a_file, (X,), prints_to_a_file_mended, (X,)),
     (calls_itself, (5,), calls_itself_mended, (5,)),
+    (returns_another_key, (X,), returns_another_key_mended, (X,)),
+    (trains_what_is_no_variable, (X,), trains_what_is_no_variable_mended, (X,)),
     (calls_itself_for_ever, (X,), calls_itself_for_ever_mended, (X,)),
 ]
 

@@ -264,10 +264,10 @@ def raise_when_run(error: UserError) -> None:
 
 def _call_again(error: BaseException) -> None:
     """Record the call of a routine that raises an exception like one that tracing has met."""
-    error.__context__ = None  # with all that its traceback holds
+    kept = another(error)  # without what its traceback holds
 
     def raising() -> NoReturn:
-        raise another(error)
+        raise another(kept)
 
     record_call(current_trace(), raising, None, (), {})
 
