@@ -309,6 +309,22 @@ def writes_a_row_of_another_length(a, x):
     return a
 
 
+def divides_integers(n):
+    return 1 / n
+
+
+def subtracts_from_text(n):
+    return "a" - n
+
+
+def adds_to_text(n):
+    return "a" + n
+
+
+def repeats_a_list(s):
+    return [1.0] * s
+
+
 CASES: list[tuple[Program, tuple[Any, ...]]] = [
     (divides_in_a_helper_of_a_helper, (np.arange(5), 5)),
     (raises_its_own, (X, 1)),
@@ -333,6 +349,10 @@ CASES: list[tuple[Program, tuple[Any, ...]]] = [
     (takes_a_float_modulo, (0.0,)),
     (raises_zero_to_a_negative, (0.0,)),
     (calls_none, (X,)),
+    (divides_integers, (0,)),
+    (subtracts_from_text, (1,)),
+    (adds_to_text, (1.5,)),
+    (repeats_a_list, (1.5,)),
     (indexes_none, (X,)),
     (adds_text_and_a_number, (X,)),
     (leaves_out_an_argument, (1,)),

@@ -58,7 +58,8 @@ def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
     """The running program raises what was raised while tracing, if it comes here: at ``place``, if that is known."""
     raised = error.as_raised() if isinstance(error, UserError) else error
     if type(raised) is TypeError:
-        raised = TypeError(*(in_pythons_words(part) if isinstance(part, str) else part for part in raised.args))
+        number = current_trace().refused_operand
+        raised = TypeError(*(in_pythons_words(part, number) if isinstance(part, str) else part for part in raised.args))
     kind, trace = type(raised), current_trace()
     if _is_handled(kind):  # and asks for nothing but the class
         kind = next(base for base in kind.__mro__ if _is_plain(base))

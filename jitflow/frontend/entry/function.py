@@ -285,7 +285,8 @@ def _user_error(error: Exception) -> UserError:
             "recursion deeper than Python allows while tracing",
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
-    if type(error) is TypeError and (words := in_pythons_words(str(error))) != str(error):
+    number = current_trace().refused_operand
+    if type(error) is TypeError and (words := in_pythons_words(str(error), number)) != str(error):
         error = TypeError(words)
     return as_user_error(error)
 

@@ -105,9 +105,12 @@ def innermost_place(traceback: TracebackType | None, above: Loc | None = None) -
     return found
 
 
-def in_pythons_words(message: str) -> str:
-    """A message in which Python names the class of a tracer where it means what the tracer stands for."""
-    return message.replace("ArrayTracer", "numpy.ndarray")
+def in_pythons_words(message: str, number: str) -> str:
+    """A message in which Python names the class of a tracer where it means what the tracer stands for.
+
+    ``number`` is what it calls the type of the number that an operator has refused.
+    """
+    return message.replace("ArrayTracer", "numpy.ndarray").replace("NumberTracer", number or "NumberTracer")
 
 
 def is_of_the_program(error: BaseException) -> bool:
