@@ -213,7 +213,7 @@ def _trace(
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
-        stores.table if stores.are_made else None,
+        stores.table if stores.is_noted else None,
         tuple(pins.texts),
     )
 
