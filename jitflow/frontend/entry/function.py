@@ -74,8 +74,10 @@ class TracedFunction:
     """The sizes that were seen at the call that caused the trace."""
     numbers: Mapping[int, int] = field(default_factory=dict)
     """The whole numbers that were seen there, by their parameters' positions."""
+    is_storing: bool = False
+    """Whether it stores to objects from outside."""
     stores: StoreTable | None = None
-    """What it stores in objects from outside."""
+    """What calls note of it, if they do."""
     pins: tuple[str, ...] = ()
     """The numbers that Python asked for."""
 
@@ -213,6 +215,7 @@ def _trace(
         tuple(dict.fromkeys(state.state(LoopReport))),
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
+        stores.are_made,
         stores.table if stores.is_noted else None,
         tuple(pins.texts),
     )
