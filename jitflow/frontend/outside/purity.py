@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import builtins
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.tracers import located
 from jitflow.frontend.tracers.surface import surface
 
-__all__ = ["Impure", "Unusable", "impure_builtins", "impure_call", "is_foreign_impure", "is_pure_module"]
+__all__ = ["Impure", "Unusable", "announces", "impure_builtins", "impure_call", "is_foreign_impure", "is_pure_module"]
 
 PURE_MODULES = frozenset(
     [
@@ -116,6 +116,12 @@ def is_pure_module(name: str) -> bool:
 def is_foreign_impure(name: str) -> bool:
     """Whether a module belongs to Python's own library and is not known to be pure."""
     return name.split(".")[0] in sys.stdlib_module_names and not is_pure_module(name)
+
+
+def announces(thing: Any) -> bool:
+    """Whether this is a logger, or a class or function of progress bars: calls of them are called out."""
+    is_bar = isinstance(thing, type | FunctionType) and (thing.__module__ or "").startswith("tqdm.")
+    return is_bar or type(thing).__module__ == "logging"
 
 
 def is_impure_member(module: ModuleType, name: str) -> bool:
