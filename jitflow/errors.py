@@ -17,9 +17,9 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType, TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from numpy.exceptions import AxisError
 from numpy.linalg import LinAlgError
@@ -51,6 +51,9 @@ __all__ = [
     "excerpt",
     "with_user_frames",
 ]
+
+
+AnyError = TypeVar("AnyError", bound=BaseException)
 
 
 class Location(Protocol):
@@ -289,14 +292,18 @@ def exception_class(name: str) -> type[BaseException]:
     return found if isinstance(found, type) and issubclass(found, BaseException) else type(name, (Exception,), {})
 
 
-def another(error: Exception) -> Exception:
-    """An exception like one that was raised before, which nobody has seen: without calling what made that."""
+def another(error: AnyError, args: Sequence[Any] | None = None, values: Iterable[Any] | None = None) -> AnyError:
+    """An exception like one that there is, which nobody has seen, without calling what made that.
+
+    It may have other arguments, and other values of its attributes.
+    """
     kind = type(error)
-    made: Exception = kind.__new__(kind, *error.args)
-    made.args = error.args
-    slots = (name for base in kind.__mro__ for name in vars(base).get("__slots__", ()))
-    for name in (*vars(error), *slots):
+    made = kind.__new__(kind, *(error.args if args is None else args))
+    made.args = error.args if args is None else tuple(args)
+    slots = [name for base in kind.__mro__ for name in vars(base).get("__slots__", ())]
+    for name in slots:
         setattr(made, name, getattr(error, name))
+    vars(made).update(zip(vars(error), vars(error).values() if values is None else values, strict=True))
     made.__cause__, made.__suppress_context__ = error.__cause__, error.__suppress_context__
     return made
 
@@ -395,9 +402,6 @@ def _caret(source: str, location: Location) -> str:
 
 def _indented(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.rstrip().splitlines())
-
-
-AnyError = TypeVar("AnyError", bound=BaseException)
 
 
 def with_user_frames(

@@ -52,6 +52,7 @@ _ROWS = (
      "compute with floats: Python ints are 64 bits wide in compiled code"),
     (r"the type of this power depends on its value$", "write float(x) ** n"),
     (r"a loop takes no turn, and so (\w+) stays a number", "make {1} an array before the loop: np.zeros(shape)"),
+    (r"^an operand is None here", "test it before: if x is not None"),
     # linear algebra
     (r"Singular matrix$", "np.linalg.lstsq and np.linalg.pinv take singular matrices too"),
     (r"Matrix is not positive definite$", "add a little to the diagonal, or use np.linalg.eigh"),

@@ -159,6 +159,11 @@ def make_plan(
         raise CompilerBug(f"unknown kind of result {place.kind!r}", pass_name="plan")
 
     results = whole(traced.results)
+    threshold: dict[str, int | None] = {}
+    if isinstance(lowered, LoweredParts):
+        threshold = {"releases_gil_bytes": -1}
+    elif any(isinstance(leaf, ObjectLeaf) and not leaf.locked for leaf in traced.leaves):
+        threshold = {"releases_gil_bytes": None}
     return Plan(
         traced.parameter_names,
         traced.reads,
@@ -168,7 +173,7 @@ def make_plan(
         results,
         tuple(bases),
         tuple(_uses(traced)) if ordered else (),
-        **({"releases_gil_bytes": -1} if isinstance(lowered, LoweredParts) else {}),
+        **threshold,
         draws=any(isinstance(leaf, ObjectLeaf) for leaf in traced.leaves) or traced.makes_generators,
         gpus=tuple(filter(is_gpu, devices)),
         wanted={leaf.slot: home for leaf, home in zip(traced.leaves, homes, strict=False) if is_gpu(home)},

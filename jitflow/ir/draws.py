@@ -35,7 +35,7 @@ class Draw:
     ``function`` is called once for each draw. One that is ``bounded`` fills an array with integers: its parameters are
     the smallest and how many more there are, and ``masked`` says by which of NumPy's methods. One with ``memory`` takes
     a pointer to that many bytes as its last argument, zeros at first. One without a function is the ``method`` of a
-    `RandomState`, whose formula is frozen, so that compiled code has it as well.
+    `RandomState` or of Python's `random.Random`, whose formula is frozen, so that compiled code has it as well.
     """
 
     function: str
@@ -66,6 +66,8 @@ DRAWS: Mapping[str, Draw] = {
     **{f"{name}_f": Draw(f"random_{name}_f", (), F32)
        for name in ("standard_uniform", "standard_normal", "standard_exponential")},
     "standard_gamma_f": Draw("random_standard_gamma_f", (F32,), F32),
+    "python_random": Draw("", (), F64, method="random"),
+    "python_below": Draw("", (I64,), I64, method="_randbelow"),
     "legacy_normal": Draw("", (F64, F64), F64, method="normal"),
     "legacy_standard_normal": Draw("", (), F64, method="standard_normal"),
     "legacy_exponential": Draw("", (F64,), F64, method="exponential"),
@@ -106,13 +108,16 @@ def object_at(address: int) -> Any:
 
 
 def bits_of(generator: Any) -> Any:
-    """The bit generator that a `Generator` or `RandomState` draws from."""
-    return generator.bit_generator if hasattr(generator, "bit_generator") else generator._bit_generator
+    """The bit generator that a `Generator` or `RandomState` draws from; a `random.Random` is its own."""
+    found = getattr(generator, "bit_generator", None)
+    return getattr(generator, "_bit_generator", generator) if found is None else found
 
 
 def draw(name: str, address: int, parameters: Sequence[Any], shape: Sequence[int]) -> Any:
     """An array of draws, whose parameters are numbers or arrays of its shape."""
     row, generator = DRAWS[name], object_at(address)
+    if name.startswith("python_"):
+        return np.array(getattr(generator, row.method)(*map(int, parameters)), row.result.numpy)
     if row.method:
         return np.array(getattr(generator, row.method)(*parameters, tuple(shape)))
     bits = bits_of(generator)

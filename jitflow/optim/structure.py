@@ -28,10 +28,10 @@ def pairs(gradients: Any, variables: Any) -> Iterator[tuple[Any, Any]]:
             )
         yield gradients, variables
     elif isinstance(variables, dict):
-        _require_same_size(gradients, variables, dict)
-        if missing := [key for key in variables if key not in gradients]:
+        if isinstance(gradients, dict) and (missing := [key for key in variables if key not in gradients]):
             message = f"the gradients have nothing under the key {missing[0]!r} of the variables"
             raise UserValueError(message, expected="a dict with the keys of the variables")
+        _require_same_size(gradients, variables, dict)
         for key, variable in variables.items():
             yield from pairs(gradients[key], variable)
     elif isinstance(variables, list | tuple):
@@ -52,7 +52,10 @@ def require_distinct(variables: Any) -> None:
     """
     found = [variable for _, variable in pairs(variables, variables)]
     if not found:
-        raise UserValueError("there are no variables to update", mend="pass those of a model: jitflow.variables(model)")
+        raise UserValueError(
+            "there are no variables to update",
+            mend="pass those of a model, jitflow.variables(model), whose arrays are made by jitflow.Variable(array)",
+        )
     if len({id(variable) for variable in found}) < len(found):
         raise UserValueError("a variable is to be updated twice", mend="pass it once: jitflow.variables(structure)")
 

@@ -46,10 +46,11 @@ class Drawing:
 
 
 def _locks(generators: Sequence[Any]) -> list[Any]:
-    """The locks of the bit generators, in one order, so that no two calls wait for each other."""
-    if len(generators) == 1:
-        return [bits_of(generators[0]).lock]
-    bits = {id(one): one for one in map(bits_of, generators)}
+    """The locks of the bit generators, in one order, so that no two calls wait for each other.
+
+    A `random.Random` has none: who draws from it has the GIL.
+    """
+    bits = {id(one): one for one in map(bits_of, generators) if hasattr(one, "lock")}
     return [bits[key].lock for key in sorted(bits)]
 
 
@@ -68,8 +69,8 @@ def begin(*generators: Any) -> Drawing:
 
 
 def make(what: str, *seeds: Any) -> int:
-    """Make a generator as ``numpy.random`` does, which lives as long as the call; returns its address."""
-    module = importlib.import_module("numpy.random")
+    """Make a generator as ``numpy.random`` or ``random`` does, which lives as long as the call; returns its address."""
+    module = importlib.import_module("random" if what == "Random" else "numpy.random")
     name, _, inner = what.removesuffix(")").partition("(")
     given = [getattr(module, inner)(*seeds)] if inner else seeds
     made = getattr(module, name)(*given)

@@ -7,18 +7,19 @@ functions work on. Where exactly is found by looking for its words in an object 
 from __future__ import annotations
 
 import ctypes
+import random
 import struct
 from functools import cache
 
 import numpy as np
 
-from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, function_address, is_available
-from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, quick_text
+from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, draw, function_address, is_available
+from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, python_text, quick_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pcg64 import quick_fill
 
-__all__ = ["are_native", "draw_address", "legacy_is_native"]
+__all__ = ["are_native", "draw_address", "legacy_is_native", "python_is_native", "shuffles_from_the_end"]
 
 _BITGEN_WORDS = 5
 
@@ -49,7 +50,7 @@ def _bitgen_of(capsule: object) -> int:
 
 @cache
 def draw_address(symbol: str) -> int:
-    """Where the function starts that a context calls ``symbol``."""
+    """Where the function starts that a context calls ``symbol``. Those of `random.Random` draw one number."""
     name = symbol.removeprefix(DRAW_PREFIX).removeprefix(FILL_PREFIX)
     return _code(name).address("draw" if symbol.startswith(DRAW_PREFIX) else "fill")
 
@@ -57,6 +58,10 @@ def draw_address(symbol: str) -> int:
 @cache
 def _code(name: str) -> NativeCode:
     row = DRAWS[name]
+    if name.startswith("python_"):
+        code = NativeCode(python_text(row, _twister()), optimisation=2, for_host=True)
+        make_immortal(code)
+        return code
     generator, legacy = _kinds()
     parts = [bitgen_text(id(generator), _offset(generator), _offset(legacy))]
     if row.method:
@@ -103,3 +108,43 @@ def legacy_is_native() -> bool:
         if [function(id(ours), *parameters) for _ in range(501)] != expected.tolist():
             return False
     return True
+
+
+@cache
+def _twister() -> int:
+    """Where a `random.Random` has the position and the words of its Mersenne Twister; 0 if they cannot be found."""
+    sample = random.Random(1)
+    *words, position = sample.getstate()[1]
+    wanted = struct.pack("625I", position, *words)
+    size = type(sample).__mro__[1].__basicsize__
+    return max(ctypes.string_at(id(sample), size).find(wanted), 0) if size >= len(wanted) else 0
+
+
+@cache
+def python_is_native() -> bool:
+    """Whether compiled code has the bits of a `random.Random`: some draws are compared."""
+    if not layout_is_known() or not _twister():
+        return False
+    ours, theirs = random.Random(2), random.Random(2)
+    uniform = ctypes.PYFUNCTYPE(ctypes.c_double, ctypes.c_int64)(draw_address(f"{DRAW_PREFIX}python_random"))
+    below = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)(
+        draw_address(f"{DRAW_PREFIX}python_below")
+    )
+    for bound in (1, 2, 3, 1000, 2**31, 2**32 - 1, 2**32, 2**40 + 1, 2**62 + 1) * 80:
+        if uniform(id(ours)) != theirs.random() or below(id(ours), bound) != theirs.randrange(bound):
+            return False
+    return ours.getstate() == theirs.getstate()
+
+
+@cache
+def shuffles_from_the_end(kind: str) -> bool:
+    """Whether a generator shuffles by changing each element, from the last on, with one in front of it or itself."""
+    if not are_native():
+        return False
+    ours, theirs = (getattr(np.random, kind)(np.random.PCG64(5)) for _ in range(2))
+    order = list(range(50))
+    for place in range(49, 0, -1):
+        span = (np.uint64(0), np.uint64(place))
+        other = int(draw("masked_uint64", id(ours), span, (1,))[0])
+        order[place], order[other] = order[other], order[place]
+    return bool(order == theirs.permutation(50).tolist())

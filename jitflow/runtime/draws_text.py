@@ -11,7 +11,8 @@ from jitflow.ir.draws import Draw
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.runtime.object_layout import OBJECT_TYPE
 
-__all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "quick_text", "type_of"]
+__all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "python_text", "quick_text",
+           "type_of"]  # fmt: skip
 
 _STRAIGHT_ON = "\n  br label %begin"
 _TYPES = {"f64": "double", "f32": "float", "bool": "i1"}
@@ -225,6 +226,117 @@ define double @draw({", ".join(["i64 %generator", *names])}) {{
   ret double %drawn
 }}"""
     yield fill_text(row, "", call)
+
+
+def python_text(row: Draw, state: int) -> str:
+    """Draws of a `random.Random`, which has its Mersenne Twister at ``state``: a position, and 624 words."""
+    result, parameters = type_of(row.result), ", ".join(["i64 %generator", *("i64 %bound" for _ in row.parameters)])
+    return (
+        _TWISTER.replace("STATE", str(state))
+        + f"""
+define internal double @random(i64 %generator) {{
+  %a.word = call i32 @word(i64 %generator)
+  %b.word = call i32 @word(i64 %generator)
+  %a.bits = lshr i32 %a.word, 5
+  %b.bits = lshr i32 %b.word, 6
+  %a = uitofp i32 %a.bits to double
+  %b = uitofp i32 %b.bits to double
+  %high = fmul double %a, 6.7108864e+07
+  %sum = fadd double %high, %b
+  %drawn = fmul double %sum, 0x3CA0000000000000
+  ret double %drawn
+}}
+define internal i64 @_randbelow(i64 %generator, i64 %bound) {{
+start:
+  %zeros = call i64 @llvm.ctlz.i64(i64 %bound, i1 false)
+  %is.narrow = icmp uge i64 %zeros, 32
+  %narrow = sub i64 %zeros, 32
+  br label %again
+again:
+  %first = call i32 @word(i64 %generator)
+  %low = zext i32 %first to i64
+  br i1 %is.narrow, label %short, label %long
+short:
+  %few = lshr i64 %low, %narrow
+  br label %made
+long:
+  %second = call i32 @word(i64 %generator)
+  %rest = zext i32 %second to i64
+  %cut = lshr i64 %rest, %zeros
+  %high = shl i64 %cut, 32
+  %many = or i64 %high, %low
+  br label %made
+made:
+  %drawn = phi i64 [ %few, %short ], [ %many, %long ]
+  %fits = icmp ult i64 %drawn, %bound
+  br i1 %fits, label %end, label %again
+end:
+  ret i64 %drawn
+}}
+define {result} @draw({parameters}) {{
+  %drawn = call {result} @{row.method}({parameters})
+  ret {result} %drawn
+}}
+"""
+    )
+
+
+_TWISTER = """
+declare i64 @llvm.ctlz.i64(i64, i1)
+
+define internal i32 @word(i64 %generator) {
+start:
+  %object = inttoptr i64 %generator to ptr
+  %position.at = getelementptr i8, ptr %object, i64 STATE
+  %words = getelementptr i8, ptr %position.at, i64 4
+  %position = load i32, ptr %position.at, align 4
+  %is.used = icmp sge i32 %position, 624
+  br i1 %is.used, label %turn, label %give
+turn:
+  %k = phi i64 [ 0, %start ], [ %next, %turn ]
+  %next = add i64 %k, 1
+  %wraps = icmp eq i64 %next, 624
+  %after = select i1 %wraps, i64 0, i64 %next
+  %far = add i64 %k, 397
+  %is.far = icmp uge i64 %far, 624
+  %near = sub i64 %far, 624
+  %other = select i1 %is.far, i64 %near, i64 %far
+  %this.at = getelementptr i32, ptr %words, i64 %k
+  %after.at = getelementptr i32, ptr %words, i64 %after
+  %other.at = getelementptr i32, ptr %words, i64 %other
+  %this.word = load i32, ptr %this.at, align 4
+  %after.word = load i32, ptr %after.at, align 4
+  %other.word = load i32, ptr %other.at, align 4
+  %upper = and i32 %this.word, -2147483648
+  %lower = and i32 %after.word, 2147483647
+  %joined = or i32 %upper, %lower
+  %half = lshr i32 %joined, 1
+  %odd = and i32 %joined, 1
+  %mask = sub i32 0, %odd
+  %matrix = and i32 %mask, -1727483681
+  %mixed = xor i32 %other.word, %half
+  %renewed = xor i32 %mixed, %matrix
+  store i32 %renewed, ptr %this.at, align 4
+  br i1 %wraps, label %give, label %turn
+give:
+  %at = phi i32 [ %position, %start ], [ 0, %turn ]
+  %at.next = add i32 %at, 1
+  store i32 %at.next, ptr %position.at, align 4
+  %place = sext i32 %at to i64
+  %word.at = getelementptr i32, ptr %words, i64 %place
+  %y0 = load i32, ptr %word.at, align 4
+  %s1 = lshr i32 %y0, 11
+  %y1 = xor i32 %y0, %s1
+  %s2 = shl i32 %y1, 7
+  %m2 = and i32 %s2, -1658038656
+  %y2 = xor i32 %y1, %m2
+  %s3 = shl i32 %y2, 15
+  %m3 = and i32 %s3, -272236544
+  %y3 = xor i32 %y2, %m3
+  %s4 = lshr i32 %y3, 18
+  %y4 = xor i32 %y3, %s4
+  ret i32 %y4
+}"""
 
 
 def type_of(dtype: DType) -> str:

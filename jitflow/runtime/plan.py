@@ -225,10 +225,14 @@ class ScalarLeaf:
 
 @dataclass(frozen=True, eq=False)
 class ObjectLeaf:
-    """The address of the object in a register: a generator of NumPy's, whose type a guard has fixed."""
+    """The address of the object in a register: a generator, whose type a guard has fixed.
+
+    One that is not ``locked`` has no lock of its own: who draws from it keeps the GIL.
+    """
 
     register: int
     slot: int
+    locked: bool = True
 
 
 Leaf = ArrayLeaf | ScalarLeaf | ObjectLeaf

@@ -67,7 +67,8 @@ def told_twice(program: Program, arguments: tuple[Any, ...], file: str, **option
             assert (type(error), error.args, str(error)) == (type(plain), plain.args, str(plain))
             assert lines(error, file) == lines(plain, file)
             assert not getattr(error, "__notes__", None)
-            assert (error.__cause__, error.__context__) == (None, None)
+            assert repr(error.__cause__) == repr(plain.__cause__)
+            assert error.__context__ is None or repr(error.__context__) == repr(plain.__context__)
     assert texts[0] == texts[1]
     return texts[0]
 

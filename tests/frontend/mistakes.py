@@ -78,7 +78,7 @@ def reads_the_environment(x):
 
 
 def draws(x):
-    return x + random.random()
+    return x + random.getstate()[1][0]
 
 
 def draws_with_numpy(x):

@@ -119,6 +119,13 @@ def test_the_traceback_ends_at_the_users_line() -> None:
 
 
 def test_every_message_belongs_to_a_test() -> None:
-    others = {"leaked_tracer", "function_generator", "function_coroutine", "function_asynchronous"}
+    others = {
+        "raised_by_python",
+        "refused",
+        "leaked_tracer",
+        "function_generator",
+        "function_coroutine",
+        "function_asynchronous",
+    }
     names = {fn.__name__ for fn, _ in CATALOGUE} | {f"argument_{name}" for name in ARGUMENTS} | others
     assert {path.stem for path in MESSAGES.glob("*.txt")} == names

@@ -92,14 +92,19 @@ def test_a_message_is_made_only_where_it_is_needed():
         program(np.arange(3.0), 4)
 
 
-def test_what_no_routine_can_make_is_refused():
-    def program(x: Any) -> Any:
+def test_what_an_exception_holds():
+    def program(x: Any, held: Any) -> Any:
         if x.sum() > 3:
-            raise OddError("more", [x])
+            raise OddError("more", [x, 2.5])
+        if x.sum() > 2:
+            raise OddError(held)
         return x
 
+    with pytest.raises(OddError) as caught:
+        jitflow.function(program)(np.full(3, 2.0), 1)
+    np.testing.assert_equal(caught.value.args, ("more", [np.full(3, 2.0), 2.5]))
     with pytest.raises(UserNotImplementedError, match="these arguments"):
-        jitflow.function(program)(np.zeros(3))
+        jitflow.function(lambda x: program(x, slice(x[0])))(np.zeros(3))
 
 
 @pytest.mark.parametrize(("program", "name"), [(odd, "OddError"), (shows_arrays, "OddError")])

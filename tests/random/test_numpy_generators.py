@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -91,6 +92,7 @@ def of_integers(r, a, b, n, x):
 def of_choices(r, n, x, matrix, p):
     kept = x.copy()
     r.shuffle(kept)
+    r.shuffle(kept[::2])
     rows = matrix.copy()
     r.shuffle(rows, axis=1)
     return [
@@ -123,7 +125,8 @@ def of_legacy(r, n, x):
     kept = x.copy()
     r.shuffle(kept)
     return [
-        kept, r.rand(), r.rand(2, n), r.randn(), r.randn(n), r.random_sample(n), r.random(), r.uniform(3.0, 1.0, n),
+        r.permutation(n), kept, r.rand(),
+        r.rand(2, n), r.randn(), r.randn(n), r.random_sample(n), r.random(), r.uniform(3.0, 1.0, n),
         r.uniform(x, 3.0), r.randint(n), r.randint(2, n, 3), r.randint(n, size=n), r.randint(5, dtype=np.int8),
         r.randint(0, 255, n, dtype=np.uint8), r.randint(2**40, size=3), r.normal(), r.normal(1.0, 2.0, n),
         r.normal(x, 1.0), r.standard_normal(3), r.exponential(2.0, 3), r.poisson(3.0), r.gamma(2.0, 1.0, 3),
@@ -135,6 +138,21 @@ def of_legacy(r, n, x):
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.PCG64])
 def test_the_legacy_generator_too(kind: Any) -> None:
     compare(of_legacy, lambda: np.random.RandomState(kind(3)), MANY, A)
+
+
+@pytest.mark.stress
+@pytest.mark.parametrize("kind", NEW)
+def test_a_hundred_thousand_draws(kind: Any) -> None:
+    def make() -> Any:
+        return np.random.Generator(kind(11))
+
+    many = 10**5
+    compare(of_two, make, 0.7, 3.0, A, A + 1.0, many)
+    compare(of_one, make, 2.5, 0.3, A + 2.0, P, many)
+    compare(of_none, make, many)
+    compare(of_integers, make, 100, 2**40, many, np.array([3, 400, 5]))
+    compare(of_choices, make, many, np.arange(4.0), np.arange(12).reshape(3, 4), np.array([0.1, 0.2, 0.3, 0.4]))
+    compare(of_legacy, lambda: np.random.RandomState(kind(11)), many, A)
 
 
 # -- in programs
@@ -252,6 +270,47 @@ def test_what_is_kept_outside_is_refused() -> None:
     assert "np.array" in caught.value.mend
 
 
+# -- Python's own
+
+
+OWN = random.Random(4)
+
+
+@jitflow.function
+def of_python(n, x):
+    total, count, kept, listed = 0.0, 0, x.copy(), [1, 2, 3, 4]
+    for _ in range(n):
+        total += random.random() * random.uniform(1, 2) + random.choice([1.5, 2.5, 3.5])
+        count += random.randint(1, 6) + random.randrange(10) + random.randrange(3, n + 2**40)
+        if random.random() < 0.3:
+            count += OWN.randint(0, 5)
+    random.shuffle(kept)
+    random.shuffle(listed)
+    mine = random.Random(n)
+    return (total, count, kept, listed, random.gauss(0, 1), random.sample(range(20), 3), random.choice(x),
+            random.choices([1, 2, 3], k=4), mine.random(), random.getrandbits(20))  # fmt: skip
+
+
+def test_the_random_numbers_of_python() -> None:
+    before = random.getstate()
+    try:
+        for n in (MANY, 5):
+            found = []
+            for function in (of_python, of_python.__wrapped__):
+                random.seed(n)
+                OWN.seed(1)
+                found.append((function(n, A), random.getstate(), OWN.getstate()))
+            require_same(*found)
+        for mistake in (lambda n: random.randint(n, 1), lambda n: random.randrange(-n), lambda n: random.choice([])):
+            with pytest.raises((ValueError, IndexError)) as expected:
+                mistake(5)
+            with pytest.raises(type(expected.value)) as raised:
+                jitflow.function(mistake)(5)
+            assert str(raised.value).splitlines()[0] == str(expected.value)
+    finally:
+        random.setstate(before)
+
+
 def test_threads_draw_from_one_generator() -> None:
     generator, drawn = np.random.default_rng(9), []
 
@@ -278,6 +337,32 @@ def test_threads_draw_from_one_generator() -> None:
     assert np.unique(everything).size == everything.size
     expected = np.random.Generator(np.random.PCG64(9).advance(60 * 6000))
     assert state_of(generator) == state_of(expected)
+
+
+def test_draws_move_with_their_parameters() -> None:
+    def walk(mean, scale, rng):
+        total, position = rng.uniform(mean, mean + scale, 3).sum() + rng.lognormal(mean, scale), mean
+        for _ in range(10):
+            position = position * 0.5 + rng.normal(mean * position, scale)
+            if position > 1.0:
+                position = position - rng.exponential(scale)
+            total += position * position
+        return total
+
+    def make() -> Any:
+        return np.random.default_rng(3)
+
+    ours, theirs, step = make(), make(), 1e-6
+    found = jitflow.grad(jitflow.function(walk), argnums=(0, 1))(0.5, 2.0, ours)
+    walk(0.5, 2.0, theirs)
+    assert state_of(ours) == state_of(theirs)
+    expected = [
+        (walk(0.5 + step, 2.0, make()) - walk(0.5 - step, 2.0, make())) / (2 * step),
+        (walk(0.5, 2.0 + step, make()) - walk(0.5, 2.0 - step, make())) / (2 * step),
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    with pytest.raises(UserNotImplementedError, match="draw has no gradient"):
+        jitflow.grad(jitflow.function(lambda shape, rng: rng.gamma(shape)))(2.0, make())
 
 
 def test_a_gradient_draws_once() -> None:

@@ -94,8 +94,7 @@ def operand(item: Any) -> Operand:
     if isinstance(item, range):  # of which NumPy makes an array of floats if it is empty
         return tracers.lift(surface.replacements[np.arange](item.start, item.stop, item.step) if item else np.zeros(0))
     if item is None:
-        message = "an operand is None here, of which compiled code makes no array"
-        raise UserTypeError(message, mend="test it before: if x is not None")
+        raise UserTypeError("an operand is None here, of which compiled code makes no array")
     raise UserTypeError(
         f"expected an array or a number, got {type(item).__name__}",
         found=repr(item)[:80],

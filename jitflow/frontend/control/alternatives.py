@@ -161,7 +161,8 @@ def described(thing: Any) -> str:
     kind = kind_of(thing)
     if isinstance(kind, Tensor):
         name = str(kind.dtype.numpy)
-        return f"an array of {name} with {len(kind.dims)} axes" if kind.dims else f"a 0-d array of {name}"
+        axes = "1 axis" if len(kind.dims) == 1 else f"{len(kind.dims)} axes"
+        return f"an array of {name} with {axes}" if kind.dims else f"a 0-d array of {name}"
     if kind is not None:
         name = thing.__class__.__name__
         return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -13,11 +13,17 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.location import Loc
 
-__all__ = ["asks_for_number", "begin_anew_choosing"]
+__all__ = ["Draws", "asks_for_number", "begin_anew_choosing"]
 
 
 class _AskedItems(set[Site]):
     """Where an item would have been chosen."""
+
+
+class Draws:
+    """Whether a trace has drawn random numbers."""
+
+    any = False
 
 
 def asks_for_number(index: Value) -> bool:
@@ -28,9 +34,27 @@ def asks_for_number(index: Value) -> bool:
         return False
     if any(index in op.results for scope in rounds[0].outside.around() for op in scope.builder.ops):
         return False
+    if trace.state(Draws).any and _is_drawn(index):
+        return False
     site = _site(trace.here())
     trace.state(_AskedItems).add(site)
     return not trace.choices.answer(site)
+
+
+def _is_drawn(index: Value) -> bool:
+    """Whether an index is made of a random number, which no turn knows before it runs."""
+    scopes = current_trace().scope.around()
+    makers = {result: op for scope in scopes for op in scope.builder.ops for result in op.results}
+    seen, waiting = {index}, [index]
+    while waiting:
+        op = makers.get(waiting.pop())
+        if op is None:
+            continue
+        if op.name == "draw" or any(effect.kind == "external" for effect in op.own_effects):
+            return True
+        waiting += [operand for operand in op.operands if operand not in seen]
+        seen.update(op.operands)
+    return False
 
 
 def begin_anew_choosing(error: UserError) -> None:

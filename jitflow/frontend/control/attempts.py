@@ -22,10 +22,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserNotImplementedError
+from jitflow.errors import ExceptionName, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import begin_anew_with
-from jitflow.frontend.control.foreseen import can_be_foreseen, number_of_error, raises_nothing, told_by
+from jitflow.frontend.control.foreseen import can_be_foreseen, raises_nothing
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.leaves import flatten
 from jitflow.frontend.control.local_types import placeholder
@@ -33,6 +33,7 @@ from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import fail, fail_with
+from jitflow.frontend.control.telling import NOTHING_TOLD, error_of, number_of, told_by
 from jitflow.frontend.control.trying import (
     Handlers,
     Statements,
@@ -53,6 +54,9 @@ from jitflow.ir.types import Place, Scalar, Tensor, Type, Variable, dims_of, map
 
 __all__ = ["attempt", "attempts"]
 
+_ANOTHER = tuple(number - 1 for number in NOTHING_TOLD)
+"""What differs from what is told of nothing in each place, so that each of them is carried out of the branch."""
+
 
 class Caught(NamedTuple):
     """What is caught of what an op may raise, and the number of the handler that is for it."""
@@ -68,11 +72,14 @@ def attempts(line: int, about: str = "") -> bool:
 
 
 def attempt(
-    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: Sequence[int] = (), tells: bool = False
+    run: Callable[[], Any],
+    handled: Callable[[], tuple[Any, ...]],
+    numbers: Sequence[int] = (),
+    asking: Sequence[int] | None = None,
 ) -> tuple[Any, ...]:
     """What ``run`` gives, and the number of the handler that is for what it raised: 0 if it raised nothing.
 
-    If it ``tells``, a third is what an error tells that is raised again.
+    With ``asking``, the numbers of handlers that ask for the exception, a third is what is told of it.
     """
     trace, handlers, mutables = (
         current_trace(),
@@ -81,15 +88,15 @@ def attempt(
     )
     outer = trace.scope
     scope = _Pieces(Builder(loc=outer.builder.loc), outer.knowledge.copy(), outer, recalled=outer.recalled)
-    nothing = ((0, 0),) if tells else ()
-    scope.heads = 3 if tells else 1
+    nothing = () if asking is None else (NOTHING_TOLD,)
+    scope.heads = 1 if asking is None else 1 + len(NOTHING_TOLD)
     trace.state(Statements).handled.append(handlers.handles)
     try:
         path = trace_path(lambda: _caught(run, handlers), dict, scope)
     finally:
         trace.state(Statements).handled.pop()
     with trace.region(scope):
-        scope.handlers = _numbers(scope.builder.ops, handlers)
+        scope.handlers = _numbers(scope.builder.ops, handlers, asking or ())
     if not scope.handlers:
         mutables.restore()
         return run(), 0, *nothing
@@ -101,7 +108,8 @@ def attempt(
         ))  # fmt: skip
     first = next(iter(scope.handlers))
     if first.name == "check" and _constant(scope, first) is False and scope.builder.ops[0] is first:
-        return None, scope.handlers[first].number, *nothing  # it tells nothing: its op is the first
+        told = tuple(map(tracers.wrap, told_by(first)[1:]))
+        return None, scope.handlers[first].number, *((number_of(first), *told) for _ in nothing)
     return _dynamic(path, scope, nothing)
 
 
@@ -122,7 +130,7 @@ def _constant(scope: Scope, op: Op) -> Any:
         return constant_behind(op.operands[0])
 
 
-def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
+def _numbers(ops: Sequence[Op], handlers: Handlers, asking: Sequence[int]) -> dict[Op, Caught]:
     """The ops that may raise what a handler is for, and the branches with such ops in them.
 
     Raises for those of which nobody knows before whether they do.
@@ -135,7 +143,7 @@ def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
             for region in op.regions:
                 with current_trace().region() as path:
                     path.builder.ops.extend(region.ops)
-                    inside |= _numbers(region.ops, handlers)
+                    inside |= _numbers(region.ops, handlers, asking)
             found |= inside and {op: Caught(0, ()), **inside}
             continue
         inner = ((each, handlers.first_raised(each)) for region in op.regions for each in walk(region))
@@ -145,10 +153,10 @@ def _numbers(ops: Sequence[Op], handlers: Handlers) -> dict[Op, Caught]:
         if refused is not None and refused[1] is not None:
             raise current_trace().locate(refusal(refused[1], refused[0]))
         if raised is not None:
-            errors = tuple(kind.__name__ for kind in raised_by(op) if handlers.handles(kind))
-            number = handlers.number_for(raised)
-            found[op] = Caught(number_of_error(op) if number < 0 else number, errors)
-            if not found[op].number:
+            errors = tuple(ExceptionName.of(kind) for kind in raised_by(op) if handlers.handles(kind))
+            found[op] = Caught(handlers.number_for(raised), errors)
+            told = error_of(op)
+            if not (told if found[op].number in asking else found[op].number > 0 or (told and told[0].make is None)):
                 raise current_trace().locate(refusal(raised, op))
     return found
 
@@ -162,7 +170,7 @@ def _dynamic(path: Path, scope: _Pieces, nothing: tuple[Any, ...]) -> tuple[Any,
     path.locals = {"fail": 0, **told, **({"the value": thing} if carried else {})}
     with trace.region() as other:
         pass
-    failed = Path(other, False, None, {"fail": -1, "told": (-1, -1), "the value": UNBOUND})
+    failed = Path(other, False, None, {"fail": -1, "told": _ANOTHER, "the value": UNBOUND})
     always = trace.make("constant", value=True, type=Scalar(BOOL))
     here = trace.here()
     found = join(always, [path, failed], tuple(path.locals), (here.file, here.line))
@@ -227,7 +235,7 @@ class _Pieces(Scope):
         """A path of a branch, which yields what tells of a failure before all else."""
         builder = Builder()
         builder.ops.extend(region.ops[:-1])
-        nothing = [builder.make("constant", value=0, type=kind) for kind in heads]
+        nothing = [builder.make("constant", value=0.0 if _is_float(kind) else 0, type=kind) for kind in heads]
         return self._nested(builder.ops, (*nothing, *region.yielded), sizes)
 
 
@@ -242,6 +250,10 @@ def _flowing(value: Value) -> Type:
     """The type of what may be this value or another one: of a variable, that of a place."""
     kind = value.type
     return Place(kind.dtype, kind.dims) if isinstance(kind, Variable) else kind
+
+
+def _is_float(kind: Type) -> bool:
+    return isinstance(kind, Scalar) and kind.dtype.is_float
 
 
 def _some(kind: Type, visible: Callable[[Dim], bool]) -> Value:

@@ -127,7 +127,7 @@ def _require_same(what: str, found: Leaves, other: str, expected: Leaves) -> Non
     if repr(found.shape) != repr(expected.shape):
         raise _located(
             UserTypeError(
-                f"{what} another structure than {other}",
+                f"{what} another structure than {other}{_key_at_fault(found.shape, expected.shape)}",
                 found=_text(found),
                 expected=_text(expected),
                 mend="return tuples, lists and dicts of the same form, with numbers and arrays in the same places",
@@ -140,10 +140,32 @@ def _text(leaves: Leaves) -> str:
     return _text_of(leaves.shape)
 
 
+def _key_at_fault(found: Any, expected: Any) -> str:
+    """The key of a dict that one of two structures has alone; empty if they differ in something else."""
+    if found is None or expected is None:
+        return ""
+    (kind, keys), (other, wanted) = _head(found), _head(expected)
+    if kind is dict and other is dict:
+        missing, more = [key for key in wanted if key not in keys], [key for key in keys if key not in wanted]
+        words = f"nothing under the key {missing[0]!r}" if missing else f"the key {more[0]!r} as well" if more else ""
+        if words:
+            return f": {words}"
+    inside = (_key_at_fault(one, another) for one, another in zip(found[1], expected[1], strict=False))
+    return next(filter(None, inside), "")
+
+
+def _head(shape: Any) -> tuple[Any, Any]:
+    """What a structure is, and its keys."""
+    head = shape[0]
+    while isinstance(head[0], tuple):  # of which parts are one object
+        head = head[0]
+    return head[0], head[1] if len(head) > 1 else ()
+
+
 def _text_of(shape: Any) -> str:
     if shape is None:
         return "*"
-    (kind, keys), parts = shape
+    (kind, keys), parts = _head(shape), shape[1]
     texts = [_text_of(part) for part in parts]
     if kind is list:
         return f"[{', '.join(texts)}]"

@@ -1,25 +1,18 @@
-"""What an op would raise, known before it runs: a condition of the running program, under which it raises nothing.
-
-What is raised again behind a ``finally`` has a number below 0 until then, and tells up to two numbers of its message.
-"""
+"""What an op would raise, known before it runs: a condition of the running program, under which it raises nothing."""
 
 from __future__ import annotations
-
-import operator
-from typing import Any
 
 from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.trying import Handlers, raised_by
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
-from jitflow.frontend.tracers.python_numbers import as_weak, division_words
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.routine_table import SUCCEEDS
-from jitflow.ir.types import Index, Scalar, dims_of
+from jitflow.ir.types import Scalar, dims_of
 
-__all__ = ["again", "can_be_foreseen", "foretold", "number_of_error", "raises_nothing", "told_by"]
+__all__ = ["can_be_foreseen", "foretold", "raises_nothing"]
 
 
 def can_be_foreseen(op: Op, handlers: Handlers) -> bool:
@@ -39,48 +32,6 @@ def raises_nothing(op: Op, errors: tuple[str, ...]) -> Value:
 def foretold(op: Op) -> Value | None:
     """A condition under which an op raises nothing; None if nobody knows one before it is done."""
     return _CONDITIONS[op.name](op) if op.name in _CONDITIONS else None
-
-
-class _RaisedAgain(dict[tuple[str, str, int], int]):
-    """The number of each error that a ``finally`` may keep waiting: its class, its message and how much that tells."""
-
-
-def number_of_error(op: Op) -> int:
-    """The number of what an op raises, if that can be raised again; 0 if it cannot."""
-    found = _error_of(op)
-    if found is None:
-        return 0
-    known = current_trace().state(_RaisedAgain)
-    return known.setdefault(found, -1 - len(known))
-
-
-def told_by(op: Op) -> list[Value]:
-    """What an error tells: two ints."""
-    numbers = [as_weak(integer(number), I64) for number in op.operands[1:]] if op.name == "check" else []
-    return [*numbers, *(as_weak(values.constant(0, I64), I64) for _ in range(_MOST_TOLD - len(numbers)))]
-
-
-def again(waiting: Any) -> None:
-    """Raise what has waited: the number of an error, 0 if there is none, and what it tells."""
-    number, told = waiting
-    if type(number) is int and number == 0:
-        return
-    for (error, message, count), known in current_trace().state(_RaisedAgain).items():
-        another = emit("not_equal", integer(number), values.constant(known, I64))
-        current_trace().add("check", another, *map(integer, told[:count]), error=error, message=message)
-
-
-def _error_of(op: Op) -> tuple[str, str, int] | None:
-    if op.name == "check":
-        told: list[Any] = [number.type for number in op.operands[1:]]
-        if len(told) > _MOST_TOLD or not all(
-            isinstance(kind, Index) or kind == Scalar(I64, kind.weak) for kind in told
-        ):
-            return None
-        return op.attributes["error"], op.attributes["message"], len(told)
-    if op.name in _DIVISIONS and isinstance(kind := op.operands[0].type, Scalar):
-        return "ZeroDivisionError", division_words(_DIVISIONS[op.name], kind.dtype), 0
-    return None
 
 
 def _holds(op: Op) -> Value:
@@ -134,11 +85,9 @@ def _meets(op: Op) -> Value:
     return found
 
 
-_MOST_TOLD = 2
-_DIVISIONS = {"floor_divide": operator.floordiv, "remainder": operator.mod, "divide": operator.truediv}
 _CONDITIONS = {
     "check": _holds,
-    **dict.fromkeys(_DIVISIONS, _divides),
+    **dict.fromkeys(("floor_divide", "remainder", "divide"), _divides),
     **dict.fromkeys(("gather", "scatter"), _is_inside),
     "broadcast_dims": _meets,
 }

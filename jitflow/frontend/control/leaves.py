@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jitflow.errors import another
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import list_like
 from jitflow.frontend.control.local_types import kind_of
@@ -85,6 +86,10 @@ def _parts_of(thing: Any) -> Unpacked | None:
         return Unpacked([*thing.operands], shape, lambda items: TracedText(template, tuple(items)))
     if kind is Alternatives:
         return Unpacked([thing.chosen, *_carried(thing)], (kind, *thing.options), partial(_with_carried, thing))
+    if issubclass(kind, BaseException):
+        count, names = len(thing.args), tuple(vars(thing))
+        return Unpacked([*thing.args, *vars(thing).values()], (kind, count, names),
+                        lambda items: another(thing, items[:count], items[count:]))  # fmt: skip
     if array_fields(kind):
         names = array_fields(kind)
         return Unpacked([getattr(thing, name) for name in names], (kind, names),

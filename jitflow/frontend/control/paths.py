@@ -124,6 +124,6 @@ def _settled(thing: Any) -> Any:
 def _raise_later(error: Exception) -> None:
     place = error.location if isinstance(error, UserError) else None
     if not isinstance(place, Loc):
-        place = innermost_place(error.__traceback__, current_trace().here())
+        place = innermost_place(error.__traceback__, current_trace().here(with_callers=True))
     with suppress(EndOfPath):
         fail_with(error, place)

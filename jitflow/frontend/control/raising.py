@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NoReturn
 
+import numpy as np
 from numpy.linalg import LinAlgError
 
 from jitflow.errors import ExceptionName, UserError, UserNotImplementedError, another
-from jitflow.frontend.control.calls_out import record_call
+from jitflow.frontend.control.calls_out import PLAIN, record_call
 from jitflow.frontend.control.merge import MaybeUnbound
+from jitflow.frontend.control.telling import Makers
 from jitflow.frontend.control.trying import VISIBLE, Statements
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.recording import values
@@ -56,9 +58,10 @@ def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
     """The running program raises what was raised while tracing, if it comes here: at ``place``, if that is known."""
     raised = error.as_raised() if isinstance(error, UserError) else error
     if type(raised) is TypeError:
-        raised = TypeError(*(in_pythons_words(part) if isinstance(part, str) else part for part in raised.args))
+        number = current_trace().refused_operand
+        raised = TypeError(*(in_pythons_words(part, number) if isinstance(part, str) else part for part in raised.args))
     kind, trace = type(raised), current_trace()
-    if any(handles(kind) for handles in trace.state(Statements).handled):  # and asks for nothing but the class
+    if _is_handled(kind):  # and asks for nothing but the class
         kind = next(base for base in kind.__mro__ if _is_plain(base))
     message = message_of(raised.args)
     if not _is_plain(kind):
@@ -75,7 +78,7 @@ def fail_with(error: Exception, place: Loc | None = None) -> NoReturn:
 
 
 def _is_plain(kind: type) -> bool:
-    return kind.__module__ == "builtins" or kind is LinAlgError
+    return kind.__module__ == "builtins" or kind is LinAlgError or issubclass(kind, UserError)
 
 
 def check_that(condition: Value, kind: type[BaseException], message: str, operands: Sequence[Tracer]) -> None:
@@ -89,30 +92,51 @@ def check_that(condition: Value, kind: type[BaseException], message: str, operan
 def raise_(error: Any, *cause: Any) -> NoReturn:
     """``raise error from cause``: at once, or when the running program comes here."""
     trace = active_trace()
-    arguments = _arguments_of(error)
-    if holds_alternatives(list(arguments)):
-        distributed(lambda *args: raise_(type(error)(*args), *cause), arguments, {})
+    arguments, causes = _arguments_of(error), [part for one in cause for part in _arguments_of(one)]
+    if holds_alternatives([*arguments, *causes]):
+        _raise_kind_by_kind(error, arguments, cause)
     if trace is None or trace.scope is trace.root:
         error = error.now() if isinstance(error, _Later) else _with_numbers(error)
-        if all(map(is_known, _arguments_of(error))) and (trace is None or _is_the_first(trace, error)):
+        known = all(map(is_known, [*_arguments_of(error), *causes]))
+        if known and (trace is None or _is_the_first(trace, error)):
             if not cause:
                 raise error
             raise error from cause[0]
     if isinstance(error, _Later):
-        error.call()
+        if not (_is_handled(error.kind) and error.check()):
+            error.call(cause)
         raise EndOfPath
     raised = error() if isinstance(error, type) else error
     kind, arguments = type(raised), raised.args
     if _makes_itself(kind) or vars(raised):
         if trace is not None and trace.scope is trace.root and all(map(is_known, arguments)):
             raise raised  # as it is; the running program raises it behind what it has done before
-        raise _unknown(kind)
+        _call_with_parts(raised, cause)
+        raise EndOfPath
     message = message_of(arguments)
-    if message is not None:
+    if cause and not _is_handled(kind):
+        _call_with_parts(raised, cause)
+    elif message is not None:
         check_that(values.constant(False, BOOL), kind, *message)
     else:
         _call(kind, arguments)
     raise EndOfPath
+
+
+def _raise_kind_by_kind(error: Any, arguments: tuple[Any, ...], cause: tuple[Any, ...]) -> NoReturn:
+    """`raise_` for each combination of the kinds that the parts of an exception, and of its cause, may be of."""
+    count = len(arguments)
+
+    def one(*parts: Any) -> NoReturn:
+        others = parts[count:]
+        raise_(type(error)(*parts[:count]), *(another(each, others) if others else each for each in cause))
+
+    distributed(one, (*arguments, *(part for each in cause for part in _arguments_of(each))), {})
+    raise EndOfPath
+
+
+def _is_handled(kind: type[BaseException]) -> bool:
+    return any(handles(kind) for handles in current_trace().state(Statements).handled)
 
 
 @raising_for_the_program
@@ -162,13 +186,34 @@ class _Later:
         known = all(map(is_known, self.args))
         return self.kind(*self.arguments, **self.keywords) if known else self
 
-    def call(self) -> None:
+    def call(self, cause: tuple[Any, ...]) -> None:
         """Record the call of a routine that makes the exception and raises it."""
 
-        def raising(*args: Any, **keywords: Any) -> NoReturn:
-            raise self.kind(*args, **keywords)
+        def raising(others: tuple[Any, ...], *args: Any, **keywords: Any) -> NoReturn:
+            if not cause:
+                raise self.kind(*args, **keywords)
+            raise self.kind(*args, **keywords) from _made_cause(cause, others)
 
-        record_call(current_trace(), raising, None, self.arguments, self.keywords)
+        others = tuple(part for each in cause for part in _arguments_of(each))
+        record_call(current_trace(), raising, None, (others, *self.arguments), self.keywords)
+
+    def check(self) -> bool:
+        """Record a check that stands for raising it, where a handler is for it; False if it cannot be told that."""
+        if not all(is_known(part) or _is_shown_by_checks(part) for part in self.args):
+            return False
+        operands = [part for part in self.args if isinstance(part, Tracer)]
+        check_that(values.constant(False, BOOL), self.kind, "", operands)
+        names = list(self.keywords)
+
+        def make(numbers: Sequence[Any]) -> BaseException:
+            rest = iter(numbers)
+            parts = [next(rest) if isinstance(part, Tracer) else part for part in self.args]
+            count = len(self.arguments)
+            return self.kind(*parts[:count], **dict(zip(names, parts[count:], strict=True)))
+
+        trace = current_trace()
+        trace.state(Makers)[trace.builder.ops[-1]] = make
+        return True
 
 
 def _arguments_of(error: Any) -> tuple[Any, ...]:
@@ -218,14 +263,42 @@ def raise_when_run(error: UserError) -> None:
     trace.builder.relocate_last(error.location)
 
 
-def _call_again(error: Exception) -> None:
+def _call_again(error: BaseException) -> None:
     """Record the call of a routine that raises an exception like one that tracing has met."""
-    error.__context__ = None  # with all that its traceback holds
+    kept = another(error)  # without what its traceback holds
 
     def raising() -> NoReturn:
-        raise another(error)
+        raise another(kept)
 
     record_call(current_trace(), raising, None, (), {})
+
+
+def _call_with_parts(error: BaseException, cause: tuple[Any, ...] = ()) -> None:
+    """Record the call of a routine that raises an exception whose parts the running program knows."""
+    args, attributes = error.args, tuple(vars(error).values())
+    others = tuple(part for each in cause for part in _arguments_of(each))
+    if not all(map(_can_be_passed, (*args, *attributes, *others))):
+        raise _unknown(type(error))
+
+    def raising(parts: tuple[Any, ...], others: tuple[Any, ...]) -> NoReturn:
+        made = another(error, parts[: len(args)], parts[len(args) :])
+        if not cause:
+            raise made
+        raise made from _made_cause(cause, others)
+
+    record_call(current_trace(), raising, None, ((*args, *attributes), others), {})
+
+
+def _can_be_passed(part: Any) -> bool:
+    """Whether a routine can be given what is in an exception."""
+    if type(part) in (tuple, list):
+        return all(map(_can_be_passed, part))
+    return isinstance(part, (*PLAIN, np.ndarray, Tracer, TracedText))
+
+
+def _made_cause(cause: tuple[Any, ...], parts: tuple[Any, ...]) -> Any:
+    """What an exception comes from, with the parts that only the running program knows."""
+    return another(cause[0], parts) if parts else cause[0]
 
 
 # -- how an exception is told to the running program --------------------------------------------------------
@@ -278,7 +351,8 @@ def _call(kind: type[BaseException], arguments: Sequence[Any]) -> None:
         elif type(argument) in _CONSTANTS:
             described.append(("known", argument))
         else:
-            raise _unknown(kind)
+            _call_with_parts(kind(*arguments))
+            return
     options = (("error", ExceptionName.of(kind)), ("arguments", tuple(described)))
     current_trace().add(
         "host_call", *map(lift, operands), types=(), routine=RAISE, keywords=(), options=options, effect="check"

@@ -176,7 +176,9 @@ def _used(use: Callable[[], Any]) -> Any:
     except (LookupError, ValueError, ArithmeticError, TypeError) as error:
         if isinstance(error, UserError) or is_bug(error):
             raise
-        raise located(as_user_error(type(error)(in_pythons_words(str(error))))) from None
+        raise located(
+            as_user_error(type(error)(in_pythons_words(str(error), current_trace().refused_operand)))
+        ) from None
 
 
 def of_one_kind(thing: Any) -> Any:

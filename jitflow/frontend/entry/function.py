@@ -18,6 +18,7 @@ from jitflow.errors import (
     UserError,
     UserNotImplementedError,
     as_user_error,
+    with_user_frames,
 )
 from jitflow.frontend.control import switching  # noqa: F401 - what a value of several kinds delegates to
 from jitflow.frontend.control.handing_over import hand_over
@@ -37,7 +38,16 @@ from jitflow.frontend.numpy.generators import Made
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python import announced  # noqa: F401 - what is called out
 from jitflow.frontend.recording.choices import Choices, Restart, Site
-from jitflow.frontend.recording.locate import definition, in_pythons_words, innermost_place, is_bug, is_internal
+from jitflow.frontend.recording.locate import (
+    definition,
+    in_pythons_words,
+    innermost_place,
+    is_bug,
+    is_hidden,
+    is_internal,
+    is_of_the_program,
+    package_of,
+)
 from jitflow.frontend.recording.trace import Decision, Trace, active_trace, current_trace, recording
 from jitflow.frontend.syntax import rewritten
 from jitflow.frontend.tracers.absent import NOT_GIVEN
@@ -152,7 +162,46 @@ def _recorded(
 def _told(error: Exception, root: FunctionType) -> UserError:
     """What the program raised while it was traced, with the user's lines that led there."""
     told = error if isinstance(error, UserError) else _user_error(error)
-    return told if told.location is not None else told.at(_place(error.__traceback__, root))
+    if told.original is not None:
+        told.original.__context__ = _context(told.original)
+        if told.original.__cause__ is not None:
+            told.original.__cause__ = _with_the_users_lines(told.original.__cause__)
+    return _of_the_call(told.at(_place(error.__traceback__, root)) if told.location is None else told)
+
+
+def _of_the_call(error: UserError) -> UserError:
+    """What is refused inside of a library's function, told of the call of that function."""
+    places = [] if error.location is None or error.is_mistake else [*error.location.chain()]
+    packages = [package_of(place.file) for place in places]
+    if not places or packages[0] == packages[-1]:
+        return error
+    call = packages.index(packages[-1])
+    return UserNotImplementedError(
+        f"{places[call - 1].function}() of {packages[call - 1]} is not compiled",
+        found=f"what it does: {error.message}",
+        mend="call it outside the compiled function, which it may be given to call; or from inside by jitflow.callback",
+        location=places[call],
+    )
+
+
+def _context(error: BaseException) -> BaseException | None:
+    """The exception that the program was handling when it raised another; what jitflow handled is none of it."""
+    context = error.__context__
+    while context is not None and not _was_handled_by_the_program(context):
+        context = context.__context__
+    return None if context is None else _with_the_users_lines(context)
+
+
+def _was_handled_by_the_program(error: BaseException) -> bool:
+    first = error.__traceback__
+    return is_of_the_program(error) and first is not None and not is_hidden(first.tb_frame.f_code.co_filename)
+
+
+def _with_the_users_lines(error: BaseException) -> BaseException:
+    """An exception that another one comes from, as Python has it."""
+    plain = error.as_raised() if isinstance(error, UserError) else error
+    plain.__context__ = _context(error)
+    return with_user_frames(plain, innermost_place(error.__traceback__)) if error.__traceback__ is not None else plain
 
 
 def _trace(
@@ -263,7 +312,8 @@ def _user_error(error: Exception) -> UserError:
             "recursion deeper than Python allows while tracing",
             mend="a compiled function is traced to its end: recurse on static values only, or write a loop",
         )
-    if type(error) is TypeError and (words := in_pythons_words(str(error))) != str(error):
+    number = current_trace().refused_operand
+    if type(error) is TypeError and (words := in_pythons_words(str(error), number)) != str(error):
         error = TypeError(words)
     return as_user_error(error)
 

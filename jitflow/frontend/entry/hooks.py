@@ -10,8 +10,8 @@ from __future__ import annotations
 from jitflow.frontend.control.assertions import assert_
 from jitflow.frontend.control.attempts import attempt, attempts
 from jitflow.frontend.control.branch import and_, bound, choose, if_, or_
+from jitflow.frontend.control.caught_errors import again, caught_error, known_error, raised_again
 from jitflow.frontend.control.comparisons import chain, compared, contains, is_
-from jitflow.frontend.control.foreseen import again
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import for_, while_
 from jitflow.frontend.control.raising import exception, free, raise_
@@ -23,7 +23,7 @@ from jitflow.frontend.python.made_containers import made_container
 from jitflow.frontend.python.sequence_methods import method
 from jitflow.frontend.texts import percent, text
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
-           "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
-           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
-           "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
+           "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
+           "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
+           "raised_again", "recursive", "text", "trying", "watched", "while_"]  # fmt: skip

@@ -241,9 +241,9 @@ class Inputs:
         self.slots += slot_count(kind.dtype.name)
         return wrap(self._parameter(Scalar(kind.dtype, kind.kind == "python"), self.path(register)))
 
-    def address(self, register: int) -> Any:
-        """The tracer of the address of the object that a register holds."""
-        self._leaf(ObjectLeaf(register, self.slots))
+    def address(self, register: int, *, locked: bool) -> Any:
+        """The tracer of the address of the generator that a register holds; whether it has a lock."""
+        self._leaf(ObjectLeaf(register, self.slots, locked))
         self.slots += 1
         return wrap(self._parameter(Scalar(I64), self.path(register)))
 

@@ -1,18 +1,19 @@
-"""What the program gets for NumPy's generators, their methods, and ``numpy.random`` with what is in it."""
+"""What the program gets for generators, their methods, and ``numpy.random`` and ``random`` with what is in them."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from functools import partial
-from types import MethodType, ModuleType
+from types import BuiltinFunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from jitflow.frontend.entry.inputs import Inputs
-from jitflow.frontend.numpy.generators import RandomModule, member_of_numpy_random, traced_generator
+from jitflow.frontend.numpy.generators import RandomModule, TracedRandom, member_of_numpy_random, traced_generator
 from jitflow.frontend.outside.purity import Impure
-from jitflow.runtime.plan import Attribute, Global, IsObject, IsType, Read
+from jitflow.runtime.plan import Attribute, EqualsConstant, Global, IsObject, IsSame, IsType, Read
 
 __all__ = ["RandomReads"]
 
@@ -22,10 +23,14 @@ class RandomReads:
 
     def __init__(self, inputs: Inputs, take: Callable[[Any, Read, str], Any], origins: dict[int, int]) -> None:
         self._inputs, self._take, self._origins = inputs, take, origins
+        self._known: dict[int, tuple[int, Any]] = {}
+        """From the id of a generator to the register in which it was found first, and what stands for it."""
 
     def takes(self, thing: Any) -> bool:
-        """Whether an object is NumPy's module of generators, something in it, or made by it."""
-        owner = thing.__self__ if isinstance(thing, MethodType) else thing
+        """Whether an object is a module of generators, something in it, or made by it."""
+        owner = thing.__self__ if isinstance(thing, MethodType | BuiltinFunctionType) else thing
+        if type(owner) is random.Random or thing is random or thing is random.Random:
+            return True
         homes = (type(owner).__module__, getattr(owner, "__module__", None), getattr(owner, "__name__", None))
         return any(str(home).startswith("numpy.random") for home in homes)
 
@@ -34,13 +39,25 @@ class RandomReads:
         inputs, path = self._inputs, self._inputs.path(register)
         kind = traced_generator(thing)
         if kind is not None:
+            if id(thing) in self._known:  # by another path
+                first, made = self._known[id(thing)]
+                inputs.guard(IsSame(register, first))
+                return made
             inputs.guard(IsType(register, type(thing)))
-            made = kind(inputs.address(register))
+            made = kind(inputs.address(register, locked=kind is not TracedRandom))
             self._origins[id(made)] = register
+            self._known[id(thing)] = register, made
             return made
+        if isinstance(thing, BuiltinFunctionType):
+            inputs.guard(IsType(register, BuiltinFunctionType))
+            name = inputs.register(Attribute(register, "__name__"), path)
+            inputs.guard(EqualsConstant(name, thing.__name__, str))
+            generator = self._take(thing.__self__, Attribute(register, "__self__"), path.rpartition(".")[0] or path)
+            return getattr(generator, thing.__name__)
         if isinstance(thing, MethodType) and traced_generator(thing.__self__) is not None:
             inputs.guard(IsType(register, MethodType))
-            self._take(thing.__func__, Attribute(register, "__func__"), path)
+            function = inputs.register(Attribute(register, "__func__"), path)
+            inputs.guard(IsObject(function, thing.__func__))
             generator = self._take(thing.__self__, Attribute(register, "__self__"), path.rpartition(".")[0] or path)
             return getattr(generator, thing.__name__)
         inputs.guard(IsObject(register, thing))
@@ -52,7 +69,8 @@ class RandomReads:
             return RandomModule(thing, partial(self._member, thing))
         found = member_of_numpy_random(thing, self._legacy_generator)
         name = getattr(thing, "__name__", type(thing).__name__)
-        return Impure(f"numpy.random.{name}", thing) if found is None else found
+        home = "random" if getattr(thing, "__module__", "") == "random" else "numpy.random"
+        return Impure(f"{home}.{name}", thing) if found is None else found
 
     def _member(self, module: ModuleType, name: str, found: Any) -> Any:
         return self._take(found, Global(vars(module), name), f"{module.__name__}.{name}")

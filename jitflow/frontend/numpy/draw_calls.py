@@ -11,6 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays import broadcasting
 from jitflow.frontend.arrays.operands import new, shape_argument
+from jitflow.frontend.control.asked_items import Draws
 from jitflow.frontend.control.calls_out import call_out
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -113,6 +114,7 @@ def result_type(dtype: DType, dims: Dims | None) -> Type:
 
 def call_method(generator: Any, name: str, types: Sequence[Type], *args: Any, **kwargs: Any) -> tuple[Value, ...]:
     """Call the generator's own method when the program comes here."""
+    current_trace().state(Draws).any = True
 
     def call(address: Any, *given: Any, **named: Any) -> Any:
         return getattr(object_at(address), name)(*given, **named)

@@ -7,6 +7,7 @@ seen, and its state is that of the object itself.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from functools import cache, partial, wraps
 from types import MethodType
@@ -17,8 +18,9 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserAttributeError, UserError, UserTypeError
 from jitflow.frontend.arrays.operands import refuse
+from jitflow.frontend.control.asked_items import Draws
 from jitflow.frontend.control.calls_out import call_out
-from jitflow.frontend.numpy import distributions, random_integers
+from jitflow.frontend.numpy import distributions, python_random, random_integers
 from jitflow.frontend.numpy.draw_calls import bound, call_method
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -30,7 +32,7 @@ from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Scalar
 from jitflow.runtime.drawing import make
 
-__all__ = ["Made", "RandomModule", "TracedGenerator", "TracedRandomState", "traced_generator"]
+__all__ = ["Made", "RandomModule", "TracedGenerator", "TracedRandom", "TracedRandomState", "traced_generator"]
 
 
 class Made:
@@ -43,15 +45,18 @@ class _Traced:
     """A generator, by the tracer of its address."""
 
     __slots__ = ("handle",)
-    is_new = True
-
-    def __init__(self, handle: Any) -> None:
-        self.handle = handle
+    is_new = False
+    name = ""
+    """What its class is called."""
 
     @property
     def kind(self) -> type:
-        """NumPy's class."""
-        return np.random.Generator if self.is_new else np.random.RandomState
+        """The class of the object."""
+        found: type = getattr(random if self.name == "Random" else np.random, self.name)
+        return found
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -59,16 +64,17 @@ class _Traced:
 
     @property
     def address(self) -> Value:
-        """The address as a value."""
+        """The address as a value, from which the program draws."""
+        current_trace().state(Draws).any = True
         return values.as_strong(tracers.lift(self.handle))
 
     def __getattr__(self, name: str) -> Any:
-        handler = _handlers(self.is_new).get(name)
+        handler = _handlers(self.name).get(name)
         if handler is not None:
             return MethodType(handler, self)
         if name.startswith("__"):
             raise AttributeError(name)
-        path = f"{self.kind.__module__}.{self.kind.__name__}"
+        path = "Random" if self.name == "Random" else f"{self.kind.__module__}.{self.kind.__name__}"
         if not hasattr(self.kind, name):
             raise located(UserAttributeError(f"'{path}' object has no attribute '{name}'"))
         raise located(refuse(f"{path}.{name} in a compiled function", "use it outside the compiled function"))
@@ -79,6 +85,7 @@ class TracedGenerator(_Traced):
 
     __slots__ = ()
     __jitflow_arrays__ = ("handle",)
+    is_new, name = True, "Generator"
     returned_as = staticmethod(lambda handle: object_at(handle))
 
 
@@ -86,16 +93,29 @@ class TracedRandomState(_Traced):
     """A `numpy.random.RandomState`."""
 
     __slots__ = ()
+    name = "RandomState"
     __jitflow_arrays__ = ("handle",)
-    is_new = False
+    returned_as = TracedGenerator.returned_as
+
+
+class TracedRandom(_Traced):
+    """A `random.Random` of Python's."""
+
+    __slots__ = ()
+    __jitflow_arrays__ = ("handle",)
+    name = "Random"
     returned_as = TracedGenerator.returned_as
 
 
 def traced_generator(thing: Any) -> type[_Traced] | None:
-    """The class of what stands for an object from outside, if that is a generator of NumPy's."""
-    if type(thing) is np.random.Generator:
-        return TracedGenerator
-    return TracedRandomState if type(thing) is np.random.RandomState else None
+    """The class of what stands for an object from outside, if that is a generator."""
+    if type(thing) is random.Random:
+        return TracedRandom
+    if type(thing).__module__.startswith("numpy.random"):
+        if type(thing) is np.random.Generator:
+            return TracedGenerator
+        return TracedRandomState if type(thing) is np.random.RandomState else None
+    return None
 
 
 def _located(handler: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,8 +132,9 @@ def _located(handler: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def _handlers(is_new: bool) -> Mapping[str, Callable[..., Any]]:
-    table = {**_SHARED, **(random_integers.NEW_METHODS if is_new else _OLD)}
+def _handlers(name: str) -> Mapping[str, Callable[..., Any]]:
+    own = {"Generator": random_integers.NEW_METHODS, "RandomState": _OLD}
+    table = python_random.METHODS if name == "Random" else {**_SHARED, **own[name]}
     return {name: _located(handler) for name, handler in table.items()}
 
 
@@ -161,6 +182,11 @@ def _default_rng(*args: Any, **kwargs: Any) -> Any:
     return _made(TracedGenerator, "default_rng", seed)
 
 
+def _made_random(kind: type[_Traced], *seeds: Any) -> Any:
+    """A `random.Random` of the program's own."""
+    return _made(kind, "Random", *seeds)
+
+
 class _BitGenerator:
     """A bit generator that the program makes, for the generator around it."""
 
@@ -204,7 +230,7 @@ class _Class:
 
 
 class RandomModule:
-    """``numpy.random``. ``read`` gives the generator behind its functions, and lets every call check a member."""
+    """``numpy.random``, or Python's ``random``. ``read`` gives what stands for a member, and guards it."""
 
     __slots__ = ("_module", "_read")
 
@@ -223,11 +249,13 @@ class RandomModule:
 
 def member_of_numpy_random(thing: Any, state: Callable[[], Any]) -> Any:
     """What stands for a function or class of ``numpy.random``; ``state`` gives the generator behind its functions."""
+    if thing is random.Random:
+        return partial(_made_random, TracedRandom)
     if isinstance(thing, type):
         return _Class(thing) if thing.__name__ in (*BIT_GENERATORS, "Generator", "RandomState") else None
     name = getattr(thing, "__name__", "")
     if name == "default_rng":
         return _default_rng
-    if name in _handlers(False):
+    if name in _handlers("RandomState"):
         return getattr(state(), name)
     return None

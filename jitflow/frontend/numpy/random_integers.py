@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserTypeError, UserValueError
+from jitflow.errors import UserIndexError, UserTypeError, UserValueError
 from jitflow.frontend.arrays.operands import array_operand, as_value, dtype_argument, normalized_axis, refuse
 from jitflow.frontend.control.calls_out import call_out
+from jitflow.frontend.control.explicit import fori_loop
 from jitflow.frontend.numpy.draw_calls import (
     REQUIRED,
     Dims,
@@ -31,7 +32,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.draws import object_at
 from jitflow.ir.dtypes import BOOL, F64, I64, U64, DType
 from jitflow.ir.types import Scalar, Tensor, Type
-from jitflow.runtime.draws import are_native
+from jitflow.runtime.draws import are_native, shuffles_from_the_end
 
 __all__ = ["METHODS", "NEW_METHODS", "OLD_METHODS"]
 
@@ -182,30 +183,58 @@ def _positions(generator: Any, count: Any, size: Any, is_pool: bool) -> Any:
 
 def _permutation(generator: Any, *args: Any, **kwargs: Any) -> Any:
     given = bound("permutation", {"x": REQUIRED, **({"axis": 0} if generator.is_new else {})}, args, kwargs)
-    x = given.pop("x")
-    if isinstance(x, list | tuple | range) or getattr(x, "ndim", 0) > 0:
-        value = array_operand(x)
-        (found,) = call_method(generator, "permutation", [value.type], tracers.wrap(value), **given)
-    else:
-        count = values.cast(as_value(x), I64)
-        (dim,) = sizes(size_argument(tracers.wrap(count)) or ()) if not isinstance(x, int) else (x,)
-        (found,) = call_method(generator, "permutation", [Tensor(I64, size_argument(dim))], x)  # type: ignore[arg-type]
+    x, axis = given["x"], given.get("axis", 0)
+    if not isinstance(x, list | tuple | range) and not getattr(x, "ndim", 0) > 0:
+        if not values.dtype_of_value(as_value(x)).is_integer:
+            if generator.is_new:
+                normalized_axis(axis, 0)
+            raise UserIndexError("x must be an integer or at least 1-dimensional")
+        return _in_random_order(generator, surface.replacements[np.arange](x))
+    value = array_operand(x)
+    if values.rank(value) == 1:
+        normalized_axis(axis, 1)
+        return _in_random_order(generator, np.copy(tracers.wrap(value)))
+    (found,) = call_method(generator, "permutation", [value.type], tracers.wrap(value), *[axis] * generator.is_new)
     return tracers.wrap(found, owned=True)
 
 
 def _shuffle(generator: Any, *args: Any, **kwargs: Any) -> None:
     given = bound("shuffle", {"x": REQUIRED, **({"axis": 0} if generator.is_new else {})}, args, kwargs)
-    x = given.pop("x")
+    x, axis = given["x"], given.get("axis", 0)
     if not isinstance(x, tracers.ArrayTracer):
         raise refuse(f"a shuffle of a {type(x).__name__}", "shuffle an array: np.array(x)")
-    axis = tuple(given.values())
+    if x.ndim == 1:
+        normalized_axis(axis, 1)
+        _in_random_order(generator, x)
+        return
 
     def shuffled(address: Any, array: Any) -> Any:
-        object_at(address).shuffle(array, *axis)
+        object_at(address).shuffle(array, *[axis] * generator.is_new)
         return array
 
     (found,) = call_out(current_trace(), shuffled, "shuffle", (generator.handle, x), {}, [Tensor(*_of(x))])
     surface.set_item(x, ..., tracers.wrap(found, owned=True))
+
+
+def _in_random_order(generator: Any, array: Any) -> Any:
+    """The array, whose elements change places from the last one on, each with one in front of it or itself."""
+    if not shuffles_from_the_end(generator.name):
+        (found,) = call_method(generator, "permutation", [array.value.type], array)
+        surface.set_item(array, ..., tracers.wrap(found, owned=True))
+        return array
+    method, last = "masked_uint64", array.shape[0] - 1
+
+    def swap(turn: Any, carry: Any) -> Any:
+        place = last - turn
+        span = values.cast(values.as_strong(tracers.lift(place)), U64)
+        other = tracers.wrap(values.cast(drawn(generator, method, [values.constant(0, U64), span], None), I64))
+        kept = array[place]
+        array[place] = array[other]
+        array[other] = kept
+        return carry
+
+    fori_loop(0, last, swap, 0)
+    return array
 
 
 def _permuted(generator: Any, *args: Any, **kwargs: Any) -> Any:

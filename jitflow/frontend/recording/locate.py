@@ -29,6 +29,7 @@ __all__ = [
     "is_bug",
     "is_internal",
     "is_of_the_program",
+    "package_of",
     "raising_for_the_program",
 ]
 
@@ -51,10 +52,17 @@ def is_internal(file: str) -> bool:
     return file.startswith(_JITFLOW) and not file.startswith(_USERS_INSIDE)
 
 
-def _is_hidden(file: str) -> bool:
+def is_hidden(file: str) -> bool:
+    """Whether lines of a file are none of the user's: jitflow's, NumPy's and those of Python's own library."""
     if file.startswith(_LIBRARY) and not file.startswith((_JITFLOW, _NUMPY)):
         return "-packages" + os.sep not in file  # installed packages lie inside Python's own library
     return is_internal(file) or file.startswith(_NUMPY)
+
+
+def package_of(file: str) -> str:
+    """The installed package that a file belongs to, empty for the files of a project."""
+    _, installed, inside = file.rpartition(f"-packages{os.sep}")
+    return inside.split(os.sep)[0].removesuffix(".py") if installed else ""
 
 
 _ON_BEHALF = (
@@ -97,9 +105,12 @@ def innermost_place(traceback: TracebackType | None, above: Loc | None = None) -
     return found
 
 
-def in_pythons_words(message: str) -> str:
-    """A message in which Python names the class of a tracer where it means what the tracer stands for."""
-    return message.replace("ArrayTracer", "numpy.ndarray")
+def in_pythons_words(message: str, number: str) -> str:
+    """A message in which Python names the class of a tracer where it means what the tracer stands for.
+
+    ``number`` is what it calls the type of the number that an operator has refused.
+    """
+    return message.replace("ArrayTracer", "numpy.ndarray").replace("NumberTracer", number or "NumberTracer")
 
 
 def is_of_the_program(error: BaseException) -> bool:
@@ -145,17 +156,19 @@ class Locator:
         self._places: dict[tuple[int, int, str, int], Loc] = {}
         self._codes: dict[int, tuple[CodeType, list[tuple[int | None, int | None, int | None, int | None]]]] = {}
 
-    def here(self, stop: FrameType | None = None, device: str = "") -> Loc:
+    def here(self, stop: FrameType | None = None, device: str = "", with_callers: bool = True) -> Loc:
         """The place of the innermost user frame above ``stop``, with those that called it; `NOWHERE` if there is none.
 
-        ``device``: where the user wants what stands there.
+        ``device``: where the user wants what stands there. Callers take as long to find as calls are deep.
         """
         frame = self._user_frame(sys._getframe(1), stop)
         if frame is None:
             return replace(NOWHERE, device=device)
         callers: list[FrameType] = []
-        while (caller := self._caller(frame if not callers else callers[-1], stop)) is not None:
+        caller = self._caller(frame, stop) if with_callers else None
+        while caller is not None:
             callers.append(caller)
+            caller = self._caller(caller, stop)
         place: Loc | None = None
         for each in reversed(callers):
             place = self._place(each, "", place)
@@ -183,7 +196,7 @@ class Locator:
             file = frame.f_code.co_filename
             internal = self._internal.get(file)
             if internal is None:
-                internal = self._internal[file] = _is_hidden(file)
+                internal = self._internal[file] = is_hidden(file)
             if not internal:
                 return frame
             frame = frame.f_back

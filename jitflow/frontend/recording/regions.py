@@ -184,6 +184,10 @@ class Regions:
         end in case that the program has caught it."""
         self.device = ""
         """Where the program wants what it computes now; empty where it does not say."""
+        self.exact = False
+        """Whether what a mask leaves out may not be computed, though nobody would see it."""
+        self.refused_operand = ""
+        """What Python calls the type of the number that an operator did not take last."""
         self._locator = Locator()
         self._bottom = bottom
         self.caller: FrameType | None = None
@@ -209,6 +213,9 @@ class Regions:
         work = self._work[builder.loc] = self._work[builder.loc] + (REGION_WORK if regions else 1)
         if work > MOST_WORK:
             raise self.too_large()
+        op = builder.ops[-1]
+        if "checked" in attributes or regions or self.exact or op.own_effects:  # which may fail when it runs
+            builder.relocate_last(self.here(with_callers=True))
         self.noted(builder.ops[-1])
         if self.announced is not None:
             self.announced(builder.ops[-1])
@@ -284,9 +291,9 @@ class Regions:
     def _recall(self) -> None:
         """Another region is the innermost now."""
 
-    def here(self) -> Loc:
+    def here(self, with_callers: bool = False) -> Loc:
         """The user's line that is running."""
-        return self._locator.here(self._bottom, self.device)
+        return self._locator.here(self._bottom, self.device, with_callers)
 
     def too_large(self) -> UserError:
         """The error for a place that is recorded too often: a function that calls itself, a helper, or a loop."""

@@ -62,8 +62,6 @@ class Trace(Sizes):
         choices: Choices | None = None,
     ) -> None:  # fmt: skip
         super().__init__(name, bottom, Choices() if choices is None else choices)
-        self.exact = False
-        """Whether what a mask leaves out may not be computed, though nobody would see it."""
         self.storage = Storage(self)
         self.noted = self.storage.note
         self.capture: Callable[[np.ndarray[Any, Any]], Value] | None = None

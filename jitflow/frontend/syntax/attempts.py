@@ -32,8 +32,10 @@ Where there is a ``finally``, whatever is raised in front of it is caught, waits
                                         u[0] = 5
                                     jit__.again(waiting__1)
 
-Bodies with ``with`` and ``else`` of loops in them have no such form, nor have handlers that ask for the exception, and
-``finally`` blocks that jump out.
+A handler that asks for the exception begins with ``told__2 = told__1``, and ``error__1 = jit__.caught_error(told__2,
+...)``, which has the handler's name in it; its ``raise`` is ``raise jit__.raised_again(told__2, ...)``.
+
+Bodies with ``with`` and ``else`` of loops in them have no such form, nor have ``finally`` blocks that jump out.
 """
 
 from __future__ import annotations
@@ -64,6 +66,10 @@ __all__ = ["attempted"]
 
 _BINDING = (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)
 """What would mean something else in a function of its own."""
+
+
+_NOTHING = (-1, 0, 0, 0.0, 0.0)
+"""What is told of no exception (`jitflow.frontend.control.telling`)."""
 
 
 class _NoForm(Exception):
@@ -105,13 +111,47 @@ def _asks(handler: ast.ExceptHandler) -> bool:
     return False
 
 
+class _Naming(ast.NodeTransformer):
+    """Gives the exception of a handler another name: Python's is gone behind the handler. A ``raise`` says what of."""
+
+    def __init__(self, name: str | None, other: str, again: ast.expr | None = None) -> None:
+        self._name, self._other, self._again = name, other, again
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return placed(ast.Name(self._other, node.ctx), node) if node.id == self._name else node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        if node.exc is None and self._again is not None:
+            return placed(ast.Raise(cloned(self._again)), node)
+        return self.generic_visit(node)
+
+    def visit_Try(self, node: ast.Try) -> ast.Try:
+        """The handlers inside have exceptions of their own."""
+        node.body, node.orelse, node.finalbody = (
+            [self.visit(part) for part in body] for body in (node.body, node.orelse, node.finalbody)
+        )
+        for handler in node.handlers:
+            inner = _Naming(None if handler.name == self._name else self._name, self._other)
+            handler.body = [inner.visit(part) for part in handler.body]
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        if any(isinstance(part, ast.Raise) and part.exc is None for part in ast.walk(node)):
+            raise _NoForm
+        return self.generic_visit(node)
+
+
 class _Attempts:
     def __init__(self, statement: ast.Try, scope: Scope, fresh: Fresh) -> None:
         self.statement, self.scope, self.fresh = statement, scope, fresh
         self.fail = self._local("fail")
-        has_final = any(isinstance(part, ast.Try) and part.finalbody for part in ast.walk(statement))
-        self.told = self._local("told") if has_final else None
-        """What an error that is raised again tells."""
+        inside = [*ast.walk(statement)]
+        has_final = any(isinstance(part, ast.Try) and part.finalbody for part in inside)
+        asks = any(isinstance(part, ast.ExceptHandler) and _asks(part) for part in inside)
+        self.told = self._local("told") if has_final or asks else None
+        """What is told of an exception."""
+        self._asking: list[int] = []
+        """The numbers of the handlers that ask for it."""
         self._numbers = count(1)
         self._around: list[list[tuple[int, ast.expr]]] = []
         """The handlers of the statements around, with their numbers; those of the outermost first."""
@@ -122,32 +162,47 @@ class _Attempts:
 
     def _attempted(self, statement: ast.Try) -> list[ast.stmt]:
         handlers = statement.handlers
-        if any(map(_asks, handlers)):
-            raise _NoForm
         if statement.finalbody:
             return self._finished(statement)
         numbers = [next(self._numbers) for _ in handlers]
         kinds = [handler.type or placed(constant(None), handler) for handler in handlers]
         self._around.append(list(zip(numbers, kinds, strict=True)))
+        self._asking += [number for number, handler in zip(numbers, handlers, strict=True) if _asks(handler)]
+        bodies = [self._handler(handler, statement) for handler in handlers]
         body = self.block(statement.body)
         self._around.pop()
         rest = self.block(statement.orelse)
         if rest and self._around:
             rest = [placed(ast.If(negated(load(self.fail)), rest, []), statement)]
-        for number, handler in reversed(list(zip(numbers, handlers, strict=True))):
+        for number, handler, (asked, answer) in reversed(list(zip(numbers, handlers, bodies, strict=True))):
             if handler is handlers[-1] and ends(statement.body) and not self._around:
-                rest = self.block(handler.body)  # control that arrives here has failed
+                rest = [*asked, *self.block(answer)]  # control that arrives here has failed
                 continue
             caught = ast.Compare(load(self.fail), [ast.Eq()], [constant(number)])
             done = [placed(assign(self.fail, constant(0)), handler)] if self._around else []
-            rest = [placed(ast.If(caught, [*done, *self.block(handler.body)], rest), handler)]
+            rest = [placed(ast.If(caught, [*asked, *done, *self.block(answer)], rest), handler)]
         return [*body, *rest]
+
+    def _handler(self, handler: ast.ExceptHandler, statement: ast.Try) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """What asks for the exception that a handler has caught, and the handler's body, in which that has a name."""
+        if not _asks(handler):
+            return [], handler.body
+        error, told = self._local("error"), self._local("told")
+        lines = constant(statement.lineno), constant(statement.body[-1].end_lineno)
+        kind = lazy(cloned(handler.type) if handler.type is not None else constant(None))
+        naming = _Naming(handler.name, error, hook("raised_again", load(told), kind, *lines))
+        body = [naming.visit(part) for part in cloned(handler.body)]
+        asked: list[ast.stmt] = [assign(told, load(str(self.told)))]
+        if handler.name is not None:
+            asked.append(assign(error, hook("caught_error", load(told), cloned(kind), *map(cloned, lines))))
+        return [placed(part, handler) for part in asked], body
 
     def _finished(self, statement: ast.Try) -> list[ast.stmt]:
         """A statement with ``finally``: whatever is raised waits until that is done, and is raised again."""
         if leaves(statement.finalbody, False):
             raise _NoForm  # what jumps out takes back what was raised
-        waiting, nothing = self._local("waiting"), ast.Tuple([constant(0), constant(0)], ast.Load())
+        waiting, nothing = self._local("waiting"), ast.Tuple([constant(number) for number in _NOTHING], ast.Load())
+        lines = constant(statement.lineno), constant(statement.end_lineno)
         inner = placed(ast.Try(statement.body, statement.handlers, statement.orelse, []), statement)
         self._around.append([(next(self._numbers), placed(constant(...), statement))])
         body = self.block([inner] if statement.handlers else statement.body)
@@ -156,7 +211,7 @@ class _Attempts:
         keep: list[ast.stmt] = [assign(waiting, told), assign(self.fail, constant(0))]
         body.append(ast.If(ast.Compare(load(self.fail), [ast.Lt()], [constant(0)]), keep, []))
         final = _known(ast.Try(body, [], [], self.block(statement.finalbody) or [ast.Pass()]), None)
-        rest = self.block([placed(ast.Expr(hook("again", load(waiting))), statement)])
+        rest = self.block([placed(ast.Expr(hook("again", load(waiting), *lines)), statement)])
         if self._around:
             rest = [ast.If(negated(load(self.fail)), rest, [])]
         first = assign(waiting, ast.Tuple([constant(0), nothing], ast.Load()))
@@ -265,7 +320,8 @@ class _Attempts:
         handlers = [handler for handlers in reversed(self._around) for handler in handlers]
         kinds = ast.Tuple([cloned(kind) for _, kind in handlers], ast.Load())
         numbers = ast.Tuple([constant(number) for number, _ in handlers], ast.Load())
-        tells = [] if self.told is None else [constant(True)]
+        asking = [number for number, _ in handlers if number in self._asking]
+        tells = [] if self.told is None else [ast.Tuple([constant(number) for number in asking], ast.Load())]
         call = hook("attempt", load(tried), lazy(kinds), numbers, *tells)
         names = [value, self.fail] if self.told is None else [value, self.fail, self.told]
         targets = ast.Tuple([ast.Name(name, ast.Store()) for name in names], ast.Store())

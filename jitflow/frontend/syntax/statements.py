@@ -185,6 +185,9 @@ class _Rewriting:
                 classes = [] if kind is None else [self._expressions.lazy(self._expression(kind))]
                 item.type = self._expressions.hook("caught", item, *classes)
                 item.body = self._block(item.body)
+                if item.name is not None:
+                    error = self._expressions.hook("known_error", item, load(item.name))
+                    item.body.insert(0, placed(assign(item.name, error), item))
             case ast.match_case(guard=guard):
                 item.guard = None if guard is None else self._expression(guard)
                 item.body = self._block(item.body)

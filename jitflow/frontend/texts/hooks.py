@@ -10,7 +10,7 @@ from typing import Any
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.texts.structure import structure
-from jitflow.frontend.texts.traced import TracedText, is_known, together
+from jitflow.frontend.texts.traced import TracedText, in_words, is_known, together
 from jitflow.frontend.tracers import kind_by_kind, located
 
 __all__ = ["format_", "formatted", "join", "percent", "repr_", "str_", "text"]
@@ -18,9 +18,13 @@ __all__ = ["format_", "formatted", "join", "percent", "repr_", "str_", "text"]
 _CONVERSIONS = {-1: "", ord("s"): "s", ord("r"): "r", ord("a"): "a"}
 
 
-@kind_by_kind
 def text(*parts: Any) -> Any:
     """An f-string: strings, and fields of value, conversion (a number, as in `ast.FormattedValue`), specification."""
+    return _text(*(part if type(part) is str else (in_words(part[0]), *part[1:]) for part in parts))
+
+
+@kind_by_kind
+def _text(*parts: Any) -> Any:
     return together(part if type(part) is str else _field(part[0], _CONVERSIONS[part[1]], part[2]) for part in parts)
 
 
@@ -32,6 +36,11 @@ def _field(thing: Any, conversion: str, specification: Any) -> tuple[Any, str, A
 
 def str_(*args: Any, **keywords: Any) -> Any:
     """`str`."""
+    return _str(*map(in_words, args), **keywords)
+
+
+@kind_by_kind
+def _str(*args: Any, **keywords: Any) -> Any:
     if len(args) != 1 or keywords or isinstance(args[0], bytes):
         return str(*args, **keywords)
     return together([(args[0], "s", "")])

@@ -7,8 +7,8 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.recording.trace import active_trace, current_trace
-from jitflow.frontend.texts.traced import TracedText, together
-from jitflow.frontend.tracers import lift, located
+from jitflow.frontend.texts.traced import TracedText, in_words, together
+from jitflow.frontend.tracers import kind_by_kind, lift, located
 from jitflow.runtime.texts import PRINT
 
 __all__ = ["print_"]
@@ -20,7 +20,12 @@ def print_(*things: Any, sep: Any = None, end: Any = None, file: Any = None, flu
     """`print`, each time that the running program comes here."""
     if active_trace() is None:
         print(*things, sep=sep, end=end, file=file, flush=flush)
-        return
+    else:
+        _print(*map(in_words, things), sep=sep, end=end, file=file, flush=flush)
+
+
+@kind_by_kind
+def _print(*things: Any, sep: Any, end: Any, file: Any, flush: Any) -> None:
     separator, last = _words("sep", sep, " "), _words("end", end, "\n")
     parts: list[Any] = []
     for number, thing in enumerate(things):

@@ -10,12 +10,21 @@ import numpy as np
 from jitflow.errors import UserTypeError
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts.structure import known_text, structure
-from jitflow.frontend.tracers import ArrayTracer, SizeTracer, Tracer, lift, located, wrap
+from jitflow.frontend.tracers import (
+    ArrayTracer,
+    SizeTracer,
+    Tracer,
+    holds_alternatives,
+    kind_by_kind,
+    lift,
+    located,
+    wrap,
+)
 from jitflow.frontend.tracers.base import needs_number
 from jitflow.frontend.tracers.scalar import pinned
 from jitflow.runtime.texts import text_of
 
-__all__ = ["Field", "TracedText", "is_known", "together"]
+__all__ = ["Field", "TracedText", "in_words", "is_known", "together"]
 
 Field = tuple[Any, str, Any]
 """A value, its conversion and its specification, which is text."""
@@ -93,6 +102,8 @@ def is_known(thing: Any) -> bool:
     """Whether nothing in it waits for the running program."""
     if isinstance(thing, Tracer) or type(thing) in (TracedText, np.ndarray):
         return False
+    if issubclass(type(thing), BaseException):
+        return all(map(is_known, thing.args))
     parts = structure(thing)
     return parts is None or all(type(part) is str or is_known(part[0]) for part in parts)
 
@@ -108,6 +119,22 @@ def together(parts: Iterable[str | Field]) -> Any:
     if not text.operands:
         return text_of(tuple(text.parts), ())
     return TracedText(tuple(text.parts), tuple(text.operands))
+
+
+def in_words(thing: Any) -> Any:
+    """What `str` makes of an exception that is not known; everything else as it is."""
+    is_error = issubclass(type(thing), BaseException) and (not is_known(thing) or holds_alternatives(thing.args))
+    usual: tuple[Any, ...] = (BaseException.__str__, KeyError.__str__)
+    if not is_error or type(thing).__str__ not in usual:
+        return thing
+    return _words_of("r" if isinstance(thing, KeyError) else "s", *thing.args)
+
+
+@kind_by_kind
+def _words_of(conversion: str, *args: Any) -> Any:
+    if len(args) != 1:
+        return together([(args, "r", "")]) if args else ""
+    return together([(args[0], conversion, "")])
 
 
 class _Collector:

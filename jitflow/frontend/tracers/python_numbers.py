@@ -136,17 +136,24 @@ def _unsupported(name: str, *operands: Value) -> UserTypeError:
 
 
 def _quotient(name: str, left: Any, right: Any) -> Any:
-    first, second, dtype = _promote(lift(left), lift(right), F64 if name == "truediv" else I64)
+    divided, divisor = lift(left), lift(right)
+    first, second, dtype = _promote(divided, divisor, F64 if name == "truediv" else I64)
     if dtype == C128 and name != "truediv":
         raise _unsupported(name, lift(left), lift(right))
     op = {"truediv": "divide", "floordiv": "floor_divide", "mod": "remainder"}[name]
+    are_ints = {dtype_of_value(divided), dtype_of_value(divisor)} <= {BOOL, I64}
     if not isinstance(right, Tracer):
         if right == 0:
-            raise located(UserZeroDivisionError(division_words(getattr(operator, name), dtype)))
+            kind = I64 if are_ints else dtype
+            raise located(UserZeroDivisionError(division_words(getattr(operator, name), kind)))
         if right != -1:  # the smallest int divided by -1 does not fit
             return wrap(emit(op, first, second))
     if dtype == C128:
         check(emit("not_equal", second, number(0, C128)), ZeroDivisionError, division_words(operator.truediv, C128))
+        return wrap(emit(op, first, second))
+    if are_ints and dtype == F64:  # of which Python speaks otherwise than of a division of floats
+        words = division_words(operator.truediv, I64)
+        check(emit("not_equal", second, number(0.0, F64)), ZeroDivisionError, words)
         return wrap(emit(op, first, second))
     return wrap(emit(op, first, second, checked=True))
 

@@ -221,6 +221,11 @@ def number_binary(name: str, left: Any, right: Any) -> Any:
     if _is_foreign(left) or _is_foreign(right):
         items, times = (left, right) if isinstance(right, NumberTracer) else (right, left)
         if name != "mul" or type(items) is not list or not isinstance(times, NumberTracer):
+            mine = (left if isinstance(left, NumberTracer) else right).__class__.__name__
+            if name == "mul" and isinstance(items, str | list | tuple) and mine in ("float", "complex"):
+                raise located(UserTypeError(f"can't multiply sequence by non-int of type '{mine}'"))
+            if (trace := active_trace()) is not None:
+                trace.refused_operand = mine
             return NotImplemented
         is_whole = times._scalar.dtype.kind in "bi" and times._pin is None
         return surface.repeated(items, times) if is_whole else NotImplemented

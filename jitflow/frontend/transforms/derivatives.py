@@ -16,6 +16,7 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError, UserValueError
+from jitflow.frontend.control.alternatives import described
 from jitflow.frontend.control.changing_lists import drain_lists
 from jitflow.frontend.control.explicit import map as map_items
 from jitflow.frontend.control.joining import outside_type
@@ -314,8 +315,9 @@ def _variable(item: Any) -> tracers.VariableTracer:
         raise located(
             UserTypeError(
                 "a gradient by something that is no variable",
-                found=type(item).__name__,
+                found=described(item),
                 expected="a structure of variables, such as jitflow.variables(model)",
+                mend="make the arrays that are trained variables: self.w = jitflow.Variable(w)",
             )
         )
     if item.dtype.kind not in "fcV":  # bfloat16 is a V to NumPy

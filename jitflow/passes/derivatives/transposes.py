@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from jitflow.ir.core import Op, Value
 from jitflow.ir.types import dims_of
-from jitflow.passes.derivatives import accumulations, complex_numbers, indexing, routines
+from jitflow.passes.derivatives import accumulations, complex_numbers, draws, indexing, routines
 from jitflow.passes.derivatives.factors import where
 from jitflow.passes.derivatives.notation import Notation, dtype_of, rank
 from jitflow.passes.derivatives.reductions import spread
@@ -126,6 +126,7 @@ TRANSPOSES: dict[str, Transpose] = {
     "host_call": routines.transpose,
     **accumulations.TRANSPOSES,
     **complex_numbers.TRANSPOSES,
+    **draws.TRANSPOSES,
 }
 
 TANGENTS: dict[str, Tangent] = {
@@ -134,4 +135,5 @@ TANGENTS: dict[str, Tangent] = {
     "host_call": routines.tangent,
     **accumulations.TANGENTS,
     **complex_numbers.TANGENTS,
+    **draws.TANGENTS,
 }

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext, suppress
 from typing import Any, NoReturn
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
-           "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
-           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
-           "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
+           "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
+           "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
+           "raised_again", "recursive", "text", "trying", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -154,23 +154,42 @@ def attempts(number: int, about: str = "") -> bool:
 
 
 def attempt(
-    run: Callable[[], Any], handled: Callable[[], tuple[Any, ...]], numbers: tuple[int, ...], tells: bool = False
+    run: Callable[[], Any],
+    handled: Callable[[], tuple[Any, ...]],
+    numbers: tuple[int, ...],
+    asking: tuple[int, ...] | None = None,
 ) -> tuple[Any, ...]:
-    """What ``run`` gives, and the number of the handler that is for what it raised; the error, if it ``tells``."""
+    """What ``run`` gives, the number of the handler that is for what it raised, and that, if some are ``asking``."""
     kinds: Any = None
+    count = 2 if asking is None else 3
     try:
-        return (run(), 0, None)[: 3 if tells else 2]
+        return (run(), 0, None)[:count]
     except BaseException as error:
         kinds = handled()
         for number, kind in zip(numbers, kinds, strict=True):
             if kind is ...:
                 return None, -1, error
             if kind is None or isinstance(error, kind):
-                return (None, number, None)[: 3 if tells else 2]
+                return (None, number, error)[:count]
         raise
 
 
-def again(waiting: tuple[int, Any]) -> None:
+def caught_error(told: Any, handled: Any, first: int, last: int) -> Any:
+    """What a handler has caught."""
+    return told
+
+
+def raised_again(told: Any, handled: Any, first: int, last: int) -> Any:
+    """``raise`` in a handler."""
+    raise told
+
+
+def known_error(error: BaseException) -> BaseException:
+    """What a handler has caught while tracing."""
+    return error
+
+
+def again(waiting: tuple[int, Any], first: int, last: int) -> None:
     """Raise an error that has waited for ``finally``."""
     if waiting[0]:
         raise waiting[1]

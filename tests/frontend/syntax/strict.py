@@ -18,6 +18,7 @@ from tests.frontend.syntax.reference import (
     attempt,
     bound,
     caught,
+    caught_error,
     chain,
     choose,
     compared,
@@ -28,22 +29,24 @@ from tests.frontend.syntax.reference import (
     gathered,
     indexed,
     is_,
+    known_error,
     made_container,
     method,
     not_,
     or_,
     percent,
     raise_,
+    raised_again,
     recursive,
     text,
     trying,
     watched,
 )
 
-__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "compared",
-           "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_",
-           "listed", "made_container", "method", "not_", "or_", "percent", "raise_", "recursive", "text", "trying",
-           "watched", "while_"]  # fmt: skip
+__all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
+           "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
+           "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
+           "raised_again", "recursive", "text", "trying", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:

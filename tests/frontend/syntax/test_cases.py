@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +25,8 @@ def test_it_does_the_same(function: Any, arguments: tuple[tuple[Any, ...], ...],
     for given in arguments:
         expected = outcome(original, *copy.deepcopy(given), file=cases.__file__)
         found = outcome(again, *copy.deepcopy(given), file=cases.__file__)
+        if hooks is strict:  # handlers that are attempted run behind the `try`: what they raise has no context
+            found, expected = (replace(one, caused=()) for one in (found, expected))
         assert repr(found) == repr(expected), given
 
 

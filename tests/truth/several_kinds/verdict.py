@@ -112,10 +112,10 @@ def _one_call(program: Program, call: Call, plain: Any, compiled: Any) -> Verdic
     while_tracing = compiled.cache_info() == known
     if isinstance(got, jitflow.CompilerBug) or (got is not None and not isinstance(got, Exception)):
         return Verdict("bug", f"{got}".partition("\n")[0], call=call, ran=wanted is None)
-    if isinstance(got, UserError) and (wanted is None or not isinstance(got, _python_class(wanted))):
-        refusal = isinstance(got, UserNotImplementedError) or any(words in got.message for words in _OWN_WORDS)
+    if got is not None and (wanted is None or not isinstance(got, _python_class(wanted))):
+        refusal = isinstance(got, UserNotImplementedError) or any(words in str(got) for words in _OWN_WORDS)
         if wanted is None and (while_tracing or refusal):
-            return Verdict("refused", _message(got), got.mend, call, ran=True)
+            return Verdict("refused", _message(got), got.mend if isinstance(got, UserError) else "", call, ran=True)
         if while_tracing or refusal:
             return Verdict("raised", _message(wanted))  # what tracing tells comes before what an earlier line raises
     try:

@@ -1,0 +1,118 @@
+"""Exceptions of Python and NumPy come out of compiled code as they are, with the frames of all helpers and no others.
+
+What they are, and the chain of frames, stands in ``messages/raised_by_python.txt``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import jitflow
+from tests.frontend import raised_by_python
+from tests.frontend.catalogue import check, told_twice
+
+GOLDEN = Path(__file__).parent / "messages" / "raised_by_python.txt"
+FILE = raised_by_python.__file__
+
+
+def test_they_are_python_s_own_with_all_frames(request: pytest.FixtureRequest) -> None:
+    texts = [f"{program.__name__}\n{told_twice(program, args, FILE)}" for program, args in raised_by_python.CASES]
+    check(GOLDEN, "\n".join(texts), request)
+
+
+def test_what_is_no_exception_of_the_usual_kind() -> None:
+    compiled = jitflow.function(raised_by_python.exits)
+    for _ in range(2):
+        with pytest.raises(SystemExit) as caught:
+            compiled(5)
+        assert caught.value.args == ("enough",)
+
+
+def outcome(program: Any, *args: Any) -> Any:
+    try:
+        return program(*args)
+    except Exception as error:
+        lines = [entry.lineno for entry in _entries(error) if entry.filename == __file__]
+        return type(error), error.args, repr(error.__cause__), lines[1:]
+
+
+def _entries(error: BaseException) -> Any:
+    import traceback
+
+    return traceback.extract_tb(error.__traceback__)
+
+
+class Own(Exception):
+    def __init__(self, code, text=""):
+        super().__init__(code, text)
+        self.code = code
+
+
+class Plain(Exception):
+    pass
+
+
+def asks_what_was_raised(n):
+    try:
+        if n == 1:
+            raise Own(n, "one")
+        if n == 2:
+            raise Plain("two", n)
+        if n == 3:
+            raise ValueError(f"{n} is {n / 2:.2f}")
+        if n == 4:
+            raise ValueError("four")
+        return 12 // n
+    except (Own, Plain) as error:
+        return error.args[0] if isinstance(error, Plain) else error.code
+    except ValueError as error:
+        print(error, f"{error!s:>9}", len(error.args))
+        return -1
+    except ZeroDivisionError as error:
+        return str(error), type(error).__name__
+
+
+def raises_again(n):
+    try:
+        if n > 2:
+            raise KeyError("k")
+        if n > 1:
+            raise Own(n)
+        return 10 // n
+    except (KeyError, ZeroDivisionError):
+        raise
+    except Own as error:
+        raise RuntimeError(f"of {error.code}") from error
+
+
+def catches_inside(x, n):
+    total = 0
+    for k in range(n):
+        try:
+            try:
+                total += 10 // x[k]
+            except IndexError as error:
+                raise ArithmeticError(str(error)) from None
+            finally:
+                total += 1
+        except ArithmeticError as error:
+            total += len(error.args)
+            print(error)
+    return total
+
+
+def test_handlers_that_ask_for_the_exception(capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = [(n,) for n in (0, 1, 2, 3, 4, 6)]
+    calls = [(asks_what_was_raised, numbers), (raises_again, numbers),
+             (catches_inside, [(np.array([2, 1, 3]), n) for n in (2, 5)])]  # fmt: skip
+    for program, arguments in calls:
+        compiled = jitflow.function(program)
+        for args in arguments:
+            expected, printed = outcome(program, *args), capsys.readouterr().out
+            for _ in range(2):
+                assert outcome(compiled, *args) == expected
+                assert capsys.readouterr().out == printed
