@@ -96,3 +96,22 @@ def makes_lists_in_a_loop(x):
 def test_a_list_in_a_loop_is_refused():
     with pytest.raises(UserNotImplementedError, match="made in a loop or branch of what is differentiated"):
         jitflow.grad(makes_lists_in_a_loop)(X)
+
+
+def test_what_was_in_a_dict_is_no_constant():
+    def sums(x):
+        found = {}
+        for i in range(len(x)):
+            found[i % 2] = found.get(i % 2, np.float64(0)) + x[i] * x[i]
+        return found[0]
+
+    def counts(x):
+        found = {}
+        for i in range(len(x)):
+            found[i % 2] = found.get(i % 2, 0) + 1
+        return (x * found[0]).sum()
+
+    x = np.array([1.0, -2.0, 3.0])
+    with pytest.raises(NotImplementedError, match="the gradient of a number that was in a dict"):
+        jitflow.grad(sums)(x)
+    assert jitflow.grad(counts)(x).tolist() == [2.0, 2.0, 2.0]

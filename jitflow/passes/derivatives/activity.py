@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Op, Region, Value, walk
 from jitflow.ir.effects import Effects
-from jitflow.ir.types import Place, Tape
+from jitflow.ir.types import Container, Place, Tape
 from jitflow.passes.derivatives.notation import is_differentiable
 from jitflow.passes.derivatives.partials import is_constant
 
@@ -30,6 +30,7 @@ class Activity:
         useful = _reached(outputs, [(target, source) for source, target in edges])
         self.active = varied & useful
         _refuse_bits(region, varied, useful)
+        _refuse_containers(region, varied, useful)
 
     def __contains__(self, value: Value) -> bool:
         if isinstance(value.type, Place):
@@ -76,6 +77,23 @@ def _refuse_bits(region: Region, varied: set[Value], useful: set[Value]) -> None
             error = UserNotImplementedError(
                 "the gradient of a number that is made of the bits of another one",
                 mend="instead of np.frexp(x)[0] write np.ldexp(x, -np.frexp(jitflow.stop_gradient(x))[1])",
+            )
+            raise error.at(op.loc)
+
+
+def _refuse_containers(region: Region, varied: set[Value], useful: set[Value]) -> None:
+    """Raise UserNotImplementedError where a number that varies goes into a container, and one that matters comes out.
+
+    What is put into one and taken out again is no edge, and so it would count as a constant.
+    """
+    ops = [op for op in walk(region) if any(isinstance(operand.type, Container) for operand in op.operands)]
+    if not any(operand in varied for op in ops if not op.regions for operand in op.operands):
+        return
+    for op in ops:
+        if not op.regions and any(result in useful for result in op.results):
+            error = UserNotImplementedError(
+                "the gradient of a number that was in a dict, set, deque or list which the running program changes",
+                mend="keep the numbers in an array that is written to, or in a list that only grows",
             )
             raise error.at(op.loc)
 
