@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import builtins
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -42,6 +42,15 @@ def made_container(items: Any, name: str) -> Any:
         return items
     here = trace.here()
     return _made(items, Site(Choice.GROWING, here.file, here.line, name))
+
+
+def is_of_program(name: str) -> bool:
+    """Whether what a statement makes here by this name is a container of the running program."""
+    trace = active_trace()
+    if trace is None:
+        return False
+    here = trace.here()
+    return trace.choices.answer(Site(Choice.GROWING, here.file, here.line, name)) is not None
 
 
 def _made(items: Any, site: Site) -> Any:
@@ -185,16 +194,14 @@ def _insort(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi:
 
 
 _LEFT, _RIGHT = programs.bisect_left, programs.bisect_right
-ON_LISTS: dict[Any, Callable[..., Any]] = {
-    function: partial(_on_list, function, program)
-    for function, program in {
-        **HEAP_FUNCTIONS,
-        bisect.bisect_left: partial(_bisect, _LEFT),
-        bisect.bisect_right: partial(_bisect, _RIGHT),
-        bisect.insort_left: partial(_insort, _LEFT),
-        bisect.insort_right: partial(_insort, _RIGHT),
-    }.items()
+_PROGRAMS: Mapping[Any, Callable[..., Any]] = {
+    **HEAP_FUNCTIONS,
+    bisect.bisect_left: partial(_bisect, _LEFT),
+    bisect.bisect_right: partial(_bisect, _RIGHT),
+    bisect.insort_left: partial(_insort, _LEFT),
+    bisect.insort_right: partial(_insort, _RIGHT),
 }
+ON_LISTS = {function: partial(_on_list, function, program) for function, program in _PROGRAMS.items()}
 """What runs in the place of functions of `heapq` and `bisect`."""
 
 
@@ -235,7 +242,7 @@ def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
     raise trace.begin_anew(Restart(known[1], held, is_wish=is_wish))
 
 
-_OWN = (dict, set, collections.deque, collections.defaultdict, collections.Counter)
+_OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
 
 
 def keyed(owner: Any, name: str) -> Any:
@@ -247,7 +254,10 @@ def keyed(owner: Any, name: str) -> Any:
         return method
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if args:
+        if args and type(owner) in (list, collections.deque):
+            if _is_running(args[0]):
+                begin_anew_with(owner)
+        elif args:
             restart_keyed(owner, *args[:2])
         return method(*args, **keywords)
 

@@ -272,8 +272,11 @@ class Expressions(ast.NodeTransformer):
         return node if is_suspendable(node) else self._function(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        if is_container(node.elt):
+            node.elt = self.made(node.elt, ast.unparse(node.elt))
+        name = constant(ast.unparse(node))
         forms = self._forms(node)
-        return self._comprehension(node) if forms is None else self.hook("listed", node, *forms)
+        return self._comprehension(node) if forms is None else self.hook("listed", node, *forms, name)
 
     def _consumed(self, node: ast.Call, name: str) -> ast.expr:
         """``sum(f(x) for x in xs)``: ``jit__.consumed(sum, 'sum', xs, lambda item__: (...), each__1, False)``."""
@@ -331,7 +334,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
 
-_ASKING = ("get", "setdefault", "pop", "add", "discard", "remove", "count")
+_ASKING = ("get", "setdefault", "pop", "add", "discard", "remove", "count", "insert", "rotate")
 """Methods of Python's containers that may be asked for what only the running program knows."""
 _PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
 """Those that put there what they are given."""
