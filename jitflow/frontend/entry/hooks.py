@@ -18,10 +18,11 @@ from jitflow.frontend.control.raising import exception, free, raise_
 from jitflow.frontend.control.trying import caught, finishing, trying, watched
 from jitflow.frontend.python.chosen_items import indexed
 from jitflow.frontend.python.comprehended import consumed, gathered, listed
-from jitflow.frontend.python.made_containers import keyed, made_container
+from jitflow.frontend.python.made_containers import keyed, made_container, repeated
 from jitflow.frontend.texts import percent, text, text_method
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "chain", "choose", "consumed",
            "contains", "equal", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed", "is_", "keyed",
-           "listed", "made_container", "not_", "or_", "percent", "raise_", "text", "text_method", "trying", "unequal",
+           "listed", "made_container", "not_", "or_", "percent", "raise_", "repeated", "text", "text_method",
+           "trying", "unequal",
            "watched", "while_"]  # fmt: skip

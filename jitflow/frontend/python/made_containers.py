@@ -69,10 +69,20 @@ def _made(items: Any, site: Site) -> Any:
     return found
 
 
-def _repeated(items: list[Any], number: Any) -> Any:
+def repeated(left: Any, right: Any, name: str) -> Any:
+    """``[0] * n``, written so, which goes by a name."""
+    items, number = (left, right) if type(left) is list else (right, left)
+    if active_trace() is None or type(items) is not list:
+        return left * right
+    if is_of_program(name) and isinstance(number, int | tracers.SizeTracer | tracers.NumberTracer):
+        return _repeated(items, number, name)
+    return made_container(left * right, name)
+
+
+def _repeated(items: list[Any], number: Any, name: str = "a list of so many items") -> Any:
     """``items * number``: a list of the running program."""
     here = current_trace().here()
-    site = Site(Choice.GROWING, here.file, here.line, "a list of so many items")
+    site = Site(Choice.GROWING, here.file, here.line, name)
     answer = current_trace().choices.answer(site)
     if isinstance(answer, Form) or _is_differentiated():
         found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
@@ -118,7 +128,8 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     place = "" if frame is None else f"@{frame.f_lasti}"
     site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}")
     *first, given = args or ((),)
-    is_source = isinstance(given, Recorded) or (kind is not builtins.dict and _runs(given))
+    is_long = type(given) is range and trace.choices.answer(site) is not None
+    is_source = isinstance(given, Recorded) or (kind is not builtins.dict and (_runs(given) or is_long))
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:

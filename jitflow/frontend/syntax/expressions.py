@@ -101,6 +101,8 @@ class Expressions(ast.NodeTransformer):
 
     def made(self, value: ast.expr, name: str) -> ast.expr:
         """What may become a container of the running program, by a name for what it is."""
+        if isinstance(value, ast.BinOp):
+            return self.hook("repeated", value, value.left, value.right, constant(name))
         return self.hook("made_container", value, value, constant(name))
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
