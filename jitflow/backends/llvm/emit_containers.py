@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
-from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
+from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
 from jitflow.backends.llvm.slots import to_slots
@@ -325,13 +325,13 @@ def _keys_of(out: Emitter, op: Op) -> Sequence[str]:
 
 def _pack(out: Emitter, op: Op) -> Sequence[str]:
     """The list is made first: nothing is collected from there on, so the words for marks are free to count with."""
-    heap = _field(out, _pointer(out, op.operands[0]), HEAP, "ptr")
-    made = _runtime(out, "make", "ptr", f"ptr {heap}", "i64 8", "i64 0", "i64 0")
+    heap, *held = op.operands
+    made = _runtime(out, "make", "ptr", f"ptr {_pointer(out, heap)}", "i64 8", "i64 0", "i64 0")
     _require(out, op, out.let(f"icmp ne ptr {made}, null"))
-    roots = out.stack("i64", len(op.operands))
-    for number, root in enumerate(op.operands):
+    roots = out.stack("i64", len(held))
+    for number, root in enumerate(held):
         out.do(f"store i64 {out.operand(root)}, ptr {out.at(roots, str(8 * number))}, align 8")
-    _require(out, op, _runtime(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(op.operands)}"))
+    _require(out, op, _runtime(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(held)}"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Container, Scalar, Type
+from jitflow.ir.types import Container, Index, Scalar, Type
 
 __all__ = ["CONTAINER_OPS", "Entries"]
 
@@ -170,7 +170,8 @@ def _clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
 
 def _infer_packed(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
     for operand in operands:
-        _container("pack_containers", operand)
+        if not isinstance(operand, Index):  # the heap of a host program
+            _container("pack_containers", operand)
     return (Container(item=Scalar(I64)),)
 
 
@@ -186,7 +187,7 @@ def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
             waiting.append(held)
         return numbers[id(held)]
 
-    found = [number_of(root) for root in operands]
+    found = [number_of(root) for root in operands if not isinstance(root, int)]
     for held in waiting:
         rows = [held.rows[held.places[key]] for key in held.order] if held.kind.kind == "set" else held.rows
         entries = [row for row in rows if row is not None]
