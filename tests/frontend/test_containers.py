@@ -40,7 +40,7 @@ def follows_a_script_on_a_dict(codes, keys):
             seen = (seen * 31 + held.setdefault(key, -i) + len(held)) % 1000003
         elif code == 8:
             for other, item in held.items():
-                seen = (seen * 33 + other * 7 + item) % 1000003
+                seen = (seen * 33 + other % 1009 * 7 + item) % 1000003
         elif code == 9 and len(held) > 40:
             held.clear()
     return held, seen, len(held)

@@ -38,7 +38,9 @@ def _runtime(out: Emitter, name: str, result: str, *arguments: str) -> str:
 
 
 def _heap(out: Emitter, op: Op) -> Sequence[str]:
-    """The record of a heap, in the frame of the host program."""
+    """The record of the heap, in the frame of the host program, whose versions share it."""
+    if out.heap:
+        return [out.let(f"ptrtoint ptr {out.heap} to i64")]
     record = out.heap = out.stack("i8", HEAP_BYTES)
     out.module.shared[SHARED_NAME] = RUNTIME
     out.module.declare("jitflow.heap.open", "void", ["ptr"] * 3)
