@@ -239,7 +239,7 @@ def indexes_a_list_by_a_value(x):
 def uses_a_value_as_a_key(x):
     counts = {}
     for i in range(3):
-        counts[x[i]] = 1
+        counts[f"{x[i]}"] = 1
     return counts
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.errors import UserNotImplementedError
 from tests.truth.whole.same import assert_does_what_python_does
 
 U = np.array([3.0, 0.5, 4.0])
@@ -107,10 +106,8 @@ def takes_one_of_many_arrays(u, k):
     return 0.0 if k > 50 else rows[k]
 
 
-def test_what_would_take_many_branches_is_refused():
-    with pytest.raises(UserNotImplementedError, match="one of 20 items of a list") as caught:
-        jitflow.function(takes_one_of_many_arrays)(U, 2)
-    assert caught.value.mend
+def test_what_would_take_many_branches_is_a_list_of_the_program():
+    assert_does_what_python_does(takes_one_of_many_arrays, [(U, k) for k in (2, -1, 20, 51)])
 
 
 def test_turns_that_can_be_written_out_know_their_items():

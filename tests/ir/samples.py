@@ -284,7 +284,7 @@ _OF_CONTAINERS = {
     "sort_items": "sort_items %list {words=1, reverse=true}\n yield",
     "keys_of": "%0: list<i64> = keys_of %set\n yield",
     "clear_container": "clear_container %dict\n yield",
-    "pack_containers": "%0: list<i64> = make_container {type=<list<i64>>}\n pack_containers %0, %dict, %set\n yield",
+    "pack_containers": "%0: list<i64> = pack_containers %dict, %set\n yield",
 }
 _TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}
 

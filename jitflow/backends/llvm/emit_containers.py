@@ -38,7 +38,9 @@ def _runtime(out: Emitter, name: str, result: str, *arguments: str) -> str:
 
 
 def _heap(out: Emitter, op: Op) -> Sequence[str]:
-    """The record of a heap, in the frame of the host program."""
+    """The record of the heap, in the frame of the host program, whose versions share it."""
+    if out.heap:
+        return [out.let(f"ptrtoint ptr {out.heap} to i64")]
     record = out.heap = out.stack("i8", HEAP_BYTES)
     out.module.shared[SHARED_NAME] = RUNTIME
     out.module.declare("jitflow.heap.open", "void", ["ptr"] * 3)
@@ -324,14 +326,15 @@ def _keys_of(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _pack(out: Emitter, op: Op) -> Sequence[str]:
-    """Nothing is collected here, so the words for marks are free to count with."""
-    made, *roots = map(out.operand, op.operands)
-    place = out.stack("i64", len(roots))
-    for number, root in enumerate(roots):
-        out.do(f"store i64 {root}, ptr {out.at(place, str(8 * number))}, align 8")
-    words = out.let(f"inttoptr i64 {made} to ptr")
-    _require(out, op, _runtime(out, "pack", "i1", f"ptr {words}", f"ptr {place}", f"i64 {len(roots)}"))
-    return ()
+    """The list is made first: nothing is collected from there on, so the words for marks are free to count with."""
+    heap, *held = op.operands
+    made = _runtime(out, "make", "ptr", f"ptr {_pointer(out, heap)}", "i64 8", "i64 0", "i64 0")
+    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    roots = out.stack("i64", len(held))
+    for number, root in enumerate(held):
+        out.do(f"store i64 {out.operand(root)}, ptr {out.at(roots, str(8 * number))}, align 8")
+    _require(out, op, _runtime(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(held)}"))
+    return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
 def _clear(out: Emitter, op: Op) -> Sequence[str]:

@@ -63,6 +63,8 @@ class Ledger:
                 f"  %{name}.begin = getelementptr i8, ptr %{name}.ledger, i64 16",
                 f"  store i64 0, ptr %{name}.begin, align 8",
             ]
+            out.module.declare("llvm.memcpy.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
+            out.module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
             out.module.define("jitflow.ledger.enter", _ENTER)
             out.module.define("jitflow.ledger.leave", _LEAVE)
 
@@ -259,9 +261,7 @@ note:
   ret i1 true
 full:
   ret i1 false
-}
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)""".replace("FIRST", str(LOOP_ENTRIES))
+}""".replace("FIRST", str(LOOP_ENTRIES))
 
 _LEAVE = """define internal void @jitflow.ledger.leave(ptr %context, ptr %ledger, ptr %first) #0 {
 start:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.changing_lists import is_made
 from jitflow.frontend.control.contents import Changes
 from jitflow.frontend.control.joining import join
 from jitflow.frontend.control.logic import OnlyTruth, as_bool, truth
@@ -152,7 +153,7 @@ class _Other:
 
     def __call__(self) -> Any:
         thing = self._right()
-        self._is_list = isinstance(thing, Recorded) or type(thing) is list
+        self._is_list = isinstance(thing, Recorded) or type(thing) is list or is_made(thing)
         return as_bool(thing) if self._is_list else thing
 
     def of(self, found: Any) -> Any:

@@ -13,7 +13,7 @@ from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
 
-__all__ = ["ProgramLists", "begin_anew_with", "drain_lists", "list_like"]
+__all__ = ["ProgramLists", "begin_anew_with", "drain_lists", "is_made", "list_like"]
 
 
 class ProgramLists(Undoable):
@@ -40,6 +40,12 @@ def list_like(items: list[Any], made: list[Any]) -> list[Any]:
     if trace is not None and id(items) in trace.state(ProgramLists).made:
         trace.state(ProgramLists).made[id(made)] = made, trace.state(ProgramLists).made[id(items)][1]
     return made
+
+
+def is_made(thing: Any) -> bool:
+    """Whether it is a container that a statement has made, which may be one of the running program some time."""
+    trace = active_trace()
+    return trace is not None and id(thing) in trace.state(ProgramLists).made
 
 
 def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:

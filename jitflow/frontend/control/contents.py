@@ -22,7 +22,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import begin_anew_with
 from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
-from jitflow.frontend.control.mutables import Held, Mutables
+from jitflow.frontend.control.mutables import Held, Mutables, container_in
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.tracers.base import located
@@ -42,7 +42,7 @@ class ChangesInLoop(Exception):
 
     def __init__(self, held: Held) -> None:
         super().__init__(f"{held.word} changes in the loop")
-        self.changed = held.thing if type(held.thing) is list else None
+        self.changed = container_in(held)
 
 
 class HasLocals(Protocol):

@@ -27,7 +27,7 @@ from jitflow.frontend.outside.stores import active_stores
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 
-__all__ = ["Held", "Mutables", "held"]
+__all__ = ["Held", "Mutables", "container_in", "held"]
 
 _OUTSIDE = (Tracer, Recorded, Impure, ObjectProxy, ClassProxy, ModuleView, OutsideDict, OutsideList, ModuleType)
 """What lives outside of the program, or is none of its objects: stores to these are recorded, or refused."""
@@ -194,11 +194,8 @@ class Mutables:
         return next((held.word for held in self._held.values() if held.changed()), "")
 
     def changed_list(self) -> Any:
-        """The list that has changed, if what `changed` found is one."""
-        thing = next((held.thing for held in self._held.values() if held.changed()), None)
-        if isinstance(thing, dict):  # whose keys may be names, as those of a record are
-            return thing if thing and not any(isinstance(key, str) for key in thing) else None
-        return thing if isinstance(thing, list | deque | set) else None
+        """The container that has changed, if what `changed` found is one."""
+        return next((container_in(held) for held in self._held.values() if held.changed()), None)
 
     def holds_iterator(self, iterator: Any) -> bool:
         """Whether the program can go on with an iterator when a loop over it is over."""
@@ -222,6 +219,14 @@ class Mutables:
         for held in self._held.values():
             if held.changed():
                 held.restore()
+
+
+def container_in(held: Held) -> Any:
+    """The object, if it is a list, deque or set, or a dict without names: None for a dict that may be a record."""
+    thing = held.thing
+    if isinstance(thing, dict):
+        return thing if thing and not any(isinstance(key, str) for key in thing) else None
+    return thing if isinstance(thing, list | deque | set) else None
 
 
 def held(thing: Any) -> Held | None:

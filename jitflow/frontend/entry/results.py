@@ -24,6 +24,7 @@ from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
 from jitflow.frontend.outside.stores import Stores
+from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.returned_containers import Returned, returned_containers
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
@@ -112,7 +113,7 @@ class Results:
         self._open: set[int] = set()
         """The objects whose attributes are being collected."""
         self._choices: dict[int, ResultTree] = {}
-        self._returned: Mapping[int, Returned] | None = None
+        self._returned: Mapping[Any, Returned] | None = None
         """How the containers in the result are returned."""
 
     @property
@@ -154,8 +155,9 @@ class Results:
         if kind is TracedText:
             operands = tuple(self.tree(operand, path) for operand in result.operands)
             return Group(partial(StructOf, partial(filled, result.template)), operands)
-        if self._returned is not None and id(result) in self._returned:
-            made_of, arrays = self._returned[id(result)]
+        if isinstance(result, ProgramContainer):
+            assert self._returned is not None
+            made_of, arrays = self._returned[result.value if result.is_known else kind]
             return Group(partial(StructOf, made_of), tuple(map(self._computed, arrays)))
         if isinstance(result, Recorded):
             listed = result.returned()

@@ -19,6 +19,7 @@ from jitflow.frontend.control.sources import as_source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.builtin_functions import replaced_by
 from jitflow.frontend.python.gathering import array_of, is_long
+from jitflow.frontend.python.made_containers import is_of_program, made_container
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 
@@ -29,9 +30,11 @@ _FOLDS = ("all", "any", "next", "sum")
 _OF_MATH = ("fsum", "prod")
 
 
-def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool) -> Any:
-    """``[... for ... in iterable]``."""
-    return loop(iterable) if _is_a_loop(iterable, leaves_out) else _turn_by_turn(plain, iterable, leaves_out)
+def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool, name: str) -> Any:
+    """``[... for ... in iterable]``, which goes by its text."""
+    if _is_a_loop(iterable, leaves_out) or is_of_program(name):
+        return loop(iterable)
+    return made_container(_turn_by_turn(plain, iterable, leaves_out), name)
 
 
 def consumed(

@@ -155,7 +155,7 @@ class ProgramContainer(Recorded):
                     f"a {self.held.kind} that the running program changes, of other {part[1]} than numbers, tuples of "
                     "numbers, and containers",
                     "write to arrays that are made before, and count in a variable",
-                    found=f"one of class {part[0].__class__.__name__}",
+                    found=f"one of class {_class_name(part[0])}",
                 )
         if not self.is_known:
             self._start_anew(Container(kind=self.held.kind, key=kinds[0], item=kinds[1]))
@@ -210,6 +210,10 @@ class ProgramContainer(Recorded):
         raise refusal(f"{kind}.{name} of a {kind} that the running program changes", "write a loop")
 
     __hash__ = object.__hash__
+
+
+def _class_name(thing: Any) -> str:
+    return "list" if isinstance(thing, Recorded) else str(thing.__class__.__name__)
 
 
 def _is_integer(kind: Item | None) -> bool:

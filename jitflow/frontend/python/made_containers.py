@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import builtins
 import collections
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -44,6 +44,15 @@ def made_container(items: Any, name: str) -> Any:
     return _made(items, Site(Choice.GROWING, here.file, here.line, name))
 
 
+def is_of_program(name: str) -> bool:
+    """Whether what a statement makes here by this name is a container of the running program."""
+    trace = active_trace()
+    if trace is None:
+        return False
+    here = trace.here()
+    return trace.choices.answer(Site(Choice.GROWING, here.file, here.line, name)) is not None
+
+
 def _made(items: Any, site: Site) -> Any:
     trace = current_trace()
     answer = trace.choices.answer(site)
@@ -60,10 +69,20 @@ def _made(items: Any, site: Site) -> Any:
     return found
 
 
-def _repeated(items: list[Any], number: Any) -> Any:
+def repeated(left: Any, right: Any, name: str) -> Any:
+    """``[0] * n``, written so, which goes by a name."""
+    items, number = (left, right) if type(left) is list else (right, left)
+    if active_trace() is None or type(items) is not list:
+        return left * right
+    if is_of_program(name) and isinstance(number, int | tracers.SizeTracer | tracers.NumberTracer):
+        return _repeated(items, number, name)
+    return made_container(left * right, name)
+
+
+def _repeated(items: list[Any], number: Any, name: str = "a list of so many items") -> Any:
     """``items * number``: a list of the running program."""
     here = current_trace().here()
-    site = Site(Choice.GROWING, here.file, here.line, "a list of so many items")
+    site = Site(Choice.GROWING, here.file, here.line, name)
     answer = current_trace().choices.answer(site)
     if isinstance(answer, Form) or _is_differentiated():
         found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
@@ -109,7 +128,8 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     place = "" if frame is None else f"@{frame.f_lasti}"
     site = Site(Choice.GROWING, here.file, here.line, f"{kind.__name__}{place}")
     *first, given = args or ((),)
-    is_source = isinstance(given, Recorded) or (kind is not builtins.dict and _runs(given))
+    is_long = type(given) is range and trace.choices.answer(site) is not None
+    is_source = isinstance(given, Recorded) or (kind is not builtins.dict and (_runs(given) or is_long))
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:
@@ -185,16 +205,14 @@ def _insort(program: Callable[..., Any], items: Any, item: Any, lo: Any = 0, hi:
 
 
 _LEFT, _RIGHT = programs.bisect_left, programs.bisect_right
-_PROGRAMS: dict[Any, Callable[..., Any]] = {
+_PROGRAMS: Mapping[Any, Callable[..., Any]] = {
     **HEAP_FUNCTIONS,
     bisect.bisect_left: partial(_bisect, _LEFT),
     bisect.bisect_right: partial(_bisect, _RIGHT),
     bisect.insort_left: partial(_insort, _LEFT),
     bisect.insort_right: partial(_insort, _RIGHT),
 }
-ON_LISTS: dict[Any, Callable[..., Any]] = {
-    function: partial(_on_list, function, program) for function, program in _PROGRAMS.items()
-}
+ON_LISTS = {function: partial(_on_list, function, program) for function, program in _PROGRAMS.items()}
 """What runs in the place of functions of `heapq` and `bisect`."""
 
 
@@ -235,7 +253,7 @@ def restart_keyed(container: Any, key: Any, item: Any = None) -> None:
     raise trace.begin_anew(Restart(known[1], held, is_wish=is_wish))
 
 
-_OWN = (dict, set, collections.deque, collections.defaultdict, collections.Counter)
+_OWN = (list, dict, set, collections.deque, collections.defaultdict, collections.Counter)
 
 
 def keyed(owner: Any, name: str) -> Any:
@@ -247,7 +265,10 @@ def keyed(owner: Any, name: str) -> Any:
         return method
 
     def call(*args: Any, **keywords: Any) -> Any:
-        if args:
+        if args and type(owner) in (list, collections.deque):
+            if _is_running(args[0]):
+                begin_anew_with(owner)
+        elif args:
             restart_keyed(owner, *args[:2])
         return method(*args, **keywords)
 

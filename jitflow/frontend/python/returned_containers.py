@@ -15,11 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from jitflow.frontend.control.leaves import flatten
+from jitflow.frontend.control.alternatives import option
+from jitflow.frontend.control.cells import UNBOUND
+from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
+from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Item, Scalar
 
@@ -29,41 +32,44 @@ Returned = tuple[Callable[..., Any], list[Any]]
 """What makes Python's object, and the arrays that it makes it of."""
 
 
-def returned_containers(result: Any) -> Mapping[int, Returned]:
-    """How each container in a result is returned, by its identity."""
-    known = {id(thing): thing for thing in _containers_in(result, whole=False)}
-    plain = [*_containers_in(result, whole=True)]
-    found: dict[int, Returned] = {key: (partial(_empty, thing.held), []) for key, thing in known.items()}
-    held = {key: thing for key, thing in known.items() if thing.is_known}
-    if len(held) == 1 and any(thing is one for thing in plain for one in held.values()):
-        ((key, thing),) = held.items()
-        if not any(isinstance(word, Container) for word in thing.held.words):
-            return found | {key: (partial(_of_columns, thing.held), columns_of(thing.in_order()))}
+def returned_containers(result: Any) -> Mapping[Any, Returned]:
+    """How each container in a result is returned, by its reference; by its class if nobody knows what it holds."""
+    found: dict[Any, Returned] = {}
+    held: dict[Value, Container] = {}
+    is_chosen = False
+    for thing, chosen in _containers_in(result, chosen=False):
+        if thing.is_known:
+            held[thing.value] = thing.held
+            is_chosen |= chosen
+        else:
+            found[type(thing)] = partial(_made, thing.held), []
+    if len(held) == 1 and not is_chosen:
+        ((value, kind),) = held.items()
+        if not any(isinstance(word, Container) for word in kind.words):
+            thing = standing_for(kind, iter([value]))
+            return found | {value: (partial(_of_columns, kind), columns_of(thing.in_order()))}
     if held:
-        trace = current_trace()
-        packed = trace.make("make_container", type=Container(item=Scalar(I64)))
-        trace.add("pack_containers", packed, *(thing.value for thing in held.values()))
+        packed = current_trace().make("pack_containers", *held)
         words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
-        for place, (key, thing) in enumerate(held.items()):
-            found[key] = partial(_of_words, thing.held, place, len(held)), [words]
+        for place, (value, kind) in enumerate(held.items()):
+            found[value] = partial(_of_words, kind, place, len(held)), [words]
     return found
 
 
-def _containers_in(result: Any, *, whole: bool) -> Iterator[ProgramContainer]:
-    """The containers in a result; with ``whole``, those that it holds whatever the program decides."""
-    for item in flatten(result, whole=True, is_itself=lambda thing: isinstance(thing, ProgramContainer)).items:
-        if isinstance(item, ProgramContainer):
-            yield item
-        elif type(item) is Alternatives and not whole:
-            for thing in item.options.values():
-                yield from _containers_in(thing, whole=False)
+def _containers_in(result: Any, *, chosen: bool) -> Iterator[tuple[ProgramContainer, bool]]:
+    """The containers in a result, and whether the running program may have chosen something else in their place."""
+    if isinstance(result, ProgramContainer):
+        yield result, chosen
+    elif type(result) is Alternatives:
+        for number, thing in result.options.items():
+            if thing is not UNBOUND:
+                yield from _containers_in(option(result, number), chosen=True)
+    elif (parts := parts_of(result)) is not None:
+        for item in parts.items:
+            yield from _containers_in(item, chosen=chosen)
 
 
 # -- Python's objects -----------------------------------------------------------------------------------------
-
-
-def _empty(held: Container) -> Any:
-    return _made(held)
 
 
 def _made(held: Container) -> Any:

@@ -56,7 +56,21 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 HOOKED_METHODS = frozenset(
-    {"add", "count", "discard", "format", "get", "index", "join", "pop", "remove", "setdefault", "sort"}
+    {
+        "add",
+        "count",
+        "discard",
+        "format",
+        "get",
+        "index",
+        "insert",
+        "join",
+        "pop",
+        "remove",
+        "rotate",
+        "setdefault",
+        "sort",
+    }
 )
 """Methods of texts that put values in, and of containers that are asked for items or compare them."""
 _PUTTING = ("append", "appendleft", "insert", "setdefault", "add")
@@ -109,6 +123,8 @@ class Expressions(ast.NodeTransformer):
 
     def made(self, value: ast.expr, name: str) -> ast.expr:
         """What may become a container of the running program, by a name for what it is."""
+        if isinstance(value, ast.BinOp):
+            return self.hook("repeated", value, value.left, value.right, constant(name))
         return self.hook("made_container", value, value, constant(name))
 
     def lazy(self, value: ast.expr) -> ast.Lambda:
@@ -278,8 +294,11 @@ class Expressions(ast.NodeTransformer):
         return node if is_suspendable(node) else self._function(node)
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        if is_container(node.elt):
+            node.elt = self.made(node.elt, ast.unparse(node.elt))
+        name = constant(ast.unparse(node))
         forms = self._forms(node)
-        return self._comprehension(node) if forms is None else self.hook("listed", node, *forms)
+        return self._comprehension(node) if forms is None else self.hook("listed", node, *forms, name)
 
     def _consumed(self, node: ast.Call, name: str) -> ast.expr:
         """``sum(f(x) for x in xs)``: ``jit__.consumed(sum, 'sum', xs, lambda item__: (...), each__1, False)``."""

@@ -207,7 +207,7 @@ class _Rewriting:
         return statement
 
     def _made(self, value: ast.expr, target: ast.expr) -> ast.expr:
-        return self._expressions.hook("made_container", value, value, constant(ast.unparse(target)))
+        return self._expressions.made(value, ast.unparse(target))
 
     def _proved(self, target: ast.Name) -> ast.stmt:
         """``x = jit__.bound(lambda: x, 'x')``: what follows reads and unbinds a name that is bound."""

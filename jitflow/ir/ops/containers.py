@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Container, Scalar, Type
+from jitflow.ir.types import Container, Index, Scalar, Type
 
 __all__ = ["CONTAINER_OPS", "Entries"]
 
@@ -169,12 +169,10 @@ def _clear(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
 
 
 def _infer_packed(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
-    words, *roots = operands
-    if words != Container(item=Scalar(I64)):
-        raise TypeRuleError(f"pack_containers: expected a list of words, got {words}")
-    for root in roots:
-        _container("pack_containers", root)
-    return ()
+    for operand in operands:
+        if not isinstance(operand, Index):  # the heap of a host program
+            _container("pack_containers", operand)
+    return (Container(item=Scalar(I64)),)
 
 
 def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
@@ -189,8 +187,7 @@ def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
             waiting.append(held)
         return numbers[id(held)]
 
-    made, *roots = operands
-    found = [number_of(root) for root in roots]
+    found = [number_of(root) for root in operands if not isinstance(root, int)]
     for held in waiting:
         rows = [held.rows[held.places[key]] for key in held.order] if held.kind.kind == "set" else held.rows
         entries = [row for row in rows if row is not None]
@@ -259,10 +256,9 @@ CONTAINER_OPS = [
           _takes("sort_items", "", ""), _sort, _WRITES, frozenset(), ("words", "reverse")),
     OpDef("keys_of", "a list of the keys of a set, in Python's order", "any", None, _infer_keys, _keys_of,
           (*_READS, Effect("allocates"))),
-    OpDef("pack_containers", "words, containers: puts words into an empty list that tell the containers and all that "
-          "they hold, each once: the numbers of the containers, from 1 on, then of each how many words an entry has, "
-          "how many entries there are, and these. A reference is the number of a container, 0 for none", "any", None,
-          _infer_packed, _pack,
+    OpDef("pack_containers", "a list of words that tells containers and all that they hold, each once: the numbers of "
+          "the containers, from 1 on, then of each how many words an entry has, how many entries there are, and these. "
+          "A reference is the number of a container, 0 for none", "any", None, _infer_packed, _pack,
           (Effect("external"),)),
     OpDef("clear_container", "takes all entries out", "any", 1, _takes("clear_container", "", ""), _clear, _WRITES),
 ]  # fmt: skip

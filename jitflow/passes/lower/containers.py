@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from jitflow.ir.core import Op
+from jitflow.ir.core import Op, Value
 from jitflow.ir.ops.containers import CONTAINER_OPS
 from jitflow.passes.lower.numbers import lower_arithmetic
 from jitflow.passes.lower.owning import OwningProgram
@@ -15,14 +15,24 @@ from jitflow.passes.lower.owning import OwningProgram
 __all__ = ["CONTAINER_LOWERING"]
 
 
-def _lower_make(host: OwningProgram, op: Op) -> None:
+def _heap(host: OwningProgram) -> Value:
+    """The heap, made in front of everything when it is first asked for."""
     if host.heap is None:
         host.heap = host.scopes.open[0].builder.make("heap")
-    made = host.builder.make("make_container", host.heap, type=op.result.type)
-    host.set_number(op.result, made)
+    return host.heap
+
+
+def _lower_make(host: OwningProgram, op: Op) -> None:
+    host.set_number(op.result, host.builder.make("make_container", _heap(host), type=op.result.type))
+
+
+def _lower_pack(host: OwningProgram, op: Op) -> None:
+    held = map(host.number, op.operands)
+    host.set_number(op.result, host.builder.make("pack_containers", _heap(host), *held))
 
 
 CONTAINER_LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     **dict.fromkeys((definition.name for definition in CONTAINER_OPS), lower_arithmetic),
     "make_container": _lower_make,
+    "pack_containers": _lower_pack,
 }

@@ -38,6 +38,7 @@ from tests.frontend.syntax.reference import (
     raise_,
     raised_again,
     recursive,
+    repeated,
     text,
     trying,
     watched,
@@ -46,7 +47,7 @@ from tests.frontend.syntax.reference import (
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
            "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
-           "raised_again", "recursive", "text", "trying", "watched", "while_"]  # fmt: skip
+           "raised_again", "recursive", "repeated", "text", "trying", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
