@@ -195,8 +195,9 @@ def _pack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
         for row in entries:
             for word, kind in zip(row, held.kind.words, strict=True):
                 found.append(number_of(word) if isinstance(kind, Container) else _bits(word, kind))
+    made = Entries(Container(item=Scalar(I64)))
     made.rows = [(np.int64(word),) for word in found]
-    return ()
+    return made
 
 
 def _bits(word: Any, kind: Scalar) -> int:
