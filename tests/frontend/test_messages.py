@@ -119,13 +119,7 @@ def test_the_traceback_ends_at_the_users_line() -> None:
 
 
 def test_every_message_belongs_to_a_test() -> None:
-    others = {
-        "raised_by_python",
-        "refused",
-        "leaked_tracer",
-        "function_generator",
-        "function_coroutine",
-        "function_asynchronous",
-    }
+    kinds = ("generator", "coroutine", "asynchronous")
+    others = {"raised_by_python", "refused", "leaked_tracer", *(f"function_{kind}" for kind in kinds)}
     names = {fn.__name__ for fn, _ in CATALOGUE} | {f"argument_{name}" for name in ARGUMENTS} | others
     assert {path.stem for path in MESSAGES.glob("*.txt")} == names
