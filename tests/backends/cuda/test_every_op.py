@@ -51,7 +51,7 @@ EXTREMA = ("maximum", "minimum", "fmax", "fmin")
 
 GONE = {"size", "call", *(op.name for op in DEVICE_OPS)}
 """What no user's program gives: a size by itself, calls that were inlined, and what partitions say to each other."""
-STAYS = {"print", "pop", "peek", "poke"}
+STAYS = {"print", "pop", "peek", "poke", "recursion", "recur"}
 """What the table `homebound` keeps on the host, in the samples."""
 
 

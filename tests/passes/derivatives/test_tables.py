@@ -22,6 +22,8 @@ OUTSIDE = {
     "recv": "made when a program is partitioned",
     "meet": "made when a program is partitioned",
     "progress": "made when a program is partitioned",
+    "recursion": "written out, or refused, in what is differentiated",
+    "recur": "written out, or refused, in what is differentiated",
 }
 """Ops that no derivative meets, or that have nothing to do with numbers."""
 
