@@ -111,6 +111,11 @@ def extracted(traced: TracedFunction, part: Part) -> TracedFunction:
             "a part of a function that writes to arguments which overlap in memory",
             mend="pass copies, or ask for what the part writes as well: effects=True",
         )
+    if traced.is_storing and part.effects:
+        raise UserNotImplementedError(
+            "a part, with its effects, of a function that stores to objects from outside",
+            mend="call the function itself, or ask for the part without effects=True",
+        )
     function = extract(traced.function, part.labels, effects=part.effects)
     computed: list[Computed] = []
     for index, value in enumerate(function.results):
@@ -128,6 +133,7 @@ def extracted(traced: TracedFunction, part: Part) -> TracedFunction:
         traced,
         function=function,
         results=results,
+        stores=None,
         leaves=tuple(unwritten.get(leaf, leaf) if isinstance(leaf, ArrayLeaf) else leaf for leaf in traced.leaves),
         checks=tuple(unwritten.get(one, one) if isinstance(one, ArrayLeaf) else one for one in traced.checks),
     )

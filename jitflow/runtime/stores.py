@@ -99,13 +99,23 @@ class StoreTable:
         calls: Iterator[Call | None] = (known() for known in reversed(self._running.calls))
         return next(call for call in calls if call is not None and not call.is_over)
 
-    def end(self, targets: Sequence[int], result: Any, call: Call, *stored: Any) -> Any:
-        """Make the stores of a call that has come to its end; ``stored`` are, for each target, whether, and what."""
-        call.is_over = True
-        for number, happened, thing in zip(targets, stored[::2], stored[1::2], strict=True):
+    def end(self, targets: Sequence[tuple[Target, bool]], is_noted: bool, result: Any, *given: Any) -> Any:
+        """Make the stores of a call that has come to its end, and return its result.
+
+        ``given`` are, behind what has been noted if anything ``is_noted``, for each target the object, whether there
+        was a store if only the run knows that, and what was stored.
+        """
+        things = iter(given)
+        call = next(things) if is_noted else None
+        for target, is_asked in targets:
+            thing = next(things)
+            happened = not is_asked or next(things)
+            stored = next(things)
             if happened:
-                self._store(call, number, thing)
-        self._store_items(call)
+                _store(thing, target, stored)
+        if call is not None:
+            call.is_over = True
+            self._store_items(call)
         return result
 
     def hold(self, *things: Any, targets: Sequence[int]) -> None:
@@ -161,12 +171,16 @@ class StoreTable:
 
     def _store(self, call: Call, number: int, thing: Any) -> None:
         target = self.targets[number]
-        if target.name == APPENDED:
-            call.objects[target.object].extend(thing)
-        elif target.name is None:
-            replace_content(call.objects[target.object], thing)
-        else:
-            setattr(call.objects[target.object], target.name, thing)
+        _store(call.objects[target.object], target, thing)
+
+
+def _store(thing: Any, target: Target, stored: Any) -> None:
+    if target.name == APPENDED:
+        thing.extend(stored)
+    elif target.name is None:
+        replace_content(thing, stored)
+    else:
+        setattr(thing, target.name, stored)
 
 
 def replace_content(container: Any, content: Any) -> None:

@@ -86,3 +86,30 @@ def test_what_is_no_text_is_refused():
 
     with pytest.raises(NotImplementedError, match="give the text and the class"):
         warns_of_a_class(1.0)
+
+
+def test_progress_bars(capsys):
+    tqdm = pytest.importorskip("tqdm")
+
+    def shown(x, n):
+        total = 0.0
+        for i in tqdm.trange(n, desc="turns"):
+            total += i
+        for k, v in enumerate(tqdm.tqdm(x, leave=True)):
+            total += k * v
+        return total
+
+    def left(n):
+        for i in tqdm.tqdm(range(n)):
+            if i > 3:
+                break
+        return n
+
+    compiled = jitflow.function(shown)
+    for n in (100, 3, 0):
+        assert compiled(np.arange(7.0), n) == shown(np.arange(7.0), n)
+        bars = [line for line in capsys.readouterr().err.replace("\r", "\n").splitlines() if "100%" in line]
+        assert len(bars) == (4 if n else 2)
+        assert ("100/100" in "".join(bars)) == (n == 100)
+    with pytest.raises(NotImplementedError, match="end early"):
+        jitflow.function(left)(9)

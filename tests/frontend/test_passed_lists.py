@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 
@@ -112,19 +110,23 @@ def test_lists_whose_numbers_are_sizes_stay_python_lists():
     assert total([1] * 20, np.ones(5)) == 21.0
 
 
-def test_what_lists_of_the_caller_cannot_do_is_said():
-    def with_another_type(items):
+def test_other_changes_are_made_or_refused():
+    @jitflow.function
+    def of_another_type(items):
         items[0] = 0
+        items[-1] = "z"
         return items
 
-    def with_another_length(items):
+    items = [1.0, 2.0]
+    assert repr(of_another_type(items)) == "[0, 'z']"
+
+    @jitflow.function
+    def of_another_length(items):
         for i in range(100):
             if items[0] > i:
                 items.pop()
 
-    for program in (with_another_type, with_another_length):
-        items = [1.0, 2.0]
-        before = copy.copy(items)
-        with pytest.raises(UserError):
-            jitflow.function(program)(items)
-        assert items == before
+    items = [1.0, 2.0]
+    with pytest.raises(UserError):
+        of_another_length(items)
+    assert items == [1.0, 2.0]

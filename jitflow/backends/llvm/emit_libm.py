@@ -30,7 +30,8 @@ def _call(name: str) -> Arithmetic:
         out.module.declare(function, element, [element] * len(operands))
         lanes = lanes_of(type)
         if not lanes:
-            return out.let(f"call {element} @{function}({_arguments(element, operands)}) {_PURE}")
+            promises = _PURE if name in ("sin", "cos") else f"nobuiltin {_PURE}"
+            return out.let(f"call {element} @{function}({_arguments(element, operands)}) {promises}")
         helper = f"jitflow.{function}.{lanes}"
         out.module.define(helper, _lane_by_lane(helper, function, element, lanes, len(operands)))
         text = register_type(type)
@@ -39,8 +40,9 @@ def _call(name: str) -> Arithmetic:
     return emit
 
 
-_PURE = "nobuiltin memory(none)"
-"""LLVM may move and leave out a call, but not put another function in its place, whose bits would be others."""
+_PURE = "memory(none)"
+"""LLVM may move and leave out a call. But for a sine and a cosine of the same number, which become one call with the
+same bits, it is not to put another function in the place of one."""
 
 
 def _arguments(type: str, operands: tuple[str, ...]) -> str:

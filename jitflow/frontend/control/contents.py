@@ -24,7 +24,7 @@ from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.mutables import Held, Mutables
 from jitflow.frontend.control.sources import Source
-from jitflow.frontend.outside.stores import Overlay
+from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.tracers.base import located
 
 __all__ = ["Changes", "ChangesInLoop", "Place", "changed_items", "item_at"]

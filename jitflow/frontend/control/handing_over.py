@@ -18,7 +18,8 @@ from jitflow.frontend.control.merge import resolved
 from jitflow.frontend.control.trying import raised_by
 from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with, users_class
 from jitflow.frontend.outside.objects import Recorded, array_fields
-from jitflow.frontend.outside.stores import Stores, content_of, is_stored
+from jitflow.frontend.outside.overlays import content_of, is_stored
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, Tracer
@@ -34,8 +35,11 @@ Template = Callable[[tuple[Any, ...]], Any]
 def hand_over(stores: Stores, op: Op) -> None:
     """Record in front of an op, the last one, that what was stored is handed over if the op fails, or looks."""
     looks = isinstance(op.attributes.get("routine"), Routine) and op.attributes.get("effect") == "external"
+    if not looks and not _may_raise(op):
+        return
+    stores.notice_failure()
     held = [] if looks else [*stores.held()]
-    if not looks and not (held and raised_by(op)):
+    if not looks and not held:
         return
     trace, ops = current_trace(), current_trace().builder.ops
     assert ops[-1] is op
@@ -53,6 +57,17 @@ def hand_over(stores: Stores, op: Op) -> None:
             values.unless(condition, call)
     trace.announced = partial(hand_over, stores)
     ops.append(op)
+
+
+def _may_raise(op: Op) -> bool:
+    """Whether an op may raise what Python would raise there."""
+    if op.attributes.get("checked"):
+        return op.name in _RAISING and bool(raised_by(op))
+    return any(effect.kind in ("check", "external") for effect in op.own_effects) and bool(raised_by(op))
+
+
+_RAISING = frozenset(["divide", "floor_divide", "remainder", "left_shift", "right_shift", "power"])
+"""What Python's numbers raise in: its integers do not overflow."""
 
 
 def _make_all(stores: Stores) -> None:

@@ -66,6 +66,8 @@ def for_(iterable: Any, body: Body, test: Test | None, state: Sequence[str], tem
         note_unrolled(body, "for", turns, f"it runs over {what_it_runs_over(iterable)}")
         return
     source.begin()
+    if test is not None:
+        source.require_end()
     try:
         _over(source, loop, body, test)
     finally:

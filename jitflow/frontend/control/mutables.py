@@ -20,9 +20,10 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import Impure
-from jitflow.frontend.outside.stores import Overlay, active_stores
+from jitflow.frontend.outside.stores import active_stores
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 

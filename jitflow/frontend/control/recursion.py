@@ -35,10 +35,10 @@ from jitflow.frontend.control.trying import Statements, raised_by
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.lifting import lifted
 from jitflow.frontend.recording.trace import Trace, current_trace
-from jitflow.frontend.syntax import is_block
 from jitflow.frontend.tracers.base import located
 from jitflow.ir.core import Value, walk_ops
-from jitflow.ir.types import Scalar, Tensor, Type
+from jitflow.ir.dims import Dim
+from jitflow.ir.types import Scalar, Tensor
 
 __all__ = ["Recursion", "Running"]
 
@@ -71,6 +71,8 @@ class Recursion:
         self.open_axes: dict[int, set[int]] = {}
         self.known: Leaves | None = None
         """What a call gives, as far as is known: types for numbers and arrays of its own, else the very objects."""
+        self.sizes: dict[int, tuple[Dim | None, ...]] = {}
+        """Those of each array that a call gives; None where it is another one in each call."""
         self.shows_others = False
         """Whether what it gives may show arrays that were there before."""
         self.never_ends = False
@@ -81,7 +83,9 @@ class Recursion:
     def call(self) -> Any:
         """The first call."""
         trace = current_trace()
-        self.home, frames = trace.scope, _frames(trace)
+        if trace.storage.is_place(self._result_site()):
+            self._refuse_write()
+        self.home, frames = trace.scope, trace.depth_of_calls()
         self.objects = Mutables([self.function, *self.bound.arguments.values()])
         cells = [(cell, content_of(cell)) for cell in cells_of(self.function)]
         take_back = trace.trial()
@@ -128,10 +132,10 @@ class Recursion:
             operands.append(slot.incoming(item, trace.scope, way))
             if isinstance(item, tracers.ArrayTracer):
                 self.arriving.append((number, slot, item._value))
-        types = [] if self.known is None else [_fresh(trace, kind, self.home) for kind in self._kinds()]
+        types = self._types(trace)
         storage = tuple(number for number, slot in enumerate(self.slots.values()) if slot.as_place)
-        found = trace.add("recur", *operands, types=types, function=self.name, frames=_frames(trace) - self.frames,
-                          storage=storage)  # fmt: skip
+        frames = trace.depth_of_calls() - self.frames
+        found = trace.add("recur", *operands, types=types, function=self.name, frames=frames, storage=storage)
         if self.known is None:
             fail(RecursionError, "maximum recursion depth exceeded")
         return self._result(trace, found)
@@ -213,7 +217,7 @@ class Recursion:
 
     def _traced(self, trace: Trace) -> tuple[Path, list[Value]]:
         """The body with its parameters."""
-        self.frames = _frames(trace)
+        self.frames = trace.depth_of_calls()
         with trace.region() as scope:
             self.scope, parameters, items = scope, [], list(self.entry.items)
             for number, slot in self.slots.items():
@@ -273,7 +277,8 @@ class Recursion:
             return (was_known and not is_new) or not self.has_recurred
         found = flatten(path.result, is_itself=self.objects.holds)
         given = Leaves(tuple(map(self._known_of, found.items)), found.shape, found.rebuild)
-        is_new |= self.known is None or not _is_like(given, self.known)
+        is_another = self.known is None or not _is_like(given, self.known)
+        is_new |= self._finds_sizes(trace, given, anew=is_another) or is_another
         arrays = [item._value for item in found.items if isinstance(item, tracers.ArrayTracer)]
         behind = trace.storage.behind(*arrays)
         shows_others = not all(trace.storage.is_made_in(path.scope, root) and trace.storage.is_new_array(root)
@@ -298,9 +303,27 @@ class Recursion:
             return item
         return kind
 
-    def _kinds(self) -> list[Scalar | Tensor]:
-        assert self.known is not None
-        return [item for item in self.known.items if isinstance(item, Scalar | Tensor)]
+    def _types(self, trace: Trace) -> list[Scalar | Tensor]:
+        """The types of what a call gives, with names of its own for the sizes that only it knows."""
+        types: list[Scalar | Tensor] = []
+        for number, kind in enumerate(() if self.known is None else self.known.items):
+            if isinstance(kind, Tensor):
+                dims = tuple(trace.size("size") if dim is None else dim for dim in self.sizes[number])
+                types.append(Tensor(kind.dtype, dims))
+            elif isinstance(kind, Scalar):
+                types.append(kind)
+        return types
+
+    def _finds_sizes(self, trace: Trace, given: Leaves, *, anew: bool) -> bool:
+        """Whether sizes that seemed to be the same in all calls differ."""
+        visible, before = trace.is_visible_in(self.home), {} if anew else self.sizes
+        self.sizes = {}
+        for number, kind in enumerate(given.items):
+            if isinstance(kind, Tensor):
+                now = tuple(dim if visible(dim) else None for dim in kind.dims)
+                old = before.get(number, now)
+                self.sizes[number] = tuple(dim if dim == other else None for dim, other in zip(now, old, strict=True))
+        return self.sizes != before
 
     def _result(self, trace: Trace, found: Sequence[Value]) -> Any:
         """What the program gets of a call, whose cells hold what it has left in them."""
@@ -331,8 +354,6 @@ class Recursion:
 
     def _finish(self, trace: Trace, path: Path, parameters: list[Value], frames: int) -> Any:
         """Append the op."""
-        if trace.storage.is_place(self._result_site()):
-            self._refuse_write()
         way = Way(self.home, turn=path.scope, since=self.began)
         numbers = [*self.slots]
         for number, slot, value in self.arriving:
@@ -341,7 +362,7 @@ class Recursion:
                 trace.storage.copy_at(slot.site, value, path.scope, self.began)
         operands = [slot.incoming(self.entry.items[number], self.home, way) for number, slot in self.slots.items()]
         yielded: list[Value] = []
-        types: list[Type] = []
+        types = self._types(trace)
         arrays: list[Value | None] = []
         if self.known is not None:
             items = flatten(path.result, is_itself=self.objects.holds).items
@@ -349,7 +370,6 @@ class Recursion:
                 if isinstance(kind, Scalar | Tensor):
                     slot = Slot("the result", kind, self._result_site(), shared=isinstance(kind, Tensor))
                     yielded.append(slot.incoming(item, path.scope, way))
-                    types.append(_fresh(trace, kind, self.home))
                     arrays.append(item._value if isinstance(item, tracers.ArrayTracer) else None)
         region = path.scope.close(parameters, yielded)
         region, operands = lifted(region, self.name, operands)
@@ -378,16 +398,3 @@ def _is_like(one: Leaves, other: Leaves) -> bool:
         return a.dtype == b.dtype and len(a.dims) == len(b.dims)
 
     return repr(one.shape) == repr(other.shape) and all(map(is_same, one.items, other.items))
-
-
-def _fresh(trace: Trace, kind: Scalar | Tensor, home: Any) -> Scalar | Tensor:
-    """A type with new names for the sizes that only a call knows."""
-    if isinstance(kind, Scalar):
-        return kind
-    visible = trace.is_visible_in(home)
-    return Tensor(kind.dtype, tuple(dim if visible(dim) else trace.size("size") for dim in kind.dims))
-
-
-def _frames(trace: Trace) -> int:
-    """How many calls of the user's functions lie in each other here."""
-    return sum(1 for code in trace.running_code() if not is_block(code))

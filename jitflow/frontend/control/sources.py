@@ -46,6 +46,9 @@ class Source:
     def end(self) -> None:
         """The loop that went through the items has been traced."""
 
+    def require_end(self) -> None:
+        """The loop may be left before its end. Raises where that is refused."""
+
     def begin(self) -> None:
         """The program goes through the items. Raises where it has done so before, and Python would go on from there."""
         if self.once and self.used:

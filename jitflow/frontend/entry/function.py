@@ -88,8 +88,10 @@ class TracedFunction:
     """The whole numbers that were seen there, by their parameters' positions."""
     makes_generators: bool = False
     """Whether it makes generators of random numbers."""
+    is_storing: bool = False
+    """Whether it stores to objects from outside."""
     stores: StoreTable | None = None
-    """What it stores in objects from outside."""
+    """What calls note of it, if they do."""
     pins: tuple[str, ...] = ()
     """The numbers that Python asked for."""
     described: frozenset[str] = frozenset()
@@ -261,7 +263,8 @@ def _trace(
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
         state.state(Made).any,
-        stores.table if stores.are_made else None,
+        stores.are_made,
+        stores.table if stores.is_noted else None,
         tuple(pins.texts),
         frozenset(state.described),
     )

@@ -56,7 +56,7 @@ from jitflow.frontend.outside.objects import (
     lacks_attribute,
 )
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
-from jitflow.frontend.outside.purity import Impure, Unusable, is_foreign_impure, is_pure_module, is_put_there
+from jitflow.frontend.outside.purity import Impure, Unusable, announces, is_foreign_impure, is_pure_module, is_put_there
 from jitflow.frontend.outside.scopes import device, on_device
 from jitflow.frontend.outside.stores import Stores, active_stores, refusal
 from jitflow.frontend.python.builtin_functions import replacement
@@ -214,6 +214,9 @@ class Recorder:
         if isinstance(thing, device | Callback):
             inputs.guard(IsObject(register, thing))
             return thing
+        if announces(thing):
+            inputs.guard(IsObject(register, thing))
+            return Impure(path, thing)
         if array_fields(type(thing)):
             return self._around_arrays(thing, register)
         if isinstance(thing, FunctionType) and not is_pure_module(thing.__module__ or "") and not replacement(thing):
@@ -245,9 +248,6 @@ class Recorder:
         if replacement(thing) is not None:
             inputs.guard(IsObject(register, thing))
             return replacement(thing)
-        if type(thing).__module__ == "logging":
-            inputs.guard(IsObject(register, thing))
-            return Impure(path, thing)
         if hasattr(thing, "__next__") or isinstance(thing, set) or hasattr(thing, "readline"):
             raise located(unsupported(thing, path))
         inputs.guard(IsType(register, type(thing)))

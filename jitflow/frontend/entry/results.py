@@ -23,7 +23,7 @@ from jitflow.frontend.outside.made_objects import MADE_OF, fields_of, made_with,
 from jitflow.frontend.outside.objects import Recorded, array_fields, is_constant
 from jitflow.frontend.outside.proxies import outside_register
 from jitflow.frontend.outside.records import RecordProxy
-from jitflow.frontend.outside.stores import Stores, content_of, is_stored
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.returned_containers import Returned, returned_containers
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.texts import TracedText
@@ -276,22 +276,16 @@ class Results:
 
 def with_stores(tree: ResultTree, stores: Stores, results: Results) -> ResultTree:
     """What the function returns, and behind it what it has stored in objects from outside."""
-    targets, children = [], [tree]
-    for overlay, name in stores.dirty():
-        targets.append(overlay.targets[name])
-        happened, thing = overlay[is_stored(name)], overlay[name]
-        children += [results.tree(happened), results.tree(thing, f"{overlay.path}.{name}")]
-    for container in stores.containers.values():
-        if container.is_changed:
-            targets.append(container.target)
-            children += [ConstantObject(True), results.tree(content_of(container.thing), container.thing.path)]
-    for tail, target, path in stores.tails.values():
-        targets.append(target)
-        children += [ConstantObject(True), results.tree(tail, path)]
     if not stores.are_made:
         return tree
-    end = partial(stores.table.end, tuple(targets))
-    children.insert(1, SameObject(stores.register))
+    targets, is_noted = [], stores.is_noted
+    children = [tree, SameObject(stores.register)] if is_noted else [tree]
+    for target, happened, thing, path in stores.made():
+        targets.append((stores.table.targets[target], happened is not True))
+        children.append(SameObject(stores.object_of(target)))
+        children += [results.tree(happened)] if happened is not True else []
+        children.append(results.tree(thing, path))
+    end = partial(stores.table.end, tuple(targets), is_noted)
     return Group(lambda children: StructOf(end, children), tuple(children))
 
 

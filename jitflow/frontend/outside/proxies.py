@@ -262,9 +262,11 @@ def append_only(path: str) -> None:
 
 def _pass_as_array(items: OutsideList | OutsideDict) -> None:
     """Start the trace anew if the items are numbers of one type: their list can be one that takes stores."""
+    site = Site(Choice.PASSED_AS_ARRAY, items.path)
     is_number = all(isinstance(item, NumberTracer | ScalarTracer) for item in items)
-    if isinstance(items, OutsideList) and items and is_number and len(set(map(type_of, items))) == 1:
-        raise current_trace().begin_anew(Restart(Site(Choice.PASSED_AS_ARRAY, items.path)))
+    are_alike = isinstance(items, OutsideList) and is_number and len(set(map(type_of, items))) == 1
+    if are_alike and not current_trace().choices.is_settled(site):
+        raise current_trace().begin_anew(Restart(site, is_wish=True))
 
 
 def _changing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from jitflow.errors import UserError, UserNotImplementedError
@@ -18,6 +18,7 @@ from jitflow.frontend.tracers.surface import surface
 __all__ = [
     "Impure",
     "Unusable",
+    "announces",
     "impure_builtins",
     "impure_call",
     "is_foreign_impure",
@@ -128,6 +129,12 @@ def is_pure_module(name: str) -> bool:
 def is_foreign_impure(name: str) -> bool:
     """Whether a module belongs to Python's own library and is not known to be pure."""
     return name.split(".")[0] in sys.stdlib_module_names and not is_pure_module(name)
+
+
+def announces(thing: Any) -> bool:
+    """Whether this is a logger, or a class or function of progress bars: calls of them are called out."""
+    is_bar = isinstance(thing, type | FunctionType) and (thing.__module__ or "").startswith("tqdm.")
+    return is_bar or type(thing).__module__ == "logging"
 
 
 def is_impure_member(module: ModuleType, name: str) -> bool:

@@ -9,9 +9,8 @@ number is handed over by `before_failure`, in front of what fails. `jitflow.runt
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MemberDescriptorType, ModuleType
 from typing import Any
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserNotImplementedError
 from jitflow.frontend.outside.arguments import array_class
-from jitflow.frontend.recording import values
+from jitflow.frontend.outside.overlays import Container, Overlay, content_of, is_stored
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers import (
@@ -28,25 +27,18 @@ from jitflow.frontend.tracers import (
     SizeTracer,
     Tracer,
     VariableTracer,
-    lift,
     located,
     type_of,
 )
-from jitflow.frontend.tracers.absent import UNBOUND
 from jitflow.ir.core import Op
-from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 from jitflow.runtime.plan import Attribute, IsOther, Made
 from jitflow.runtime.stores import APPENDED, MOST_TARGETS, Call, StoreTable, Target, Way
 
-__all__ = ["Overlay", "Stores", "active_stores", "content_of", "is_stored", "refusal", "store_attribute"]
+__all__ = ["Stores", "active_stores", "refusal", "store_attribute"]
 
 ONE_OBJECT = Site(Choice.ONE_OBJECT)
-
-
-def is_stored(name: str) -> str:
-    """Where an overlay has whether an attribute was stored."""
-    return f"whether {name} was stored"
+UNNOTED = Site(Choice.UNNOTED)
 
 
 def refusal(what: str, path: str, mend: str = "") -> UserError:
@@ -57,74 +49,6 @@ def refusal(what: str, path: str, mend: str = "") -> UserError:
             mend=mend or "return the new value and store it outside the compiled function",
         )
     )
-
-
-class Overlay(dict[str, Any]):
-    """What the program has stored in an object outside, by the names of attributes, and of each whether it has."""
-
-    def __init__(self, proxy: Any) -> None:
-        super().__init__()
-        self.proxy = proxy
-        self.missing: set[str] = set()
-        """The attributes that the object has not got before."""
-        self.targets: dict[str, int] = {}
-        """The numbers of attributes in the table of stores; they are in the order of the first stores."""
-        self._before: dict[str, Any] = {}
-
-    @property
-    def path(self) -> str:
-        """What the program calls the object."""
-        return str(self.proxy._jitflow_path)
-
-    def before(self, name: str) -> Any:
-        """What the object holds when the call begins; `UNBOUND` if nothing."""
-        if name not in self._before:
-            try:
-                self._before[name] = self.proxy._jitflow_read(name)
-            except AttributeError:
-                self._before[name] = UNBOUND
-                self.missing.add(name)
-        return self._before[name]
-
-    def complete(self, content: dict[str, Any]) -> None:
-        """Add to what the overlay held at some moment the attributes that had not been stored by then."""
-        for name in self.targets:
-            if name not in content:
-                content[name], content[is_stored(name)] = self.before(name), False
-
-    def read(self, name: str) -> Any:
-        """What the attribute holds. Raises AttributeError as Python does, now or when the program runs."""
-        thing = self[name]
-        if name in self.missing:
-            happened = self[is_stored(name)]
-            message = f"'{self.proxy.__class__.__name__}' object has no attribute '{name}'"
-            if happened is False:
-                raise located(UserAttributeError(message))
-            if happened is not True:
-                values.check(values.cast(lift(happened), BOOL), AttributeError, message)
-        return thing
-
-
-@dataclass(eq=False)
-class Container:
-    """A list or dict from outside that the program changes, the number of its target, and what it held before."""
-
-    thing: Any
-    target: int
-    before: Any
-
-    @property
-    def is_changed(self) -> bool:
-        """Whether it holds something else."""
-        now, before = content_of(self.thing), self.before
-        if isinstance(now, dict):
-            return [*now] != [*before] or any(item is not before[key] for key, item in now.items())
-        return len(now) != len(before) or any(map(operator.is_not, now, before))
-
-
-def content_of(thing: Any) -> Any:
-    """What a list or dict holds, as one of Python's own."""
-    return dict(thing) if isinstance(thing, dict) else list(thing)
 
 
 class Stores:
@@ -151,6 +75,8 @@ class Stores:
         self._things: dict[int, Any] = {}
         """The same by their first registers."""
         self._are_repeated = False
+        self.may_fail = False
+        """Whether something may fail, or calls out, behind a store."""
         self._call: Call | None = None
         self._notes: dict[str, ArrayTracer] = {}
         self._register = -1
@@ -252,6 +178,8 @@ class Stores:
     # -- what is noted in case that the call fails -----------------------------------------------------
 
     def _note(self, target: int, value: Any) -> None:
+        if current_trace().choices.answer(UNNOTED) is True:
+            return
         if type(value) is Alternatives:
             value.each(lambda one: self._note(target, one))
             return
@@ -318,11 +246,18 @@ class Stores:
                 if overlay[is_stored(name)] is not False:
                     yield overlay, name
 
+    def notice_failure(self) -> None:
+        """Something may fail, or calls out, behind a store: starts the trace anew if stores are not noted."""
+        self.may_fail = True
+        if current_trace().choices.answer(UNNOTED) is True:
+            raise current_trace().begin_anew(Restart(UNNOTED, "noted"))
+
     def forget(self, overlay: Overlay, name: str) -> None:
         """What was stored has been made."""
         if name not in overlay.missing:
             overlay[is_stored(name)] = False
-        self._notes_of("kinds")[overlay.targets[name]] = 0
+        if current_trace().choices.answer(UNNOTED) is not True:
+            self._notes_of("kinds")[overlay.targets[name]] = 0
 
     def note_content(self) -> None:
         """What was changed in lists and dicts has been made."""
@@ -333,12 +268,35 @@ class Stores:
 
     # -- the end of the trace ------------------------------------------------------------------------
 
+    @property
+    def is_noted(self) -> bool:
+        """Whether calls note what they store: they may fail or call out behind it, or store to lists of numbers."""
+        return self.may_fail or bool(self.lists)
+
+    def made(self) -> Iterator[tuple[int, Any, Any, str]]:
+        """What the entry stores in the end: the number of the target, whether it was stored, what, and its path."""
+        for overlay, name in self.dirty():
+            yield overlay.targets[name], overlay[is_stored(name)], overlay[name], f"{overlay.path}.{name}"
+        for container in self.containers.values():
+            if container.is_changed:
+                yield container.target, True, content_of(container.thing), container.thing.path
+        for tail, target, path in self.tails.values():
+            yield target, True, tail, path
+
+    def object_of(self, target: int) -> int:
+        """The register of the object of a target."""
+        return self._objects[self.table.targets[target].object]
+
     def finish(self) -> None:
         """Let each call know its objects, and guard that those which are stored to are no others."""
         if not self.are_made:
             return
-        self.call()
-        self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
+        unnoted = current_trace().choices.answer(UNNOTED)
+        if self._call is not None and not self.may_fail and not self.lists and unnoted is None:
+            raise Restart(UNNOTED)
+        if self.is_noted:
+            self.call()
+            self.inputs.finish_made(self._register, Made(self.table.begin, tuple(self._objects)))
         stored = {*self.overlays, *self.lists, *self.containers, *self.tails}
         for register in stored:
             kind = type(self._things[register])

@@ -1,4 +1,4 @@
-"""`warnings.warn` and `logging`: calls out, in order with everything else that can be seen.
+"""`warnings.warn`, `logging` and `tqdm`: calls out, in order with everything else that can be seen.
 
 The user's line is known when the program is traced, and there is no frame of it when the program runs. So a warning or
 a record is made by hand, with that place in it, and Python decides what becomes of it: filters, levels and handlers.
@@ -11,18 +11,20 @@ import sys
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
+from threading import local
 from types import FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.control.calls_out import record_call
+from jitflow.frontend.control.sources import Sequenced, Source, as_source, traced_range
 from jitflow.frontend.outside.arguments import Spec
 from jitflow.frontend.outside.proxies import ClassProxy
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.recording.locate import is_internal
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.syntax import is_block
-from jitflow.frontend.tracers import located
+from jitflow.frontend.tracers import located, size_of
 from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["called_out"]
@@ -39,6 +41,8 @@ def called_out(thing: Any) -> Callable[..., Any] | None:
         return lambda *name: Impure("a logger", logging.getLogger(*name))
     if isinstance(thing, MethodType) and isinstance(thing.__self__, logging.Logger):
         return _of_logger(thing.__self__, thing.__name__, is_root_function=False)
+    if (getattr(thing, "__module__", None) or "").startswith("tqdm."):
+        return _bar_of(thing)
     if isinstance(thing, FunctionType) and thing.__module__ == "logging":
         return _of_logger(logging.getLogger(), thing.__name__, is_root_function=True)
     return None
@@ -114,6 +118,71 @@ def _warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any =
         warnings.warn_explicit(text, kind, place.file, place.line, place.namespace.get("__name__"), registry)
 
     record_call(current_trace(), warn, None, (message,), {})
+
+
+# -- progress bars ---------------------------------------------------------------------------------
+
+
+def _bar_of(thing: Any) -> Callable[..., Any] | None:
+    """What shows a loop as ``tqdm`` does. The bar moves at the end: a call would cost more than most turns do."""
+    if isinstance(thing, type):
+        return lambda iterable=None, desc=None, **options: Shown(thing, iterable, {"desc": desc, **options})
+    if thing.__name__ == "trange":
+        kind = sys.modules[thing.__module__].tqdm
+        return lambda *bounds, **options: Shown(kind, traced_range(*bounds), options)
+    return None
+
+
+class Shown(Source):
+    """The items of another source, with a progress bar of the class ``kind`` from the first to the last."""
+
+    once = False
+
+    def __init__(self, kind: Any, iterable: Any, options: dict[str, Any]) -> None:
+        source = as_source(iterable)
+        if source is None and isinstance(iterable, list | tuple):
+            source = Sequenced(iterable)
+        if source is None:
+            raise located(
+                UserNotImplementedError(
+                    "a progress bar over something else than a range, an array or a list",
+                    mend="write tqdm(range(n)) in the head of the loop",
+                )
+            )
+        self._source, self._kind = source, kind
+        total = source.count if isinstance(source.count, int) else size_of(source.count)
+        self._options = {"total": total, **options}
+        self._bars = local()
+        self.count, self.span = source.count, source.span
+
+    def item(self, position: Any) -> Any:
+        return self._source.item(position)
+
+    def begin(self) -> None:
+        super().begin()
+        self._source.begin()
+        record_call(current_trace(), self._open, None, (), self._options)
+
+    def require_end(self) -> None:
+        raise located(
+            UserNotImplementedError(
+                "a progress bar over a loop that may end early", mend="take the bar away, or the break or return"
+            )
+        )
+
+    def end(self) -> None:
+        self._source.end()
+        record_call(current_trace(), self._close, None, (), {})
+
+    def _open(self, **options: Any) -> None:
+        bars = self._bars.__dict__.setdefault("open", [])
+        bars.append(self._kind(**options))
+
+    def _close(self) -> None:
+        bar = self._bars.open.pop()
+        if bar.total is not None:
+            bar.update(bar.total - bar.n)
+        bar.close()
 
 
 # -- places ----------------------------------------------------------------------------------------

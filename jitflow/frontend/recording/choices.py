@@ -34,6 +34,7 @@ class Choice(Enum):
     REWRITTEN = "a function without control flow is rewritten as others are, for a number that only the run knows"
     PASSED_AS_ARRAY = "a list of numbers that the caller passes is one array"
     APPENDED = "a list that the caller passes is appended to, and not looked at"
+    UNNOTED = "no call notes what it stores in objects from outside, since none fails behind a store"
     PINNED = "a number that Python asks for is guarded by its value"
     ONE_OBJECT = "objects that are found by several paths are one, because the program stores to objects"
     RECURSIVE = "a function that calls itself is one of the running program; `WRITTEN_OUT`: its first call is not"

@@ -321,6 +321,10 @@ class Regions:
         """The user's code that is running, innermost first."""
         return tuple(frame.f_code for frame in self.user_frames())
 
+    def depth_of_calls(self) -> int:
+        """How many calls of the user's functions lie in each other here."""
+        return sum(1 for code in self.running_code() if not is_block(code))
+
     def begin_anew(self, restart: Restart) -> Restart:
         """What to raise so that the trace starts anew at once; at its end it does so anyway."""
         self.restarts.append(restart)
