@@ -60,7 +60,8 @@ def _is_drawn(index: Value) -> bool:
 def begin_anew_choosing(error: UserError) -> None:
     """Start the trace anew if all that keeps a loop from being a native one is the number of an index."""
     trace = current_trace()
-    if isinstance(error.location, Loc) and (site := _site(error.location)) in trace.state(_AskedItems):
+    site = _site(error.location) if isinstance(error.location, Loc) else None
+    if site is not None and site in trace.state(_AskedItems) and not trace.choices.answer(site):
         raise trace.begin_anew(Restart(site))
 
 

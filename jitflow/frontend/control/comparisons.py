@@ -53,6 +53,8 @@ def is_(left: Any, right: Any) -> Any:
     """``left is right``."""
     if type(left) is tracers.Alternatives or type(right) is tracers.Alternatives:
         return tracers.distributed(is_, (left, right), {})
+    if left is not right and all(isinstance(thing, Recorded) and thing.flows for thing in (left, right)):
+        return left.is_same(right)
     return is_bool(left, right) if type(right) is bool else known_as(left) is known_as(right)
 
 

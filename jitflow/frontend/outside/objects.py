@@ -57,6 +57,10 @@ class Recorded:
         """``item in self``."""
         raise NotImplementedError
 
+    def is_same(self, other: Any) -> Any:
+        """``self is other``, of two references."""
+        raise NotImplementedError
+
     def entered(self) -> Any:
         """What a loop through it asks for items."""
         return self

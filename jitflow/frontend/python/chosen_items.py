@@ -52,11 +52,38 @@ _MOST_ITEMS = 16
 
 def indexed(thing: Any) -> Any:
     """What stands for ``thing`` in ``thing[index]``."""
-    is_plain = type(thing) in _PLAIN
-    return _Indexed(thing) if is_plain and active_trace() is not None else thing
+    if active_trace() is None:
+        return thing
+    if type(thing) is Alternatives and any(type(held) in _PLAIN for held in thing.options.values()):
+        return _IndexedKinds(thing)
+    return _Indexed(thing) if type(thing) in _PLAIN else thing
 
 
 _PLAIN = (list, tuple, dict, str, OutsideList, OutsideDict, defaultdict, Counter, deque)
+
+
+class _IndexedKinds:
+    """What may be one of several lists, tuples or dicts, and is asked for an item."""
+
+    __slots__ = ("_kinds",)
+
+    def __init__(self, kinds: Alternatives) -> None:
+        self._kinds = kinds
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._kinds.each(lambda items: indexed(items)[index], index)
+
+    def __setitem__(self, index: Any, item: Any) -> None:
+        def store(items: Any) -> None:
+            indexed(items)[index] = item
+
+        self._kinds.each(store, index, item)
+
+    def __delitem__(self, index: Any) -> None:
+        def delete(items: Any) -> None:
+            del indexed(items)[index]
+
+        self._kinds.each(delete, index)
 
 
 class _Indexed:

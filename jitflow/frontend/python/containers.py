@@ -41,9 +41,10 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import Undoable, current_trace
 from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
-from jitflow.ir.dtypes import I64
+from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Container, Item, Scalar
 
 __all__ = ["NOTHING", "ProgramContainer", "Unknown", "columns_of", "made", "python_class", "refusal"]
@@ -110,6 +111,11 @@ class ProgramContainer(Recorded):
     def truth(self) -> Value:
         """Whether there is an entry."""
         return values.emit("greater", self.number(), values.constant(0, I64))
+
+    def is_same(self, other: Any) -> Any:
+        if not (self.is_known and other.is_known) or self.held != other.held:
+            return False
+        return tracers.wrap(as_weak(values.emit("equal", self.value, other.value), BOOL))
 
     def settled(self) -> Any:
         return self
