@@ -101,7 +101,7 @@ def gathered(function: Any, iterable: Any, item_of: Any, names: int, *rest: Any,
     return function([item_of(item) if names == 1 else item_of(*item) for item in iterable], *rest, **keywords)
 
 
-def listed(iterable: Any, plain: Any, loop: Any, leaves_out: bool) -> Any:
+def listed(iterable: Any, plain: Any, loop: Any, leaves_out: bool, name: str) -> Any:
     """A comprehension, as Python goes through it."""
     return plain(iterable)
 

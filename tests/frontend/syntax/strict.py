@@ -55,7 +55,7 @@ def attempts(number: int, about: str = "") -> bool:
     return True
 
 
-def listed(iterable: Any, plain: Any, loop: Any, leaves_out: bool) -> Any:
+def listed(iterable: Any, plain: Any, loop: Any, leaves_out: bool, name: str) -> Any:
     """A comprehension as a loop."""
     return loop(iterable)
 
