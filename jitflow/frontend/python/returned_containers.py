@@ -37,7 +37,7 @@ def returned_containers(result: Any) -> Mapping[Any, Returned]:
     found: dict[Any, Returned] = {}
     held: dict[Value, Container] = {}
     is_chosen = False
-    for thing, chosen in _containers_in(result, chosen=False):
+    for thing, chosen in _containers_in(result, {}, chosen=False):
         if thing.is_known:
             held[thing.value] = thing.held
             is_chosen |= chosen
@@ -56,17 +56,23 @@ def returned_containers(result: Any) -> Mapping[Any, Returned]:
     return found
 
 
-def _containers_in(result: Any, *, chosen: bool) -> Iterator[tuple[ProgramContainer, bool]]:
-    """The containers in a result, and whether the running program may have chosen something else in their place."""
+def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterator[tuple[ProgramContainer, bool]]:
+    """The containers in a result, and whether the running program may have chosen something else in their place.
+
+    What stands in several places is looked at once: what was ``seen`` is not looked at again.
+    """
+    if id(result) in seen:
+        return
     if isinstance(result, ProgramContainer):
         yield result, chosen
     elif type(result) is Alternatives:
         for number, thing in result.options.items():
             if thing is not UNBOUND:
-                yield from _containers_in(option(result, number), chosen=True)
+                yield from _containers_in(option(result, number), seen, chosen=True)
     elif (parts := parts_of(result)) is not None:
+        seen[id(result)] = result
         for item in parts.items:
-            yield from _containers_in(item, chosen=chosen)
+            yield from _containers_in(item, seen, chosen=chosen)
 
 
 # -- Python's objects -----------------------------------------------------------------------------------------
