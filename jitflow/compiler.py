@@ -201,19 +201,20 @@ def _split(compilation: Compilation) -> None:
 
 
 def _stays_whole(compilation: Compilation, wanted: _Wanted) -> bool:
-    """Whether a program has functions that call themselves, which is not split. Refuses it if that was asked for."""
+    """Whether a program has an op that keeps it from being split. Refuses it if that was asked for."""
     from jitflow.hardware import HOME
+    from jitflow.passes.homebound import WHOLE
 
     ops = list(walk(optimize(compilation).region))
-    recursion = next((op for op in ops if op.name == "recursion"), None)
-    if recursion is None:
+    keeping = next((op for op in ops if op.name in WHOLE), None)
+    if keeping is None:
         return False
     homes = (*optimize(compilation).attributes.get("devices", ()), *(op.loc.device for op in ops))
     if wanted.plan is not None or any(home not in ("", HOME) for home in homes):
         raise UserNotImplementedError(
-            "a function that calls itself, in a program that is to run on several devices",
-            mend="leave the whole program to cpu:0, or write a loop",
-            location=recursion.loc,
+            f"{WHOLE[keeping.name]}, in a program that is to run on several devices",
+            mend="leave the whole program to cpu:0",
+            location=keeping.loc,
         )
     return True
 

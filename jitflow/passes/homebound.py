@@ -8,17 +8,25 @@ from __future__ import annotations
 
 from jitflow.errors import UserNotImplementedError
 from jitflow.ir.core import Function, Op, walk
+from jitflow.ir.ops.containers import CONTAINER_OPS
 from jitflow.ir.routine_table import why_not_on_gpu
 from jitflow.ir.routines import Routine
 from jitflow.ir.types import Scalar, Tensor
 
-__all__ = ["calls_python", "reason_to_stay", "refuse_homebound"]
+__all__ = ["WHOLE", "calls_python", "reason_to_stay", "refuse_homebound"]
 
 _TAPES = "a list that the program changes, or a loop whose values a gradient needs again and whose turns nobody counts"
+WHOLE = {
+    "recursion": "a function that calls itself",
+    "draw": "a draw from a generator of NumPy's",
+    **dict.fromkeys(
+        (definition.name for definition in CONTAINER_OPS), "a container of Python's that the program changes"
+    ),
+}
+"""Programs with these ops run on the caller's device as a whole, and what that is about."""
 _OPS = {
     "print": "what is printed comes from the host",
-    "recursion": "a function that calls itself runs on the host",
-    "draw": "NumPy's generators are the host's",
+    **{name: f"{what} stays on the host" for name, what in WHOLE.items()},
     **dict.fromkeys(("tape", "push", "pop", "peek", "poke"), f"{_TAPES}, lies in the host's memory"),
 }
 

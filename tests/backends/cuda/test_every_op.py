@@ -24,7 +24,7 @@ from jitflow.ir.interpreter import interpret
 from jitflow.ir.ops import OPS
 from jitflow.ir.ops.devices import DEVICE_OPS
 from jitflow.ir.types import Tensor
-from jitflow.passes.homebound import refuse_homebound
+from jitflow.passes.homebound import WHOLE, refuse_homebound
 from jitflow.passes.pipeline import run_passes, tensor_pipeline
 from tests.backends.cuda.kernels import ARCHITECTURES, needs_nvrtc
 from tests.backends.cuda.native import Native
@@ -51,7 +51,7 @@ EXTREMA = ("maximum", "minimum", "fmax", "fmin")
 
 GONE = {"size", "call", *(op.name for op in DEVICE_OPS)}
 """What no user's program gives: a size by itself, calls that were inlined, and what partitions say to each other."""
-STAYS = {"print", "pop", "peek", "poke", "recursion", "recur"}
+STAYS = {"print", "pop", "peek", "poke", "recur", *WHOLE}
 """What the table `homebound` keeps on the host, in the samples."""
 
 

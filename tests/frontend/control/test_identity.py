@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -437,12 +437,17 @@ def one_list_in_nested_branches(x: Any) -> Any:
     return a[0], b[0]
 
 
-@pytest.mark.parametrize(
-    "function", [one_list_by_turns, one_list_on_some_turns, one_list_before_a_loop, one_list_in_nested_branches]
-)
+@pytest.mark.parametrize("function", [one_list_by_turns, one_list_on_some_turns, one_list_in_nested_branches])
 def test_a_change_of_what_is_one_object_for_some_turns_or_before_a_merge_is_refused(function: Any) -> None:
     with pytest.raises(NotImplementedError, match="two names on one path and changes later"):
         jitflow.function(function)(np.array([3.0, 1.0, 4.0, 2.0] * 10))
+
+
+def test_one_list_by_two_names_before_a_loop() -> None:
+    compiled = jitflow.function(one_list_before_a_loop)
+    for first, large in product((3.0, 1.0), (4.0, 14.0)):
+        x = np.array([first, 1.0, large, 2.0] * 10)
+        assert compiled(x) == one_list_before_a_loop(x)
 
 
 def list_that_a_path_changes_or_replaces(x: Any) -> Any:

@@ -108,7 +108,7 @@ def test_a_file_that_is_gone_or_broken(file: Path) -> None:
     edited(file, "def decides(x:")
     assert "cannot be parsed" in why_not(module.decides)
     file.unlink()
-    linecache.clearcache()
+    linecache.checkcache(str(file))
     assert "cannot be read" in why_not(module.decides)
 
 
