@@ -335,3 +335,28 @@ def test_a_million_turns_take_no_more_memory_than_a_few():
     _, kept = compiled(1_000_000)
     assert kept == list(range(0, 1_000_000, 1000))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024
+
+
+def holds_rows(n, front):
+    pairs, triples, fives, sevens = deque(), deque(), deque(), deque()
+    last = []
+    for i in range(n):
+        if i % 3 == front:
+            pairs.appendleft((i, -i))
+            triples.appendleft((i, -i, 2 * i))
+            fives.appendleft((i, 1, 2, 3, i))
+            sevens.appendleft((i, 1, 2, 3, 4, 5, i))
+        else:
+            pairs.append((i, i))
+            triples.append((i, i, i))
+            fives.append((i, 5, 6, 7, i))
+            sevens.append((i, 5, 6, 7, 8, 9, i))
+        last.insert(i // 2, (i, i + 1, i + 2))
+    return list(pairs), list(triples), list(fives), list(sevens), last
+
+
+def test_entries_of_all_widths_have_room():
+    compiled = jitflow.function(holds_rows)
+    for n in range(40):
+        for front in (0, 5):
+            assert compiled(n, front) == holds_rows(n, front)

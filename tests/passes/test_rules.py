@@ -57,7 +57,7 @@ def test_every_op_survives_simplification(name: str) -> None:
     before = sample(name)
     after = simplify(before)
     verify(after, "simplify")
-    if before.layer == "tensor" and name not in ("print", *NO_REFERENCE):
+    if before.layer == "tensor" and name not in ("print", "draw", *NO_REFERENCE):  # a generator goes on
         assert_same_meaning(before, after, rounds=2)
 
 

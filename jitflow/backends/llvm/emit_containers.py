@@ -169,11 +169,13 @@ def _append(out: Emitter, op: Op) -> Sequence[str]:
         """Where the entry goes, and whether there is room."""
         data = _field(out, header, DATA, "ptr")
         if front:
-            begin = _field(out, header, BLOCK, "ptr")
             entry = out.let(f"getelementptr i8, ptr {data}, i64 -{width}")
-            return entry, out.let(f"icmp ugt ptr {data}, {begin}")
-        entry = out.let(f"getelementptr i8, ptr {data}, i64 {out.let(f'mul i64 {rows}, {width}')}")
-        return entry, out.let(f"icmp ult ptr {entry}, {_field(out, header, LIMIT, 'ptr')}")
+            begin, end = _field(out, header, BLOCK, "ptr"), data
+        else:
+            entry = out.let(f"getelementptr i8, ptr {data}, i64 {out.let(f'mul i64 {rows}, {width}')}")
+            begin, end = entry, _field(out, header, LIMIT, "ptr")
+        first, last = (out.let(f"ptrtoint ptr {place} to i64") for place in (begin, end))
+        return entry, out.let(f"icmp sge i64 {out.let(f'sub i64 {last}, {first}')}, {width}")
 
     entry, fits = place()
     room, grow, before = out.label("room"), out.label("grow"), out.block

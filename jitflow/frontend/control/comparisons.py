@@ -25,7 +25,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     **{symbol: partial(lambda compare, left, right: _in_order(compare, left, right), compare)
        for symbol, compare in {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}.items()},
     "==": lambda left, right: equal(left, right),
-    "!=": lambda left, right: not_(equal(left, right)) if _are_sequences(left, right) else left != right,
+    "!=": lambda left, right: _unequal(_written_out(left), _written_out(right)),
     "is": lambda left, right: is_(left, right),
     "is not": lambda left, right: not_(is_(left, right)),
     "in": lambda item, container: contains(container, item),
@@ -95,6 +95,7 @@ def is_traced(thing: Any) -> bool:
 
 def equal(left: Any, right: Any) -> Any:
     """``left == right``, of tuples and lists item by item."""
+    left, right = _written_out(left), _written_out(right)
     if not _are_sequences(left, right):
         return left == right
     if len(left) != len(right):
@@ -119,6 +120,19 @@ def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
         return choose(same, lambda: behind(place + 1), lambda: _in_order(compare, one, other), one, other)
 
     return behind(0)
+
+
+def _unequal(left: Any, right: Any) -> Any:
+    return not_(equal(left, right)) if _are_sequences(left, right) else left != right
+
+
+def _written_out(thing: Any) -> Any:
+    """A list of which the trace knows how many items it has as one of Python's."""
+    if not isinstance(thing, Recorded) or thing.flows or thing.may_change:
+        return thing
+    source = thing.settled()
+    count = getattr(source, "count", None)
+    return [source.item(place) for place in range(count)] if isinstance(count, int) else thing
 
 
 def _are_sequences(left: Any, right: Any) -> bool:

@@ -180,7 +180,11 @@ class ProgramContainer(Recorded):
         )
 
     def _start_anew(self, answer: Any) -> NoReturn:
-        assert self.site is not None
+        if self.site is None:
+            raise refusal(
+                f"a {self.held.kind} in another container, of which nobody knows what it holds when it is put there",
+                "make it by a statement of its own, which gives it a name, and append to it before it is put there",
+            )
         raise current_trace().begin_anew(Restart(self.site, answer))
 
     def _hold_arrays(self, item: Any) -> None:

@@ -32,7 +32,7 @@ from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import Container
 
-__all__ = ["CONSTRUCTORS", "keyed", "made_container", "restart_keyed"]
+__all__ = ["CONSTRUCTORS", "keyed", "made_container", "restart_keyed", "unpacked"]
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -98,6 +98,26 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
 
 
 surface.install(repeated=_repeated)
+
+
+def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
+    """``[*items, item]``, which goes by its text: things, and whether each is one whose items are taken."""
+    if active_trace() is None or not any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
+        return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
+    here = current_trace().here()
+    site = Site(Choice.GROWING, here.file, here.line, name)
+    answer = current_trace().choices.answer(site)
+    if isinstance(answer, Form) or _is_differentiated():
+        found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
+    else:
+        like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
+        found = made("list", site, _like(like, "list") if answer in (None, True) else answer)
+    for is_taken, thing in parts:
+        if is_taken:
+            found.extend(thing)
+        else:
+            found.append(thing)
+    return found
 
 
 def _is_differentiated() -> bool:
@@ -170,6 +190,8 @@ def _runs(thing: Any) -> bool:
 
 def _sorted(items: Any, key: Any, reverse: Any) -> Any:
     found = _constructed(builtins.list, items)
+    if type(found) is list:
+        begin_anew_with(found)
     found.sort(key=key, reverse=reverse)
     return found
 

@@ -168,6 +168,8 @@ def _keys_of(numbers: Listed, key: Callable[[Any], Any]) -> Any:
 def _sorted_by_known(items: list[Any], key: Any, reverse: bool) -> Any:
     keys = items if key is None else [key(item) for item in items]
     if any(isinstance(key, Tracer) for key in keys):
+        if items and all(type(item) is tuple for item in items) and isinstance(reverse, bool):
+            return surface.sorted_container(items, key, reverse)
         if not all(type(item) is int for item in items):
             raise _unsorted()
         return in_order(of_numbers([wrap(lift(item)) for item in items]), of_numbers(keys), reverse)

@@ -14,6 +14,7 @@
 ``x``, maybe unbound     ``jit__.bound(lambda: x, 'x')``, or ``free`` where it is of a function around;
                          ``jit__.bound(lambda: x)`` if it is unbound only
                          on paths that a jump took elsewhere, before jumps were removed
+``[*x, y]``              ``jit__.unpacked('[*x, y]', (True, x), (False, y))``
 ``x[i]``                 ``jit__.indexed(x)[i]``, where the index is not written as a number, text, slice or tuple
 ``super()``              ``super(__class__, self)``, which also works in a block
 =======================  =====================================================================
@@ -235,6 +236,19 @@ class Expressions(ast.NodeTransformer):
         found = self.hook("gathered", node, node.func, generator.iter, item_of, count, *node.args[1:])
         found.keywords = node.keywords
         return found
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        name = ast.unparse(node)
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load) or not any(isinstance(item, ast.Starred) for item in node.elts):
+            return node
+        parts: list[ast.expr] = []
+        for item in node.elts:
+            is_taken = isinstance(item, ast.Starred)
+            parts.append(
+                ast.Tuple([constant(is_taken), item.value if isinstance(item, ast.Starred) else item], ast.Load())
+            )
+        return self.hook("unpacked", node, constant(name), *parts)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
            "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
-           "raised_again", "recursive", "repeated", "text", "trying", "watched", "while_"]  # fmt: skip
+           "raised_again", "recursive", "repeated", "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -69,6 +69,11 @@ def made_container(items: list[Any], name: str) -> list[Any]:
 def repeated(left: Any, right: Any, name: str) -> Any:
     """``left * right``, one of which is written as a list."""
     return left * right
+
+
+def unpacked(name: str, *parts: tuple[bool, Any]) -> list[Any]:
+    """``[*items, item]``."""
+    return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
 
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:

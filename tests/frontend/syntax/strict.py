@@ -41,13 +41,14 @@ from tests.frontend.syntax.reference import (
     repeated,
     text,
     trying,
+    unpacked,
     watched,
 )
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
            "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
-           "raised_again", "recursive", "repeated", "text", "trying", "watched", "while_"]  # fmt: skip
+           "raised_again", "recursive", "repeated", "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
 
 
 def attempts(number: int, about: str = "") -> bool:
