@@ -116,7 +116,7 @@ def _one_call(program: Program, call: Call, plain: Any, compiled: Any) -> Verdic
         refusal = isinstance(got, UserNotImplementedError) or any(words in str(got) for words in _OWN_WORDS)
         if wanted is None and (while_tracing or refusal):
             return Verdict("refused", _message(got), got.mend if isinstance(got, UserError) else "", call, ran=True)
-        if while_tracing or refusal:
+        if refusal or (while_tracing and isinstance(got, UserError)):
             return Verdict("raised", _message(wanted))  # what tracing tells comes before what an earlier line raises
     try:
         _compare(expected, found)
