@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import time
@@ -38,19 +39,19 @@ def double(x):
 
 
 def decides(x):
-    if list(filter(None, (x.sum() > 0,))):  # a function of Python needs to know
+    if list(itertools.compress((x,), (x.sum() > 0,))):  # a function of Python needs to know
         return x
     return -x
 
 
 def decides_in_a_loop(x):
     for _ in range(2):
-        x = max(filter(None, (x, 2.0)))
+        x = max(itertools.compress((x, 2.0), (x, 2.0)))
     return x
 
 
 def decides_by_chaining(x):
-    return list(filter(None, (0 < x[0] < 1,)))
+    return list(itertools.compress((x,), (0 < x[0] < 1,)))
 
 
 def indexes_a_list(x):
@@ -252,11 +253,11 @@ def finds_zeros(x):
 
 def decides_by_not(x):
     x = x + 1
-    return list(filter(None, (not x.sum() > 0,)))
+    return list(itertools.compress((x,), (not x.sum() > 0,)))
 
 
 def decides_by_and(x, y):
-    return list(filter(None, (x.any() and y.any(),)))
+    return list(itertools.compress((x,), (x.any() and y.any(),)))
 
 
 def raises_on_overflow(x):
