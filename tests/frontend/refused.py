@@ -501,6 +501,44 @@ def prints_to_a_file_mended(x):
     return x
 
 
+def calls_itself_with_more(x):
+    return calls_itself_with_more((x, x))
+
+
+def calls_itself_with_more_mended(x):
+    for _ in range(10):
+        x = x + 0.0
+    return x
+
+
+def keeps_a_sum_in_a_class(x):
+    Sink.total = x.sum()
+    return x
+
+
+def keeps_a_sum_in_a_class_mended(x):
+    return x, x.sum()
+
+
+def makes_a_seed(x):
+    return x + np.random.SeedSequence(3).generate_state(1)[0]
+
+
+def makes_a_seed_mended(x):
+    return x + np.random.default_rng(3).random()
+
+
+def lengthens_a_path(n, path=()):
+    return len(path) if n <= 1 else lengthens_a_path(n - 1, [*path, n])
+
+
+def lengthens_a_path_mended(n):
+    path = []
+    for step in range(n, 1, -1):
+        path.append(step)
+    return len(path)
+
+
 def returns_another_key(x):
     return jitflow.cond(x[0] > 0, lambda: {"a": x}, lambda: {"b": x})
 
@@ -565,6 +603,10 @@ CASES: list[tuple[Program, tuple[Any, ...], Program, tuple[Any, ...]]] = [
     (looks_up_flags, (X,), looks_up_flags_mended, (X,)),
     (counts_in_a_global, (X,), counts_in_a_global_mended, (X, 0)),
     (prints_to_a_file, (X,), prints_to_a_file_mended, (X,)),
+    (calls_itself_with_more, (X,), calls_itself_with_more_mended, (X,)),
+    (keeps_a_sum_in_a_class, (X,), keeps_a_sum_in_a_class_mended, (X,)),
+    (makes_a_seed, (X,), makes_a_seed_mended, (X,)),
+    (lengthens_a_path, (5,), lengthens_a_path_mended, (5,)),
     (returns_another_key, (X,), returns_another_key_mended, (X,)),
     (trains_what_is_no_variable, (X,), trains_what_is_no_variable_mended, (X,)),
 ]
