@@ -360,3 +360,17 @@ def test_entries_of_all_widths_have_room():
     for n in range(40):
         for front in (0, 5):
             assert compiled(n, front) == holds_rows(n, front)
+
+
+def keeps_what_is_new(x):
+    seen = set()
+    for value in x:
+        seen.add(float(value))
+    return len(seen)
+
+
+def test_nan_is_no_key():
+    compiled = jitflow.function(keeps_what_is_new)
+    assert compiled(np.array([1.0, 2.0, 1.0])) == 2
+    with pytest.raises(NotImplementedError, match="nan as a key of a set"):
+        compiled(np.array([1.0, np.nan, np.nan]))

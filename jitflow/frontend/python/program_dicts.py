@@ -44,7 +44,7 @@ class ProgramDict(ProgramKeyed):
         if type(item) is tracers.Alternatives:
             item.each(lambda one: self.__setitem__(key, one))
         elif (found := self.admitted(key, item)) is not None:
-            self.op("enter_key", *found)
+            self.enter(*found)
 
     def __delitem__(self, key: Any) -> None:
         place = self.find(key)
@@ -69,7 +69,7 @@ class ProgramDict(ProgramKeyed):
         assert place is not None
 
         def enter() -> Any:
-            self.op("enter_key", *found)
+            self.enter(*found)
             return default
 
         return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], enter)
@@ -229,7 +229,7 @@ class ProgramDefaultDict(ProgramDict):
             item = self._default()
             assert self.held.key is not None
             assert self.held.item is not None
-            self.op("enter_key", *words(key, self.held.key), *words(item, self.held.item))
+            self.enter(*words(key, self.held.key), *words(item, self.held.item))
             return item
 
         return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], enter)

@@ -12,7 +12,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
-from jitflow.ir.types import Item
+from jitflow.ir.types import Container, Item
 
 __all__ = ["ProgramKeyed", "is_there"]
 
@@ -29,6 +29,14 @@ class ProgramKeyed(ProgramContainer):
         """``key in self``."""
         place = self.find(key)
         return False if place is None else tracers.wrap(_as_bool(is_there(place)))
+
+    def enter(self, *found: Value) -> None:
+        """Put the words of an entry there. Python tells one nan from another by which object it is: nan is refused."""
+        for word, kind in zip(found, Container(item=self.held.key).words, strict=False):
+            if kind.dtype.kind == "f":
+                is_number = values.emit("logical_not", values.emit("isnan", word))
+                values.check(is_number, NotImplementedError, f"nan as a key of a {self.held.kind}")
+        self.op("enter_key", *found)
 
     def _key_error(self, place: Value | None, key: Any) -> None:
         """Raise KeyError, as Python does, if there is no such entry."""

@@ -26,7 +26,7 @@ class ProgramSet(ProgramKeyed):
     def add(self, key: Any) -> None:
         """``set.add``."""
         if (found := self.admitted(key, NOTHING)) is not None:
-            self.op("enter_key", *found)
+            self.enter(*found)
 
     def remove(self, key: Any) -> None:
         """``set.remove``."""
