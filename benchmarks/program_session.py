@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import copy
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from .gallery import helpers_of, load
 from .machine import on_all_cores
@@ -79,8 +82,12 @@ class ProgramSession:
 
 
 def flatten(value: Any) -> tuple[Any, ...]:
-    """The arrays and numbers of a nest of tuples and lists, in order; None is nothing."""
-    if isinstance(value, tuple | list):
+    """The arrays and numbers of a nest of containers, in order, and the state of generators; None is nothing."""
+    if isinstance(value, np.random.Generator):
+        return flatten(value.bit_generator.state)
+    if isinstance(value, dict):
+        return flatten(tuple(value.items()))
+    if isinstance(value, tuple | list | set | deque):
         return tuple(leaf for item in value for leaf in flatten(item))
     return () if value is None else (value,)
 
