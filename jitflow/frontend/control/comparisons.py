@@ -21,18 +21,6 @@ from jitflow.ir.types import Scalar
 
 __all__ = ["chain", "compared", "contains", "equal", "is_", "is_traced"]
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    **{symbol: partial(lambda compare, left, right: _in_order(compare, left, right), compare)
-       for symbol, compare in {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}.items()},
-    "==": lambda left, right: equal(left, right),
-    "!=": lambda left, right: _unequal(_written_out(left), _written_out(right)),
-    "is": lambda left, right: is_(left, right),
-    "is not": lambda left, right: not_(is_(left, right)),
-    "in": lambda item, container: contains(container, item),
-    "not in": lambda item, container: not_(contains(container, item)),
-}  # fmt: skip
-
-
 _SEQUENCES: dict[type, type] = {tuple: tuple, list: list, OutsideList: list}
 
 
@@ -123,6 +111,8 @@ def _in_order(compare: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
 
 
 def _unequal(left: Any, right: Any) -> Any:
+    """``left != right``."""
+    left, right = _written_out(left), _written_out(right)
     return not_(equal(left, right)) if _are_sequences(left, right) else left != right
 
 
@@ -144,3 +134,17 @@ def _equal_items(left: Any, right: Any) -> Any:
     """What Python takes of two items' comparison is its truth."""
     answer = truth(equal(left, right))
     return answer if isinstance(answer, bool) else as_python_bool(answer)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "<": partial(_in_order, operator.lt),
+    "<=": partial(_in_order, operator.le),
+    ">": partial(_in_order, operator.gt),
+    ">=": partial(_in_order, operator.ge),
+    "==": equal,
+    "!=": _unequal,
+    "is": is_,
+    "is not": lambda left, right: not_(is_(left, right)),
+    "in": lambda item, container: contains(container, item),
+    "not in": lambda item, container: not_(contains(container, item)),
+}
