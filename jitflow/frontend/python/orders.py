@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.comparisons import compared, is_traced
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source, as_source, traced_range
@@ -40,7 +40,7 @@ from jitflow.ir.types import Scalar
 
 __all__ = ["extremum_of", "sorted_"]
 
-_BETTER = {"max": operator.gt, "min": operator.lt}
+_BETTER = {"max": ">", "min": "<"}
 
 
 def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
@@ -73,8 +73,10 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     items = list(args[0]) if len(args) == 1 else list(args)
     if key is not None:
         return _best_of(name, items, [key(item) for item in items], keywords)
-    if not any(isinstance(item, Tracer) for item in items):
+    if not any(map(is_traced, items)):
         return getattr(builtins, name)(items, **keywords)
+    if not any(isinstance(item, Tracer) for item in items):
+        return _best_of(name, items, items, keywords)
     if len({kind_of(item) for item in items}) > 1 or any(isinstance(item, ArrayTracer) for item in items):
         return _chosen(name, items)
     if any(isinstance(item, ScalarTracer) and not isinstance(item, NumberTracer) for item in items):
@@ -86,13 +88,13 @@ def _chosen(name: str, items: Sequence[Any]) -> Any:
     """The largest or smallest of numbers of several types: one of these itself."""
     chosen = items[0]
     for item in items[1:]:
-        chosen = one_of(_BETTER[name](item, chosen), item, chosen)
+        chosen = one_of(compared(_BETTER[name], item, chosen), item, chosen)
     return chosen
 
 
 def _best_of(name: str, items: Sequence[Any], keys: Sequence[Any], keywords: dict[str, Any]) -> Any:
     """The first of the items whose key is the best."""
-    if not items or not any(isinstance(key, Tracer) for key in keys):
+    if not any(map(is_traced, keys)):
         keywords = {**keywords, "key": lambda place: keys[place]}
         found = getattr(builtins, name)(range(len(items)), **keywords) if items or "default" not in keywords else None
         return keywords["default"] if found is None else items[found]
@@ -119,7 +121,7 @@ def _best_by(name: str, key: Callable[[Any], Any], source: Source) -> Any:
 
 
 def _better(name: str, other: tuple[Any, Any], known: tuple[Any, Any]) -> Any:
-    return choose(_BETTER[name](other[1], known[1]), lambda: other, lambda: known)
+    return choose(compared(_BETTER[name], other[1], known[1]), lambda: other, lambda: known)
 
 
 def _require_an_item(name: str, count: Dim) -> None:
