@@ -133,8 +133,17 @@ def _make(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _length(out: Emitter, op: Op) -> Sequence[str]:
+    """Of a list, where its items lie is read in front of the check that asks for the length, in every turn of a loop.
+
+    So LLVM may read both before a loop in which the list does not grow.
+    """
     (held,) = op.operands
-    return [_field(out, _pointer(out, held), ROWS if _kind(held).key is None else LIVE)]
+    header = _pointer(out, held)
+    if _kind(held).key is not None:
+        return [_field(out, header, LIVE)]
+    out.module.declare("llvm.assume", "void", ["i1"])
+    out.do(f'call void @llvm.assume(i1 true) ["align"(ptr {_field(out, header, DATA, "ptr")}, i64 8)]')
+    return [_field(out, header, ROWS)]
 
 
 def _changes(out: Emitter, op: Op) -> Sequence[str]:
