@@ -7,11 +7,12 @@ register.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jitflow.backends.llvm.emit_control import report
 from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
-from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
+from jitflow.backends.llvm.headers import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS
+from jitflow.backends.llvm.heap import RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
 from jitflow.backends.llvm.slots import to_slots
@@ -132,8 +133,17 @@ def _make(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _length(out: Emitter, op: Op) -> Sequence[str]:
+    """Of a list, where its items lie is read in front of the check that asks for the length, in every turn of a loop.
+
+    So LLVM may read both before a loop in which the list does not grow.
+    """
     (held,) = op.operands
-    return [_field(out, _pointer(out, held), ROWS if _kind(held).key is None else LIVE)]
+    header = _pointer(out, held)
+    if _kind(held).key is not None:
+        return [_field(out, header, LIVE)]
+    out.module.declare("llvm.assume", "void", ["i1"])
+    out.do(f'call void @llvm.assume(i1 true) ["align"(ptr {_field(out, header, DATA, "ptr")}, i64 8)]')
+    return [_field(out, header, ROWS)]
 
 
 def _changes(out: Emitter, op: Op) -> Sequence[str]:
@@ -236,15 +246,20 @@ def _move(out: Emitter, kind: Container, source: str, target: str, rows: str) ->
     out.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
 
 
+def _own(out: Emitter, functions: Mapping[str, str], called: Sequence[tuple[str, str, Sequence[str]]]) -> None:
+    """Write functions that are for types of this program into it, and declare what they call."""
+    out.module.shared[SHARED_NAME] = RUNTIME
+    for name, result, parameters in called:
+        out.module.declare(name, result, parameters)
+    for name, text in functions.items():
+        out.module.define(name, text)
+
+
 def _keyed(out: Emitter, op: Op, function: str, result: str) -> str:
     """Call one of the functions for keys of a form."""
     held, *words = op.operands
     kind = _kind(held)
-    out.module.shared[SHARED_NAME] = RUNTIME
-    for called, gives, parameters in _CALLED_FOR_KEYS:
-        out.module.declare(called, gives, parameters)
-    for name, text in key_functions(kind).items():
-        out.module.define(name, text)
+    _own(out, key_functions(kind), _CALLED_FOR_KEYS)
     arguments = ", ".join([f"ptr {_pointer(out, held)}", *(f"i64 {word}" for word in _words(out, words))])
     return out.let(f"call {result} @{name_of_keys(kind)}.{function}({arguments})")
 
@@ -267,20 +282,13 @@ def _enter(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
-def _ordered(out: Emitter, op: Op, function: str, *arguments: str, result: str) -> str:
+def _ordered(out: Emitter, op: Op, function: str, result: str, *arguments: str) -> str:
     """Call one of the functions for the order of items of a type."""
     held = op.operands[0]
     kind = _kind(held)
-    out.module.shared[SHARED_NAME] = RUNTIME
-    for called, gives, parameters in _CALLED_FOR_ORDERS:
-        out.module.declare(called, gives, parameters)
-    for name, text in order_functions(kind).items():
-        out.module.define(name, text)
-    call = f"call {result} @{name_of_order(kind)}.{function}({', '.join((f'ptr {_pointer(out, held)}', *arguments))})"
-    if result != "void":
-        return out.let(call)
-    out.do(call)
-    return ""
+    _own(out, order_functions(kind), _CALLED_FOR_ORDERS)
+    arguments = (f"ptr {_pointer(out, held)}", *arguments)
+    return f"call {result} @{name_of_order(kind)}.{function}({', '.join(arguments)})"
 
 
 _CALLED_FOR_ORDERS = (
@@ -296,15 +304,15 @@ _CALLED_FOR_ORDERS = (
 def _sift(out: Emitter, op: Op) -> Sequence[str]:
     place = f"i64 {out.operand(op.operands[1])}"
     if op.attributes.get("down"):
-        _ordered(out, op, "down", "i64 0", place, result="void")
+        out.do(_ordered(out, op, "down", "void", "i64 0", place))
     else:
-        _ordered(out, op, "up", place, result="void")
+        out.do(_ordered(out, op, "up", "void", place))
     return ()
 
 
 def _sort(out: Emitter, op: Op) -> Sequence[str]:
     reverse = "true" if op.attributes.get("reverse") else "false"
-    _require(out, op, _ordered(out, op, "sort", f"i64 {op.attributes['words']}", f"i1 {reverse}", result="i1"))
+    _require(out, op, out.let(_ordered(out, op, "sort", "i1", f"i64 {op.attributes['words']}", f"i1 {reverse}")))
     return ()
 
 

@@ -116,6 +116,8 @@ class Emitter:
         self.device_ledger: Ledger | None = None
         """Those of them that lie on a GPU."""
         self.tapes: dict[Value, TapeEnd] = {}
+        self.exact: dict[tuple[str, str, str, str], str] = {}
+        """Results of arithmetic that was asked whether it overflows, by block, instruction and operands."""
         self.heap = ""
         """The record of the containers of a host program, if it makes some."""
         self._cold: list[str] = []

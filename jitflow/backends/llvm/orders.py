@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from jitflow.backends.llvm.keys import with_fields_each
+from jitflow.backends.llvm.headers import functions
 from jitflow.ir.types import Container
 
 __all__ = ["name_of_order", "order_functions"]
@@ -29,7 +29,7 @@ def order_functions(kind: Container) -> dict[str, str]:
     name = name_of_order(kind)
     text = "\n".join((_less(kind, name), _SIFTING, _SORTING))
     text = text.replace("NAME", name).replace("WIDTH_", str(8 * len(kind.items)))
-    return {name: with_fields_each(text)}
+    return {name: functions(text)}
 
 
 def _less(kind: Container, name: str) -> str:
