@@ -79,7 +79,7 @@ def _quick_text(name: str, row: Draw) -> str:
     found = quick_fill(name)
     if found is None:
         return ""
-    return quick_text(row, found.next_double, found.address, takes_bitgen=name != "standard_uniform")
+    return quick_text(row, found.next_double, found.address, takes_bitgen=not name.endswith("uniform"))
 
 
 @cache
