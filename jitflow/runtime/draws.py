@@ -17,7 +17,7 @@ from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, dra
 from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, python_text, quick_text
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
-from jitflow.runtime.pcg64 import quick_fill
+from jitflow.runtime.pcg64 import quick_draws
 
 __all__ = ["are_native", "draw_address", "legacy_is_native", "python_is_native", "shuffles_from_the_end"]
 
@@ -63,23 +63,23 @@ def _code(name: str) -> NativeCode:
         make_immortal(code)
         return code
     generator, legacy = _kinds()
-    parts = [bitgen_text(id(generator), _offset(generator), _offset(legacy))]
+    bitgen = bitgen_text(id(generator), _offset(generator), _offset(legacy))
     if row.method:
-        parts += legacy_text(row, _kept_normal())
+        parts = legacy_text(row, _kept_normal(), bitgen)
     elif row.bounded:
-        parts += bounded_text(row, function_address(row))
+        parts = bounded_text(row, function_address(row), bitgen)
     else:
-        parts += function_text(row, function_address(row), _quick_text(name, row))
+        parts = function_text(row, function_address(row), bitgen, _quick_text(name, row))
     code = NativeCode("\n".join(parts), optimisation=2, for_host=True)
     make_immortal(code)
     return code
 
 
-def _quick_text(name: str, row: Draw) -> str:
-    found = quick_fill(name)
+def _quick_text(name: str, row: Draw) -> tuple[str, str]:
+    found = quick_draws(name)
     if found is None:
-        return ""
-    return quick_text(row, found.next_double, found.address, takes_bitgen=not name.endswith("uniform"))
+        return "", ""
+    return quick_text(row, found, takes_bitgen=not name.endswith("uniform"))
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from jitflow.ir.draws import Draw
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.runtime.object_layout import OBJECT_TYPE
+from jitflow.runtime.pcg64 import QuickDraws
 
 __all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "python_text", "quick_text",
            "type_of"]  # fmt: skip
@@ -20,45 +21,50 @@ _TYPES = {"f64": "double", "f32": "float", "bool": "i1"}
 
 def bitgen_text(new_type: int, new_offset: int, old_offset: int) -> str:
     """Where the ``bitgen_t`` of a generator lies, which is of the type at that address or a `RandomState`."""
+    if new_offset == old_offset:
+        return f"""
+  %object = inttoptr i64 %generator to ptr
+  %bitgen = getelementptr i8, ptr %object, i64 {new_offset}"""
     return f"""
-define internal ptr @bitgen(i64 %generator) {{
   %object = inttoptr i64 %generator to ptr
   %type.at = getelementptr i8, ptr %object, i64 {OBJECT_TYPE}
   %type = load i64, ptr %type.at
   %new = icmp eq i64 %type, {new_type}
   %offset = select i1 %new, i64 {new_offset}, i64 {old_offset}
-  %bitgen = getelementptr i8, ptr %object, i64 %offset
-  ret ptr %bitgen
-}}"""
+  %bitgen = getelementptr i8, ptr %object, i64 %offset"""
 
 
-def quick_text(row: Draw, next_double: int, address: int, *, takes_bitgen: bool) -> str:
-    """The way of `fill` for a PCG64, whose C function for a double is known, and parameters that are numbers."""
-    lines = [
-        f"""
+def quick_text(row: Draw, found: QuickDraws, *, takes_bitgen: bool) -> tuple[str, str]:
+    """The ways of `draw` and of `fill` for a PCG64; that of `fill` is for parameters that are numbers."""
+    is_pcg = f"""
   %next.at = getelementptr i8, ptr %bitgen, i64 24
   %next.double = load i64, ptr %next.at, align 8
-  %fits = icmp eq i64 %next.double, {next_double}"""
-    ]
-    fits, arguments = "%fits", ["ptr %pcg", *(["ptr %bitgen"] if takes_bitgen else []), "i64 %count", "ptr %target"]
-    loads = []
+  %is.pcg = icmp eq i64 %next.double, {found.next_double}"""
+    pcg = """
+quick:
+  %state = load ptr, ptr %bitgen, align 8
+  %pcg = load ptr, ptr %state, align 8"""
+    generator = ["ptr %pcg", *(["ptr %bitgen"] if takes_bitgen else [])]
+    numbers = [f"double %p{number}" for number in range(len(row.parameters))]
+    draw = f"""{is_pcg}
+  br i1 %is.pcg, label %quick, label %begin{pcg}
+  %quick.drawn = tail call double inttoptr (i64 {found.draw} to ptr)({", ".join(generator + numbers)})
+  ret double %quick.drawn"""
+    fits, lines, loads, arguments = "%is.pcg", [is_pcg], [], [*generator, "i64 %count", "ptr %target"]
     for number in range(len(row.parameters)):
         lines.append(f"""  %number{number} = icmp eq i64 %p{number}.step, 0
   %fits{number} = and i1 {fits}, %number{number}""")
         fits = f"%fits{number}"
         loads.append(f"  %same{number} = load double, ptr %p{number}.at, align 8")
         arguments.append(f"double %same{number}")
-    lines.append(f"""  br i1 {fits}, label %quick, label %begin
-quick:
-  %state = load ptr, ptr %bitgen, align 8
-  %pcg = load ptr, ptr %state, align 8""")
-    lines += [*loads, f"  call void inttoptr (i64 {address} to ptr)({', '.join(arguments)})", "  ret void"]
-    return "\n".join(lines)
+    lines += [f"  br i1 {fits}, label %quick, label %begin{pcg}", *loads]
+    lines += [f"  call void inttoptr (i64 {found.fill} to ptr)({', '.join(arguments)})", "  ret void"]
+    return draw, "\n".join(lines)
 
 
-def function_text(row: Draw, address: int, quick: str = "") -> Iterator[str]:
-    """One draw by a C function, and the loop over many, for which a PCG64 has a ``quick`` way."""
-    kind = type_of(row.result)
+def function_text(row: Draw, address: int, bitgen: str, quick: tuple[str, str] = ("", "")) -> Iterator[str]:
+    """One draw by a C function, and the loop over many, for both of which a PCG64 may have a ``quick`` way."""
+    kind, (quick_draw, quick_fill) = type_of(row.result), quick
     names = [f"%p{number}" for number in range(len(row.parameters))]
     parameters = [f"{type_of(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
     scratch = ["ptr %memory"] if row.memory else []
@@ -73,13 +79,14 @@ def function_text(row: Draw, address: int, quick: str = "") -> Iterator[str]:
     if row.memory:
         yield "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
     yield f"""
-define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{{memory}
-  %bitgen = call ptr @bitgen(i64 %generator)
+define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{
+start:{memory}{bitgen}{quick_draw or _STRAIGHT_ON}
+begin:
   %drawn = call {kind} {function}({", ".join(["ptr %bitgen", *parameters, *scratch])})
   ret {kind} %drawn
 }}"""
     arguments = ", ".join(["ptr %bitgen", *parameters, *scratch])
-    yield fill_text(row, f"{memory}\n  %bitgen = call ptr @bitgen(i64 %generator)", f"{function}({arguments})", quick)
+    yield fill_text(row, f"{memory}{bitgen}", f"{function}({arguments})", quick_fill)
 
 
 def fill_text(row: Draw, before: str, call: str, quick: str = "") -> str:
@@ -117,7 +124,7 @@ end:
     return "\n".join(lines)
 
 
-def bounded_text(row: Draw, address: int) -> Iterator[str]:
+def bounded_text(row: Draw, address: int, bitgen: str) -> Iterator[str]:
     """Integers: the C function fills an array, of one number for a single draw."""
     kind, masked = type_of(row.result), str(row.masked).lower()
     function = f"inttoptr (i64 {address} to ptr)"
@@ -134,22 +141,20 @@ def bounded_text(row: Draw, address: int) -> Iterator[str]:
 
     yield f"""
 define {kind} @draw(i64 %generator, {kind} %low, {kind} %span) {{
-  %room = alloca i64, align 8
-  %bitgen = call ptr @bitgen(i64 %generator)
+  %room = alloca i64, align 8{bitgen}
   {call("%low", "%span", "1", "%room")}
   %drawn = load {stored}, ptr %room, align {row.result.itemsize}{narrow}
   ret {kind} {returned}
 }}
 define void @fill(i64 %generator, i64 %count, ptr %target, ptr %low.at, i64 %step, ptr %span.at, i64 %other) {{
   %low = load {kind}, ptr %low.at, align {row.result.itemsize}
-  %span = load {kind}, ptr %span.at, align {row.result.itemsize}
-  %bitgen = call ptr @bitgen(i64 %generator)
+  %span = load {kind}, ptr %span.at, align {row.result.itemsize}{bitgen}
   {call("%low", "%span", "%count", "%target")}
   ret void
 }}"""
 
 
-def legacy_text(row: Draw, kept: int) -> Iterator[str]:
+def legacy_text(row: Draw, kept: int, bitgen: str) -> Iterator[str]:
     """Draws of a `RandomState`, whose formulas are frozen: pairs of normal numbers by Marsaglia's polar method.
 
     ``kept`` is where it keeps the second of a pair: a flag, and 8 bytes behind it the number.
@@ -158,8 +163,7 @@ def legacy_text(row: Draw, kept: int) -> Iterator[str]:
 declare double @log(double)
 declare double @llvm.sqrt.f64(double)
 
-define internal double @uniform(i64 %generator) {{
-  %bitgen = call ptr @bitgen(i64 %generator)
+define internal double @uniform(i64 %generator) {{{bitgen}
   %state = load ptr, ptr %bitgen
   %function.at = getelementptr i8, ptr %bitgen, i64 24
   %function = load ptr, ptr %function.at

@@ -1,8 +1,8 @@
 """Arrays of draws from a PCG64, the bit generator of ``default_rng``, without a call for each number.
 
 Its state is a linear congruential generator of 128 bits, so several numbers can be on their way at a time: each is as
-many steps behind the one before it in its lane. Normal numbers are made by the first step of NumPy's ziggurat, which accepts
-99 of 100: a product with the width of a layer, if it is inside. The widths are read off the library, by drawing from a
+many steps behind the one before it in its lane. Normal numbers are made by the first step of NumPy's ziggurat, which
+accepts 99 of 100: a product with the width of a layer, if it is inside. The widths are read off the library, by drawing from a
 generator that says what we want it to say; what the first step does not accept is drawn by the library, from a
 generator that repeats the last number. So nothing here decides about bits, and the results are compared before it is
 used: where the installed NumPy has another layout or another method, all draws are the library's.
@@ -23,7 +23,7 @@ from jitflow.ir.draws import DRAWS, function_address
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pcg64_lanes import LANES, MULTIPLIER, has_lanes, lanes_text, series
 
-__all__ = ["quick_fill"]
+__all__ = ["QuickDraws", "quick_draws"]
 
 _CHAINS = 4
 _LAYERS = 256
@@ -45,22 +45,26 @@ def _output(state: str, name: str) -> str:
   {name} = call i64 @llvm.fshr.i64(i64 {name}.mixed, i64 {name}.mixed, i64 {name}.turn)"""
 
 
-def _uniform(word: str, name: str, place: str, moved: bool) -> str:
+def _stored(word: str, name: str, place: str, moved: bool) -> str:
+    return f"""{_uniform(word, name, moved)}
+  store double {name}.{"moved" if moved else "drawn"}, ptr {place}, align 8"""
+
+
+def _uniform(word: str, name: str, moved: bool) -> str:
     move = f"""
   {name}.scaled = fmul double %span, {name}.drawn
   {name}.moved = fadd double %low, {name}.scaled"""
     return f"""
   {name}.bits = lshr i64 {word}, 11
   {name}.whole = sitofp i64 {name}.bits to double
-  {name}.drawn = fmul double {name}.whole, 0x3CA0000000000000{move * moved}
-  store double {name}.{"moved" if moved else "drawn"}, ptr {place}, align 8"""
+  {name}.drawn = fmul double {name}.whole, 0x3CA0000000000000{move * moved}"""
 
 
 def _uniform_text(moved: bool) -> str:
     """So many numbers that the lanes divide them, behind the few that are left over."""
     lanes = LANES if has_lanes() else _CHAINS
-    parameters, given = (", double %low, double %span",) * 2 if moved else ("", "")
-    return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(moved)}
+    parameters = _BOUNDS if moved else ""
+    return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(moved)}{_uniform_draw(moved)}
 define void @uniform(ptr %pcg, i64 %count, ptr %target{parameters}) {{
 start:
   %increment.at = getelementptr i8, ptr %pcg, i64 16
@@ -76,7 +80,7 @@ few:
 one:
   %one.product = mul i128 %start.state, {MULTIPLIER}
   %one.state = add i128 %one.product, %increment{_output("%one.state", "%word")}
-  %place = getelementptr double, ptr %target, i64 %n{_uniform("%word", "%u", "%place", moved)}
+  %place = getelementptr double, ptr %target, i64 %n{_stored("%word", "%u", "%place", moved)}
   %n.next = add i64 %n, 1
   br label %few
 whole:
@@ -86,11 +90,28 @@ whole:
 lanes:
   %count.whole = sub i64 %count, %rest
   %target.whole = getelementptr double, ptr %target, i64 %rest
-  call void @lanes(ptr %pcg, i64 %count.whole, ptr %target.whole{given})
+  call void @lanes(ptr %pcg, i64 %count.whole, ptr %target.whole{parameters})
   br label %end
 end:
   ret void
 }}"""
+
+
+def _uniform_draw(moved: bool) -> str:
+    """One number."""
+    return f"""
+define double @uniform_draw(ptr %pcg{_BOUNDS if moved else ""}) {{
+  %increment.at = getelementptr i8, ptr %pcg, i64 16
+  %increment = load i128, ptr %increment.at, align 8
+  %before = load i128, ptr %pcg, align 8
+  %product = mul i128 %before, {MULTIPLIER}
+  %state = add i128 %product, %increment
+  store i128 %state, ptr %pcg, align 8{_output("%state", "%word")}{_uniform("%word", "%u", moved)}
+  ret double {"%u.moved" if moved else "%u.drawn"}
+}}"""
+
+
+_BOUNDS = ", double %low, double %span"
 
 
 def _chains_text(moved: bool) -> str:
@@ -106,7 +127,7 @@ def _chains_text(moved: bool) -> str:
     body = "".join(
         f"""{_output(f"%state{lane}", f"%word{lane}")}
   %place{lane} = getelementptr double, ptr %target, i64 %i{lane}{
-            _uniform(f"%word{lane}", f"%u{lane}", f"%place{lane}", moved)
+            _stored(f"%word{lane}", f"%u{lane}", f"%place{lane}", moved)
         }
   %i{lane + 1} = add i64 %i{lane}, 1
   %jump{lane} = mul i128 %state{lane}, {pow(MULTIPLIER, _CHAINS, 1 << 128)}
@@ -114,7 +135,7 @@ def _chains_text(moved: bool) -> str:
         for lane in lanes
     )
     return f"""
-define internal void @lanes(ptr %pcg, i64 %count, ptr %target{", double %low, double %span" if moved else ""}) {{
+define internal void @lanes(ptr %pcg, i64 %count, ptr %target{_BOUNDS if moved else ""}) {{
 start:
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
@@ -133,7 +154,7 @@ end:
 
 def _normal_text(function: int, widths: Sequence[float], limits: Sequence[int]) -> str:
     """Normal numbers, one behind the other; what the first step leaves is drawn by the library."""
-    functions = "".join(_normal_fill(function, moved) for moved in (False, True))
+    functions = "".join(_normal_fill(function, moved) + _normal_draw(moved) for moved in (False, True))
     numbers = ", ".join(f"double 0x{struct.unpack('<Q', struct.pack('<d', width))[0]:016X}" for width in widths)
     borders = ", ".join(f"i64 {limit}" for limit in limits)
     forwards = "".join(f"""
@@ -167,16 +188,61 @@ other:
 !0 = !{{!"branch_weights", i32 100, i32 1}}"""
 
 
+def _first_step() -> str:
+    """What the ziggurat makes of the number behind ``%state``, and whether it is sure to be accepted."""
+    return f"""\
+  %product = mul i128 %state, {MULTIPLIER}
+  %stepped = add i128 %product, %increment{_output("%stepped", "%word")}
+  %layer = and i64 %word, {_LAYERS - 1}
+  %signed = and i64 %word, 256
+  %above = lshr i64 %word, 9
+  %position = and i64 %above, {_MANTISSA - 1}
+  %limit.at = getelementptr i64, ptr @limits, i64 %layer
+  %limit = load i64, ptr %limit.at, align 8
+  %width.at = getelementptr double, ptr @widths, i64 %layer
+  %width = load double, ptr %width.at, align 8
+  %whole = sitofp i64 %position to double
+  %size = fmul double %whole, %width
+  %sign = shl i64 %signed, 55
+  %size.bits = bitcast double %size to i64
+  %made.bits = xor i64 %size.bits, %sign
+  %made = bitcast i64 %made.bits to double
+  %inside = icmp slt i64 %position, %limit"""
+
+
+def _normal_draw(moved: bool) -> str:
+    """One number; what the first step leaves is an array of one."""
+    parameters = ", double %loc, double %scale" if moved else ""
+    name, move = ("normal", _MOVE) if moved else ("standard_normal", "")
+    return f"""
+define double @{name}_draw(ptr %pcg, ptr %bitgen{parameters}) {{
+start:
+  %increment.at = getelementptr i8, ptr %pcg, i64 16
+  %increment = load i128, ptr %increment.at, align 8
+  %state = load i128, ptr %pcg, align 8
+{_first_step()}
+  br i1 %inside, label %done, label %rare, !prof !0
+rare:
+  %room = alloca double, align 8
+  call void @{name}(ptr %pcg, ptr %bitgen, i64 1, ptr %room{parameters})
+  %other = load double, ptr %room, align 8
+  ret double %other
+done:
+  store i128 %stepped, ptr %pcg, align 8
+  %drawn = fadd double %made, -0.0{move}
+  ret double {"%made.last" if moved else "%drawn"}
+}}"""
+
+
+_MOVE = """
+  %scaled = fmul double %scale, %drawn
+  %made.last = fadd double %loc, %scaled"""
+
+
 def _normal_fill(function: int, moved: bool) -> str:
     """The loop, for numbers as they are, or ``moved`` to another mean and deviation."""
     parameters = ", double %loc, double %scale" if moved else ""
-    move = (
-        """
-  %scaled = fmul double %scale, %drawn
-  %made.last = fadd double %loc, %scaled"""
-        if moved
-        else ""
-    )
+    move = _MOVE if moved else ""
     return f"""
 define void @{"normal" if moved else "standard_normal"}(ptr %pcg, ptr %bitgen, i64 %count, ptr %target{parameters}) {{
 start:
@@ -202,23 +268,7 @@ start:
 turn:
   %i = phi i64 [ 0, %start ], [ %next, %done ]
   %state = phi i128 [ %before, %start ], [ %behind, %done ]
-  %product = mul i128 %state, {MULTIPLIER}
-  %stepped = add i128 %product, %increment{_output("%stepped", "%word")}
-  %layer = and i64 %word, {_LAYERS - 1}
-  %signed = and i64 %word, 256
-  %above = lshr i64 %word, 9
-  %position = and i64 %above, {_MANTISSA - 1}
-  %limit.at = getelementptr i64, ptr @limits, i64 %layer
-  %limit = load i64, ptr %limit.at, align 8
-  %width.at = getelementptr double, ptr @widths, i64 %layer
-  %width = load double, ptr %width.at, align 8
-  %whole = sitofp i64 %position to double
-  %size = fmul double %whole, %width
-  %sign = shl i64 %signed, 55
-  %size.bits = bitcast double %size to i64
-  %made.bits = xor i64 %size.bits, %sign
-  %made = bitcast i64 %made.bits to double
-  %inside = icmp slt i64 %position, %limit
+{_first_step()}
   br i1 %inside, label %done, label %rare, !prof !0
 rare:
   store i128 %stepped, ptr %pcg, align 8
@@ -306,10 +356,11 @@ _SAFETY = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
-class QuickFill:
-    """A function that fills memory from a PCG64, and the address by which a generator of that kind is known."""
+class QuickDraws:
+    """The functions that fill memory and draw one number, and the address by which a PCG64 is known."""
 
-    address: int
+    fill: int
+    draw: int
     next_double: int
 
 
@@ -320,13 +371,13 @@ _PARAMETERS: dict[str, tuple[float, ...]] = {
 
 
 @cache
-def quick_fill(name: str) -> QuickFill | None:
-    """The function for a row of draws; None where there is none, or where it would have other bits than NumPy."""
+def quick_draws(name: str) -> QuickDraws | None:
+    """The functions for a row of draws; None where there are none, or where they would have other bits than NumPy."""
     if name not in _PARAMETERS:
         return None
     is_uniform, parameters = name.endswith("uniform"), _PARAMETERS[name]
     code = _uniform_code(bool(parameters)) if is_uniform else _normal_code()
-    address = code.address("uniform" if is_uniform else name)
+    fill, draw = (code.address(f"{'uniform' if is_uniform else name}{what}") for what in ("", "_draw"))
     ours, theirs = np.random.PCG64(1), np.random.Generator(np.random.PCG64(1))
     made, expected = np.empty(_SAMPLE), np.empty(_SAMPLE)
     bitgen = _Bitgen.from_address(ours.ctypes.bit_generator.value or 0)
@@ -334,16 +385,18 @@ def quick_fill(name: str) -> QuickFill | None:
     if not pcg:
         return None
     generator = [pcg] if is_uniform else [pcg, ctypes.addressof(bitgen)]
-    kinds = [*[pointer] * len(generator), ctypes.c_int64, pointer]
-    fill = ctypes.CFUNCTYPE(None, *kinds, *[ctypes.c_double] * len(parameters))(address)
-    fill(*generator, _SAMPLE, made.ctypes.data, *parameters)
+    kinds, numbers = [pointer] * len(generator), [ctypes.c_double] * len(parameters)
+    one = ctypes.CFUNCTYPE(ctypes.c_double, *kinds, *numbers)(draw)
+    several = ctypes.CFUNCTYPE(None, *kinds, ctypes.c_int64, pointer, *numbers)(fill)
+    made[:_SINGLE] = [one(*generator, *parameters) for _ in range(_SINGLE)]
+    several(*generator, _SAMPLE - _SINGLE, made[_SINGLE:].ctypes.data, *parameters)
     if name == "uniform":
         expected[:] = theirs.uniform(parameters[0], sum(parameters), _SAMPLE)
     else:
         expected[:] = getattr(theirs, name.replace("standard_uniform", "random"))(*parameters, size=_SAMPLE)
     if made.tobytes() != expected.tobytes() or ours.state != theirs.bit_generator.state:
         return None
-    return QuickFill(address, ctypes.cast(bitgen.next_double, pointer).value or 0)
+    return QuickDraws(fill, draw, ctypes.cast(bitgen.next_double, pointer).value or 0)
 
 
 def _state_of(bits: Any, address: int) -> int:
@@ -355,7 +408,7 @@ def _state_of(bits: Any, address: int) -> int:
     return found if ctypes.string_at(found, 32) == wanted else 0
 
 
-_SAMPLE = 4099
+_SAMPLE, _SINGLE = 4099, 500
 
 
 @cache
