@@ -15,6 +15,7 @@ import numpy as np
 
 from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, draw, function_address, is_available
 from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, python_text, quick_text
+from jitflow.runtime.mt19937 import quick_fill
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.object_layout import layout_is_known
 from jitflow.runtime.pcg64 import quick_draws
@@ -65,7 +66,7 @@ def _code(name: str) -> NativeCode:
     generator, legacy = _kinds()
     bitgen = bitgen_text(id(generator), _offset(generator), _offset(legacy))
     if row.method:
-        parts = legacy_text(row, _kept_normal(), bitgen)
+        parts = legacy_text(row, _kept_normal(), bitgen, _quick_text(name, row)[1])
     elif row.bounded:
         parts = bounded_text(row, function_address(row), bitgen)
     else:
@@ -76,10 +77,11 @@ def _code(name: str) -> NativeCode:
 
 
 def _quick_text(name: str, row: Draw) -> tuple[str, str]:
-    found = quick_draws(name)
-    if found is None:
-        return "", ""
-    return quick_text(row, found, takes_bitgen=not name.endswith("uniform"))
+    if name.startswith("legacy_"):
+        found = quick_fill(name, _offset(np.random.RandomState), _kept_normal()) if _kept_normal() else None
+    else:
+        found = quick_draws(name)
+    return ("", "") if found is None else quick_text(row, found)
 
 
 @cache

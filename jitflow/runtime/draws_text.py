@@ -6,11 +6,11 @@ There is no pass pipeline behind it (`native_code`), so what is to be fast is wr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from jitflow.ir.draws import Draw
 from jitflow.ir.dtypes import BOOL, DType
 from jitflow.runtime.object_layout import OBJECT_TYPE
-from jitflow.runtime.pcg64 import QuickDraws
 
 __all__ = ["bitgen_text", "bounded_text", "fill_text", "function_text", "legacy_text", "python_text", "quick_text",
            "type_of"]  # fmt: skip
@@ -34,36 +34,46 @@ def bitgen_text(new_type: int, new_offset: int, old_offset: int) -> str:
   %bitgen = getelementptr i8, ptr %object, i64 %offset"""
 
 
-def quick_text(row: Draw, found: QuickDraws, *, takes_bitgen: bool) -> tuple[str, str]:
-    """The ways of `draw` and of `fill` for a PCG64; that of `fill` is for parameters that are numbers."""
-    is_pcg = f"""
+@dataclass(frozen=True, slots=True)
+class Quick:
+    """Functions for one kind of bit generator, which is known by its C function for a double.
+
+    ``fill`` fills memory, ``draw`` (if it is not 0) draws one number. Both are given the ``bitgen_t``, and numbers for
+    the parameters.
+    """
+
+    next_double: int
+    fill: int
+    draw: int = 0
+
+
+def quick_text(row: Draw, found: Quick) -> tuple[str, str]:
+    """The ways of `draw` and of `fill` for one kind of bit generator; `fill` has one if its parameters are numbers."""
+    is_known = f"""
   %next.at = getelementptr i8, ptr %bitgen, i64 24
   %next.double = load i64, ptr %next.at, align 8
-  %is.pcg = icmp eq i64 %next.double, {found.next_double}"""
-    pcg = """
+  %is.known = icmp eq i64 %next.double, {found.next_double}"""
+    names = [f"%p{number}" for number in range(len(row.parameters))]
+    parameters = ", ".join(["ptr %bitgen", *(f"double {name}" for name in names)])
+    draw = f"""{is_known}
+  br i1 %is.known, label %quick, label %begin
 quick:
-  %state = load ptr, ptr %bitgen, align 8
-  %pcg = load ptr, ptr %state, align 8"""
-    generator = ["ptr %pcg", *(["ptr %bitgen"] if takes_bitgen else [])]
-    numbers = [f"double %p{number}" for number in range(len(row.parameters))]
-    draw = f"""{is_pcg}
-  br i1 %is.pcg, label %quick, label %begin{pcg}
-  %quick.drawn = tail call double inttoptr (i64 {found.draw} to ptr)({", ".join(generator + numbers)})
+  %quick.drawn = tail call double inttoptr (i64 {found.draw} to ptr)({parameters})
   ret double %quick.drawn"""
-    fits, lines, loads, arguments = "%is.pcg", [is_pcg], [], [*generator, "i64 %count", "ptr %target"]
-    for number in range(len(row.parameters)):
-        lines.append(f"""  %number{number} = icmp eq i64 %p{number}.step, 0
-  %fits{number} = and i1 {fits}, %number{number}""")
-        fits = f"%fits{number}"
-        loads.append(f"  %same{number} = load double, ptr %p{number}.at, align 8")
-        arguments.append(f"double %same{number}")
-    lines += [f"  br i1 {fits}, label %quick, label %begin{pcg}", *loads]
+    fits, lines, loads, arguments = "%is.known", [is_known], [], ["ptr %bitgen", "i64 %count", "ptr %target"]
+    for name in names:
+        lines.append(f"""  {name}.number = icmp eq i64 {name}.step, 0
+  {name}.fits = and i1 {fits}, {name}.number""")
+        fits = f"{name}.fits"
+        loads.append(f"  {name}.same = load double, ptr {name}.at, align 8")
+        arguments.append(f"double {name}.same")
+    lines += [f"  br i1 {fits}, label %quick, label %begin", "quick:", *loads]
     lines += [f"  call void inttoptr (i64 {found.fill} to ptr)({', '.join(arguments)})", "  ret void"]
-    return draw, "\n".join(lines)
+    return draw if found.draw else "", "\n".join(lines)
 
 
 def function_text(row: Draw, address: int, bitgen: str, quick: tuple[str, str] = ("", "")) -> Iterator[str]:
-    """One draw by a C function, and the loop over many, for both of which a PCG64 may have a ``quick`` way."""
+    """One draw by a C function, and the loop over many, with the ``quick`` ways of both that there may be."""
     kind, (quick_draw, quick_fill) = type_of(row.result), quick
     names = [f"%p{number}" for number in range(len(row.parameters))]
     parameters = [f"{type_of(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
@@ -154,7 +164,7 @@ define void @fill(i64 %generator, i64 %count, ptr %target, ptr %low.at, i64 %ste
 }}"""
 
 
-def legacy_text(row: Draw, kept: int, bitgen: str) -> Iterator[str]:
+def legacy_text(row: Draw, kept: int, bitgen: str, quick: str) -> Iterator[str]:
     """Draws of a `RandomState`, whose formulas are frozen: pairs of normal numbers by Marsaglia's polar method.
 
     ``kept`` is where it keeps the second of a pair: a flag, and 8 bytes behind it the number.
@@ -229,7 +239,7 @@ define double @draw({", ".join(["i64 %generator", *names])}) {{
   %drawn = call double {call}
   ret double %drawn
 }}"""
-    yield fill_text(row, "", call)
+    yield fill_text(row, bitgen, call, quick)
 
 
 def python_text(row: Draw, state: int) -> str:

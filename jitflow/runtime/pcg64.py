@@ -2,10 +2,10 @@
 
 Its state is a linear congruential generator of 128 bits, so several numbers can be on their way at a time: each is as
 many steps behind the one before it in its lane. Normal numbers are made by the first step of NumPy's ziggurat, which
-accepts 99 of 100: a product with the width of a layer, if it is inside. The widths are read off the library, by drawing from a
-generator that says what we want it to say; what the first step does not accept is drawn by the library, from a
-generator that repeats the last number. So nothing here decides about bits, and the results are compared before it is
-used: where the installed NumPy has another layout or another method, all draws are the library's.
+accepts 99 of 100: a product with the width of a layer, if it is inside. The widths are read off the library, by
+drawing from a generator that says what we want it to say; what the first step does not accept is drawn by the library,
+from a generator that repeats the last number. So nothing here decides about bits, and the results are compared before
+it is used: where the installed NumPy has another layout or another method, all draws are the library's.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from jitflow.ir.draws import DRAWS, function_address
+from jitflow.runtime.draws_text import Quick
 from jitflow.runtime.native_code import NativeCode, make_immortal
 from jitflow.runtime.pcg64_lanes import LANES, MULTIPLIER, has_lanes, lanes_text, series
 
-__all__ = ["QuickDraws", "quick_draws"]
+__all__ = ["quick_draws"]
 
 _CHAINS = 4
 _LAYERS = 256
@@ -32,6 +32,11 @@ _MANTISSA = 1 << 52
 _HEAD = """
 declare i64 @llvm.fshr.i64(i64, i64, i64)
 """
+
+_PCG = """
+  %state.at = load ptr, ptr %bitgen, align 8
+  %pcg = load ptr, ptr %state.at, align 8"""
+"""The two numbers of 128 bits, from the ``bitgen_t``."""
 
 
 def _output(state: str, name: str) -> str:
@@ -65,8 +70,8 @@ def _uniform_text(moved: bool) -> str:
     lanes = LANES if has_lanes() else _CHAINS
     parameters = _BOUNDS if moved else ""
     return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(moved)}{_uniform_draw(moved)}
-define void @uniform(ptr %pcg, i64 %count, ptr %target{parameters}) {{
-start:
+define void @uniform(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
+start:{_PCG}
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
   %before = load i128, ptr %pcg, align 8
@@ -100,7 +105,7 @@ end:
 def _uniform_draw(moved: bool) -> str:
     """One number."""
     return f"""
-define double @uniform_draw(ptr %pcg{_BOUNDS if moved else ""}) {{
+define double @uniform_draw(ptr %bitgen{_BOUNDS if moved else ""}) {{{_PCG}
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
   %before = load i128, ptr %pcg, align 8
@@ -215,8 +220,8 @@ def _normal_draw(moved: bool) -> str:
     parameters = ", double %loc, double %scale" if moved else ""
     name, move = ("normal", _MOVE) if moved else ("standard_normal", "")
     return f"""
-define double @{name}_draw(ptr %pcg, ptr %bitgen{parameters}) {{
-start:
+define double @{name}_draw(ptr %bitgen{parameters}) {{
+start:{_PCG}
   %increment.at = getelementptr i8, ptr %pcg, i64 16
   %increment = load i128, ptr %increment.at, align 8
   %state = load i128, ptr %pcg, align 8
@@ -224,7 +229,7 @@ start:
   br i1 %inside, label %done, label %rare, !prof !0
 rare:
   %room = alloca double, align 8
-  call void @{name}(ptr %pcg, ptr %bitgen, i64 1, ptr %room{parameters})
+  call void @{name}(ptr %bitgen, i64 1, ptr %room{parameters})
   %other = load double, ptr %room, align 8
   ret double %other
 done:
@@ -244,8 +249,8 @@ def _normal_fill(function: int, moved: bool) -> str:
     parameters = ", double %loc, double %scale" if moved else ""
     move = _MOVE if moved else ""
     return f"""
-define void @{"normal" if moved else "standard_normal"}(ptr %pcg, ptr %bitgen, i64 %count, ptr %target{parameters}) {{
-start:
+define void @{"normal" if moved else "standard_normal"}(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
+start:{_PCG}
   %record = alloca [3 x i64], align 8
   %repeating = alloca [5 x ptr], align 8
   store ptr %record, ptr %repeating, align 8
@@ -355,15 +360,6 @@ _SAFETY = 1 << 12
 # -- the functions
 
 
-@dataclass(frozen=True, slots=True)
-class QuickDraws:
-    """The functions that fill memory and draw one number, and the address by which a PCG64 is known."""
-
-    fill: int
-    draw: int
-    next_double: int
-
-
 _PARAMETERS: dict[str, tuple[float, ...]] = {
     "standard_uniform": (), "uniform": (0.3, 1.7), "standard_normal": (), "normal": (0.3, 1.7),
 }  # fmt: skip
@@ -371,7 +367,7 @@ _PARAMETERS: dict[str, tuple[float, ...]] = {
 
 
 @cache
-def quick_draws(name: str) -> QuickDraws | None:
+def quick_draws(name: str) -> Quick | None:
     """The functions for a row of draws; None where there are none, or where they would have other bits than NumPy."""
     if name not in _PARAMETERS:
         return None
@@ -381,31 +377,29 @@ def quick_draws(name: str) -> QuickDraws | None:
     ours, theirs = np.random.PCG64(1), np.random.Generator(np.random.PCG64(1))
     made, expected = np.empty(_SAMPLE), np.empty(_SAMPLE)
     bitgen = _Bitgen.from_address(ours.ctypes.bit_generator.value or 0)
-    pcg, pointer = _state_of(ours, bitgen.state), ctypes.c_void_p
-    if not pcg:
+    if not _state_is_known(ours, bitgen.state):
         return None
-    generator = [pcg] if is_uniform else [pcg, ctypes.addressof(bitgen)]
-    kinds, numbers = [pointer] * len(generator), [ctypes.c_double] * len(parameters)
-    one = ctypes.CFUNCTYPE(ctypes.c_double, *kinds, *numbers)(draw)
-    several = ctypes.CFUNCTYPE(None, *kinds, ctypes.c_int64, pointer, *numbers)(fill)
-    made[:_SINGLE] = [one(*generator, *parameters) for _ in range(_SINGLE)]
-    several(*generator, _SAMPLE - _SINGLE, made[_SINGLE:].ctypes.data, *parameters)
+    address, pointer, numbers = ctypes.addressof(bitgen), ctypes.c_void_p, [ctypes.c_double] * len(parameters)
+    one = ctypes.CFUNCTYPE(ctypes.c_double, pointer, *numbers)(draw)
+    several = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer, *numbers)(fill)
+    made[:_SINGLE] = [one(address, *parameters) for _ in range(_SINGLE)]
+    several(address, _SAMPLE - _SINGLE, made[_SINGLE:].ctypes.data, *parameters)
     if name == "uniform":
         expected[:] = theirs.uniform(parameters[0], sum(parameters), _SAMPLE)
     else:
         expected[:] = getattr(theirs, name.replace("standard_uniform", "random"))(*parameters, size=_SAMPLE)
     if made.tobytes() != expected.tobytes() or ours.state != theirs.bit_generator.state:
         return None
-    return QuickDraws(fill, draw, ctypes.cast(bitgen.next_double, pointer).value or 0)
+    return Quick(ctypes.cast(bitgen.next_double, pointer).value or 0, fill, draw)
 
 
-def _state_of(bits: Any, address: int) -> int:
-    """Where a PCG64 has its two numbers of 128 bits, inside the Python object; 0 if they are not there."""
+def _state_is_known(bits: Any, address: int) -> bool:
+    """Whether a PCG64 has its two numbers of 128 bits inside the Python object, in the order in which they are used."""
     found = ctypes.c_uint64.from_address(address).value
     if not 0 <= found - id(bits) <= type(bits).__basicsize__ - 32:
-        return 0
+        return False
     wanted = b"".join(bits.state["state"][name].to_bytes(16, "little") for name in ("state", "inc"))
-    return found if ctypes.string_at(found, 32) == wanted else 0
+    return ctypes.string_at(found, 32) == wanted
 
 
 _SAMPLE, _SINGLE = 4099, 500
