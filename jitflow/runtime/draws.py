@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, Draw, bits_of, draw, function_address, is_available
+from jitflow.ir.draws import DRAW_PREFIX, DRAWS, FILL_PREFIX, bits_of, draw, function_address, is_available
 from jitflow.runtime.draws_text import bitgen_text, bounded_text, function_text, legacy_text, python_text, quick_text
 from jitflow.runtime.mt19937 import quick_fill
 from jitflow.runtime.native_code import NativeCode, make_immortal
@@ -52,36 +52,31 @@ def _bitgen_of(capsule: object) -> int:
 @cache
 def draw_address(symbol: str) -> int:
     """Where the function starts that a context calls ``symbol``. Those of `random.Random` draw one number."""
-    name = symbol.removeprefix(DRAW_PREFIX).removeprefix(FILL_PREFIX)
-    return _code(name).address("draw" if symbol.startswith(DRAW_PREFIX) else "fill")
-
-
-@cache
-def _code(name: str) -> NativeCode:
+    name, fills = symbol.removeprefix(DRAW_PREFIX).removeprefix(FILL_PREFIX), symbol.startswith(FILL_PREFIX)
     row = DRAWS[name]
     if name.startswith("python_"):
-        code = NativeCode(python_text(row, _twister()), optimisation=2, for_host=True)
-        make_immortal(code)
-        return code
-    generator, legacy = _kinds()
-    bitgen = bitgen_text(id(generator), _offset(generator), _offset(legacy))
-    if row.method:
-        parts = legacy_text(row, _kept_normal(), bitgen, _quick_text(name, row)[1])
-    elif row.bounded:
-        parts = bounded_text(row, function_address(row), bitgen)
+        text = python_text(row, _twister())
     else:
-        parts = function_text(row, function_address(row), bitgen, _quick_text(name, row))
-    code = NativeCode("\n".join(parts), optimisation=2, for_host=True)
+        generator, legacy = _kinds()
+        bitgen = bitgen_text(id(generator), _offset(generator), _offset(legacy))
+        if row.bounded:
+            text = bounded_text(row, function_address(row), bitgen)
+        elif row.method:
+            text = legacy_text(row, _kept_normal(), bitgen, _quick_text(name, fills), fills)
+        else:
+            text = function_text(row, function_address(row), bitgen, _quick_text(name, fills), fills)
+    code = NativeCode(text, optimisation=2, for_host=True)
     make_immortal(code)
-    return code
+    return code.address("fill" if fills else "draw")
 
 
-def _quick_text(name: str, row: Draw) -> tuple[str, str]:
+def _quick_text(name: str, fills: bool) -> str:
     if name.startswith("legacy_"):
-        found = quick_fill(name, _offset(np.random.RandomState), _kept_normal()) if _kept_normal() else None
+        kept = _kept_normal() if fills else 0
+        found = quick_fill(name, _offset(np.random.RandomState), kept) if kept else None
     else:
-        found = quick_draws(name)
-    return ("", "") if found is None else quick_text(row, found)
+        found = quick_draws(name) if fills or "normal" in name else None
+    return "" if found is None else quick_text(DRAWS[name], found, fills)
 
 
 @cache

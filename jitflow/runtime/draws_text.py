@@ -5,7 +5,6 @@ There is no pass pipeline behind it (`native_code`), so what is to be fast is wr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jitflow.ir.draws import Draw
@@ -47,20 +46,23 @@ class Quick:
     draw: int = 0
 
 
-def quick_text(row: Draw, found: Quick) -> tuple[str, str]:
-    """The ways of `draw` and of `fill` for one kind of bit generator; `fill` has one if its parameters are numbers."""
-    is_known = f"""
+def quick_text(row: Draw, found: Quick, fills: bool) -> str:
+    """The way of `draw` or of `fill` for one kind of bit generator; `fill` has one if its parameters are numbers."""
+    lines = [
+        f"""
   %next.at = getelementptr i8, ptr %bitgen, i64 24
   %next.double = load i64, ptr %next.at, align 8
   %is.known = icmp eq i64 %next.double, {found.next_double}"""
+    ]
     names = [f"%p{number}" for number in range(len(row.parameters))]
-    parameters = ", ".join(["ptr %bitgen", *(f"double {name}" for name in names)])
-    draw = f"""{is_known}
-  br i1 %is.known, label %quick, label %begin
+    if not fills:
+        parameters = ", ".join(["ptr %bitgen", *(f"double {name}" for name in names)])
+        lines.append(f"""  br i1 %is.known, label %quick, label %begin
 quick:
   %quick.drawn = tail call double inttoptr (i64 {found.draw} to ptr)({parameters})
-  ret double %quick.drawn"""
-    fits, lines, loads, arguments = "%is.known", [is_known], [], ["ptr %bitgen", "i64 %count", "ptr %target"]
+  ret double %quick.drawn""")
+        return "\n".join(lines)
+    fits, loads, arguments = "%is.known", [], ["ptr %bitgen", "i64 %count", "ptr %target"]
     for name in names:
         lines.append(f"""  {name}.number = icmp eq i64 {name}.step, 0
   {name}.fits = and i1 {fits}, {name}.number""")
@@ -69,34 +71,32 @@ quick:
         arguments.append(f"double {name}.same")
     lines += [f"  br i1 {fits}, label %quick, label %begin", "quick:", *loads]
     lines += [f"  call void inttoptr (i64 {found.fill} to ptr)({', '.join(arguments)})", "  ret void"]
-    return draw if found.draw else "", "\n".join(lines)
+    return "\n".join(lines)
 
 
-def function_text(row: Draw, address: int, bitgen: str, quick: tuple[str, str] = ("", "")) -> Iterator[str]:
-    """One draw by a C function, and the loop over many, with the ``quick`` ways of both that there may be."""
-    kind, (quick_draw, quick_fill) = type_of(row.result), quick
+def function_text(row: Draw, address: int, bitgen: str, quick: str, fills: bool) -> str:
+    """One draw by a C function, or the loop over many, with the ``quick`` way that there may be."""
+    kind = type_of(row.result)
     names = [f"%p{number}" for number in range(len(row.parameters))]
     parameters = [f"{type_of(dtype)} {name}" for dtype, name in zip(row.parameters, names, strict=True)]
-    scratch = ["ptr %memory"] if row.memory else []
-    memory = (
-        f"""
-  %memory = alloca i8, i64 {row.memory}, align 16
-  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false)"""
-        if row.memory
-        else ""
-    )
-    function = f"inttoptr (i64 {address} to ptr)"
+    function, declared, before = f"inttoptr (i64 {address} to ptr)", "", bitgen
+    arguments = ["ptr %bitgen", *parameters]
     if row.memory:
-        yield "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-    yield f"""
+        declared = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
+        before = f"""
+  %memory = alloca i8, i64 {row.memory}, align 16
+  call void @llvm.memset.p0.i64(ptr %memory, i8 0, i64 {row.memory}, i1 false){bitgen}"""
+        arguments.append("ptr %memory")
+    call = f"{function}({', '.join(arguments)})"
+    if fills:
+        return declared + fill_text(row, before, call, quick)
+    return f"""{declared}
 define {kind} @draw({", ".join(["i64 %generator", *parameters])}) {{
-start:{memory}{bitgen}{quick_draw or _STRAIGHT_ON}
+start:{before}{quick or _STRAIGHT_ON}
 begin:
-  %drawn = call {kind} {function}({", ".join(["ptr %bitgen", *parameters, *scratch])})
+  %drawn = call {kind} {call}
   ret {kind} %drawn
 }}"""
-    arguments = ", ".join(["ptr %bitgen", *parameters, *scratch])
-    yield fill_text(row, f"{memory}{bitgen}", f"{function}({arguments})", quick_fill)
 
 
 def fill_text(row: Draw, before: str, call: str, quick: str = "") -> str:
@@ -134,7 +134,7 @@ end:
     return "\n".join(lines)
 
 
-def bounded_text(row: Draw, address: int, bitgen: str) -> Iterator[str]:
+def bounded_text(row: Draw, address: int, bitgen: str) -> str:
     """Integers: the C function fills an array, of one number for a single draw."""
     kind, masked = type_of(row.result), str(row.masked).lower()
     function = f"inttoptr (i64 {address} to ptr)"
@@ -149,7 +149,7 @@ def bounded_text(row: Draw, address: int, bitgen: str) -> Iterator[str]:
         return (f"call void {function}(ptr %bitgen, {kind}{extension} {low}, {kind}{extension} {span}, i64 {count}, "
                 f"i1 zeroext {masked}, ptr {target})")  # fmt: skip
 
-    yield f"""
+    return f"""
 define {kind} @draw(i64 %generator, {kind} %low, {kind} %span) {{
   %room = alloca i64, align 8{bitgen}
   {call("%low", "%span", "1", "%room")}
@@ -164,12 +164,19 @@ define void @fill(i64 %generator, i64 %count, ptr %target, ptr %low.at, i64 %ste
 }}"""
 
 
-def legacy_text(row: Draw, kept: int, bitgen: str, quick: str) -> Iterator[str]:
+def legacy_text(row: Draw, kept: int, bitgen: str, quick: str, fills: bool) -> str:
     """Draws of a `RandomState`, whose formulas are frozen: pairs of normal numbers by Marsaglia's polar method.
 
     ``kept`` is where it keeps the second of a pair: a flag, and 8 bytes behind it the number.
     """
-    yield f"""
+    names = [f"double %p{number}" for number in range(len(row.parameters))]
+    call = f"@{row.method}({', '.join(['i64 %generator', *names])})"
+    last = f"""
+define double @draw({", ".join(["i64 %generator", *names])}) {{
+  %drawn = call double {call}
+  ret double %drawn
+}}"""
+    return f"""
 declare double @log(double)
 declare double @llvm.sqrt.f64(double)
 
@@ -231,15 +238,7 @@ define internal double @normal(i64 %generator, double %loc, double %scale) {{
   %scaled = fmul double %scale, %drawn
   %made = fadd double %loc, %scaled
   ret double %made
-}}"""
-    names = [f"double %p{number}" for number in range(len(row.parameters))]
-    call = f"@{row.method}({', '.join(['i64 %generator', *names])})"
-    yield f"""
-define double @draw({", ".join(["i64 %generator", *names])}) {{
-  %drawn = call double {call}
-  ret double %drawn
-}}"""
-    yield fill_text(row, bitgen, call, quick)
+}}{fill_text(row, bitgen, call, quick) if fills else last}"""
 
 
 def python_text(row: Draw, state: int) -> str:

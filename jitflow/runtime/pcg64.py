@@ -50,26 +50,22 @@ def _output(state: str, name: str) -> str:
   {name} = call i64 @llvm.fshr.i64(i64 {name}.mixed, i64 {name}.mixed, i64 {name}.turn)"""
 
 
-def _stored(word: str, name: str, place: str, moved: bool) -> str:
-    return f"""{_uniform(word, name, moved)}
-  store double {name}.{"moved" if moved else "drawn"}, ptr {place}, align 8"""
-
-
-def _uniform(word: str, name: str, moved: bool) -> str:
+def _uniform(word: str, name: str, place: str, moved: bool) -> str:
     move = f"""
   {name}.scaled = fmul double %span, {name}.drawn
   {name}.moved = fadd double %low, {name}.scaled"""
     return f"""
   {name}.bits = lshr i64 {word}, 11
   {name}.whole = sitofp i64 {name}.bits to double
-  {name}.drawn = fmul double {name}.whole, 0x3CA0000000000000{move * moved}"""
+  {name}.drawn = fmul double {name}.whole, 0x3CA0000000000000{move * moved}
+  store double {name}.{"moved" if moved else "drawn"}, ptr {place}, align 8"""
 
 
 def _uniform_text(moved: bool) -> str:
     """So many numbers that the lanes divide them, behind the few that are left over."""
     lanes = LANES if has_lanes() else _CHAINS
     parameters = _BOUNDS if moved else ""
-    return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(moved)}{_uniform_draw(moved)}
+    return f"""{_HEAD}{lanes_text(moved) if has_lanes() else _chains_text(moved)}
 define void @uniform(ptr %bitgen, i64 %count, ptr %target{parameters}) {{
 start:{_PCG}
   %increment.at = getelementptr i8, ptr %pcg, i64 16
@@ -85,7 +81,7 @@ few:
 one:
   %one.product = mul i128 %start.state, {MULTIPLIER}
   %one.state = add i128 %one.product, %increment{_output("%one.state", "%word")}
-  %place = getelementptr double, ptr %target, i64 %n{_stored("%word", "%u", "%place", moved)}
+  %place = getelementptr double, ptr %target, i64 %n{_uniform("%word", "%u", "%place", moved)}
   %n.next = add i64 %n, 1
   br label %few
 whole:
@@ -99,20 +95,6 @@ lanes:
   br label %end
 end:
   ret void
-}}"""
-
-
-def _uniform_draw(moved: bool) -> str:
-    """One number."""
-    return f"""
-define double @uniform_draw(ptr %bitgen{_BOUNDS if moved else ""}) {{{_PCG}
-  %increment.at = getelementptr i8, ptr %pcg, i64 16
-  %increment = load i128, ptr %increment.at, align 8
-  %before = load i128, ptr %pcg, align 8
-  %product = mul i128 %before, {MULTIPLIER}
-  %state = add i128 %product, %increment
-  store i128 %state, ptr %pcg, align 8{_output("%state", "%word")}{_uniform("%word", "%u", moved)}
-  ret double {"%u.moved" if moved else "%u.drawn"}
 }}"""
 
 
@@ -132,7 +114,7 @@ def _chains_text(moved: bool) -> str:
     body = "".join(
         f"""{_output(f"%state{lane}", f"%word{lane}")}
   %place{lane} = getelementptr double, ptr %target, i64 %i{lane}{
-            _stored(f"%word{lane}", f"%u{lane}", f"%place{lane}", moved)
+            _uniform(f"%word{lane}", f"%u{lane}", f"%place{lane}", moved)
         }
   %i{lane + 1} = add i64 %i{lane}, 1
   %jump{lane} = mul i128 %state{lane}, {pow(MULTIPLIER, _CHAINS, 1 << 128)}
@@ -157,9 +139,8 @@ end:
 }}"""
 
 
-def _normal_text(function: int, widths: Sequence[float], limits: Sequence[int]) -> str:
+def _normal_text(function: int, widths: Sequence[float], limits: Sequence[int], moved: bool) -> str:
     """Normal numbers, one behind the other; what the first step leaves is drawn by the library."""
-    functions = "".join(_normal_fill(function, moved) + _normal_draw(moved) for moved in (False, True))
     numbers = ", ".join(f"double 0x{struct.unpack('<Q', struct.pack('<d', width))[0]:016X}" for width in widths)
     borders = ", ".join(f"i64 {limit}" for limit in limits)
     forwards = "".join(f"""
@@ -189,7 +170,7 @@ other:
   %drawn = call i64 @forward1(ptr %again)
   ret i64 %drawn
 }}
-{functions}
+{_normal_fill(function, moved)}{_normal_draw(moved)}
 !0 = !{{!"branch_weights", i32 100, i32 1}}"""
 
 
@@ -340,6 +321,7 @@ class _Asked:
         return drawn if self._is_first else None
 
 
+@cache
 def _ziggurat() -> tuple[list[float], list[int]]:
     """The width of each layer, and up to where in it the first step accepts for sure."""
     asked = _Asked()
@@ -372,18 +354,20 @@ def quick_draws(name: str) -> Quick | None:
     if name not in _PARAMETERS:
         return None
     is_uniform, parameters = name.endswith("uniform"), _PARAMETERS[name]
-    code = _uniform_code(bool(parameters)) if is_uniform else _normal_code()
-    fill, draw = (code.address(f"{'uniform' if is_uniform else name}{what}") for what in ("", "_draw"))
+    code = (_uniform_code if is_uniform else _normal_code)(bool(parameters))
+    fill = code.address("uniform" if is_uniform else name)
+    draw = 0 if is_uniform else code.address(f"{name}_draw")
     ours, theirs = np.random.PCG64(1), np.random.Generator(np.random.PCG64(1))
     made, expected = np.empty(_SAMPLE), np.empty(_SAMPLE)
     bitgen = _Bitgen.from_address(ours.ctypes.bit_generator.value or 0)
     if not _state_is_known(ours, bitgen.state):
         return None
     address, pointer, numbers = ctypes.addressof(bitgen), ctypes.c_void_p, [ctypes.c_double] * len(parameters)
-    one = ctypes.CFUNCTYPE(ctypes.c_double, pointer, *numbers)(draw)
+    one = ctypes.CFUNCTYPE(ctypes.c_double, pointer, *numbers)(draw) if draw else None
     several = ctypes.CFUNCTYPE(None, pointer, ctypes.c_int64, pointer, *numbers)(fill)
-    made[:_SINGLE] = [one(address, *parameters) for _ in range(_SINGLE)]
-    several(address, _SAMPLE - _SINGLE, made[_SINGLE:].ctypes.data, *parameters)
+    singles = [one(address, *parameters) for _ in range(_SINGLE)] if one else []
+    made[: len(singles)] = singles
+    several(address, _SAMPLE - len(singles), made[len(singles) :].ctypes.data, *parameters)
     if name == "uniform":
         expected[:] = theirs.uniform(parameters[0], sum(parameters), _SAMPLE)
     else:
@@ -411,8 +395,8 @@ def _uniform_code(moved: bool) -> NativeCode:
 
 
 @cache
-def _normal_code() -> NativeCode:
-    return _compiled(_HEAD + _normal_text(function_address(DRAWS["standard_normal"]), *_ziggurat()))
+def _normal_code(moved: bool) -> NativeCode:
+    return _compiled(_HEAD + _normal_text(function_address(DRAWS["standard_normal"]), *_ziggurat(), moved))
 
 
 def _compiled(text: str) -> NativeCode:
