@@ -92,19 +92,16 @@ def _kept_normal() -> int:
 
 
 @cache
-def legacy_is_native() -> bool:
-    """Whether compiled code has the bits of a `RandomState`: some draws are compared."""
+def legacy_is_native(name: str) -> bool:
+    """Whether compiled code has the bits of a `RandomState` for a row: some draws are compared."""
     if not are_native() or not _kept_normal():
         return False
     ours, theirs = (np.random.RandomState(np.random.MT19937(1)) for _ in range(2))
-    samples = {"legacy_normal": (0.3, 1.7), "legacy_standard_normal": (), "legacy_exponential": (1.7,)}
-    for name, parameters in samples.items():
-        kinds = [ctypes.c_double] * len(parameters)
-        function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
-        expected = getattr(theirs, DRAWS[name].method)(*parameters, 501)
-        if [function(id(ours), *parameters) for _ in range(501)] != expected.tolist():
-            return False
-    return True
+    parameters = (0.3, 1.7)[: len(DRAWS[name].parameters)]
+    kinds = [ctypes.c_double] * len(parameters)
+    function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
+    expected = getattr(theirs, DRAWS[name].method)(*parameters, 501)
+    return bool([function(id(ours), *parameters) for _ in range(501)] == expected.tolist())
 
 
 @cache

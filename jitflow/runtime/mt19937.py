@@ -35,40 +35,44 @@ def _lanes(number: int | str, kind: str) -> str:
     return f"<{', '.join([f'{element} {number}'] * int(count))}>"
 
 
-def _twisted(name: str, kind: str, this: str, after: str, other: str) -> str:
-    """New words, of those that were here, behind and far away."""
+def _renewed_text() -> str:
+    """``@renew(words)``. The new words stand behind the old ones, so that all of them are made in the same way."""
+    kind = f"<{_LANES} x i32>"
     return f"""
-  {name}.upper = and {kind} {this}, {_lanes(-2147483648, kind)}
-  {name}.lower = and {kind} {after}, {_lanes(2147483647, kind)}
-  {name}.joined = or {kind} {name}.upper, {name}.lower
-  {name}.half = lshr {kind} {name}.joined, {_lanes(1, kind)}
-  {name}.odd = and {kind} {name}.joined, {_lanes(1, kind)}
-  {name}.mask = sub {kind} {_lanes(0, kind)}, {name}.odd
-  {name}.matrix = and {kind} {name}.mask, {_lanes(-1727483681, kind)}
-  {name}.mixed = xor {kind} {other}, {name}.half
-  {name} = xor {kind} {name}.mixed, {name}.matrix"""
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
-
-def _renewed(number: int, first: int, last: int, distance: int, lanes: int) -> str:
-    """A loop over the words between two positions."""
-    kind, name = f"<{lanes} x i32>" if lanes > 1 else "i32", f"%s{number}"
-    return f"""
-  br label %loop{number}
-loop{number}:
-  {name}.k = phi i64 [ {first}, %begin{number} ], [ {name}.next, %loop{number} ]
-  {name}.this.at = getelementptr i32, ptr %words, i64 {name}.k
-  {name}.after.at = getelementptr i8, ptr {name}.this.at, i64 4
-  {name}.other.at = getelementptr i8, ptr {name}.this.at, i64 {4 * distance}
-  {name}.this = load {kind}, ptr {name}.this.at, align 4
-  {name}.after = load {kind}, ptr {name}.after.at, align 4
-  {name}.other = load {kind}, ptr {name}.other.at, align 4{
-        _twisted(f"{name}.new", kind, f"{name}.this", f"{name}.after", f"{name}.other")
-    }
-  store {kind} {name}.new, ptr {name}.this.at, align 4
-  {name}.next = add i64 {name}.k, {lanes}
-  {name}.more = icmp slt i64 {name}.next, {last}
-  br i1 {name}.more, label %loop{number}, label %begin{number + 1}
-begin{number + 1}:"""
+define internal void @renew(ptr %words) {{
+start:
+  %both = alloca [{8 * _WORDS} x i8], align 64
+  call void @llvm.memcpy.p0.p0.i64(ptr %both, ptr %words, i64 {4 * _WORDS}, i1 false)
+  br label %turn
+turn:
+  %k = phi i64 [ 0, %start ], [ %next, %turn ]
+  %this.at = getelementptr i32, ptr %both, i64 %k
+  %after.at = getelementptr i8, ptr %this.at, i64 4
+  %other.at = getelementptr i8, ptr %this.at, i64 {4 * _FAR}
+  %behind.at = getelementptr i8, ptr %this.at, i64 {4 * _WORDS}
+  %word.at = getelementptr i32, ptr %words, i64 %k
+  %this = load {kind}, ptr %this.at, align 4
+  %after = load {kind}, ptr %after.at, align 4
+  %other = load {kind}, ptr %other.at, align 4
+  %upper = and {kind} %this, {_lanes(-2147483648, kind)}
+  %lower = and {kind} %after, {_lanes(2147483647, kind)}
+  %joined = or {kind} %upper, %lower
+  %half = lshr {kind} %joined, {_lanes(1, kind)}
+  %odd = and {kind} %joined, {_lanes(1, kind)}
+  %mask = sub {kind} {_lanes(0, kind)}, %odd
+  %matrix = and {kind} %mask, {_lanes(-1727483681, kind)}
+  %mixed = xor {kind} %other, %half
+  %new = xor {kind} %mixed, %matrix
+  store {kind} %new, ptr %behind.at, align 4
+  store {kind} %new, ptr %word.at, align 4
+  %next = add i64 %k, {_LANES}
+  %more = icmp slt i64 %next, {_WORDS}
+  br i1 %more, label %turn, label %end
+end:
+  ret void
+}}"""
 
 
 def _tempered(name: str, kind: str, word: str) -> str:
@@ -100,23 +104,9 @@ def _double(name: str, words: str, kind: str, a: str, b: str) -> str:
 
 def _uniform_text() -> str:
     """``@some(words, target, most)``: at least one number and at most so many, which is how many were made."""
-    whole = (_WORDS - _FAR) // _LANES * _LANES
-    behind = _WORDS - _FAR + (_FAR - 1) // _LANES * _LANES
     pair, half = f"<{2 * _LANES} x i32>", f"<{_LANES} x i32>"
     evens, odds = (", ".join(f"i32 {2 * lane + odd}" for lane in range(_LANES)) for odd in (0, 1))
-    return f"""
-define internal void @renew(ptr %words) {{
-begin0:{_renewed(0, 0, whole, _FAR, _LANES)}{_renewed(1, whole, _WORDS - _FAR, _FAR, 1)}{
-        _renewed(2, _WORDS - _FAR, behind, _FAR - _WORDS, _LANES)
-    }{_renewed(3, behind, _WORDS - 1, _FAR - _WORDS, 1)}
-  %last.at = getelementptr i32, ptr %words, i64 {_WORDS - 1}
-  %other.at = getelementptr i32, ptr %words, i64 {_FAR - 1}
-  %this = load i32, ptr %last.at, align 4
-  %after = load i32, ptr %words, align 4
-  %other = load i32, ptr %other.at, align 4{_twisted("%new", "i32", "%this", "%after", "%other")}
-  store i32 %new, ptr %last.at, align 4
-  ret void
-}}
+    return f"""{_renewed_text()}
 define internal i32 @word(ptr %words) {{
 start:
   %position.at = getelementptr i32, ptr %words, i64 {_WORDS}
