@@ -304,6 +304,8 @@ def can_fail(function: Function) -> bool:
 
 _TAKING_MEMORY = (
     "make_container",
+    "text_constant",
+    "extend_text",
     "append_item",
     "insert_item",
     "enter_key",

@@ -1,0 +1,148 @@
+"""Text in memory: functions that are the same in all programs.
+
+A text is a list of words with the numbers of its characters (`heap`). It has no gap in front of them, since nothing is
+ever taken off it.
+"""
+
+from __future__ import annotations
+
+from jitflow.backends.llvm.heap import with_fields
+
+__all__ = ["TEXT_FUNCTIONS", "TEXTS", "TEXTS_NAME"]
+
+TEXTS_NAME = "jitflow.texts"
+
+TEXT_FUNCTIONS = {
+    "write": ("i1", ("ptr", "ptr", "i64")),
+    "compare": ("i64", ("i64", "i64")),
+    "same": ("i1", ("i64", "i64", "i1")),
+    "hash": ("i64", ("i64",)),
+}
+"""What each gives and takes. ``write`` appends words to a text, and says whether there was memory. Whether two texts are
+the ``same`` is asked only if they may be: the memory of a key that was removed may be somebody else's."""
+
+_WRITE = """define hidden i1 @jitflow.text.write(ptr %c, ptr %from, i64 %count) #0 {
+start:
+  %data = field ptr %c DATA
+  %rows = field i64 %c ROWS
+  %limit = field ptr %c LIMIT
+  %used = shl i64 %rows, 3
+  %bytes = shl i64 %count, 3
+  %data.number = ptrtoint ptr %data to i64
+  %limit.number = ptrtoint ptr %limit to i64
+  %capacity = sub i64 %limit.number, %data.number
+  %wanted = add i64 %used, %bytes
+  %fits = icmp ule i64 %wanted, %capacity
+  br i1 %fits, label %copy, label %grow
+grow:
+  %half = lshr i64 %used, 1
+  %extra = add i64 %wanted, %half
+  %some = call i64 @llvm.umax.i64(i64 %extra, i64 64)
+  %less = sub i64 %some, 1
+  %zeros = call i64 @llvm.ctlz.i64(i64 %less, i1 true)
+  %power = sub i64 64, %zeros
+  %rounded = shl i64 1, %power
+  %heap = field ptr %c HEAP
+  %fresh = call ptr @jitflow.heap.take(ptr %heap, i64 %rounded)
+  %failed = icmp eq ptr %fresh, null
+  br i1 %failed, label %full, label %move
+full:
+  ret i1 false
+move:
+  call void @llvm.memcpy.p0.p0.i64(ptr %fresh, ptr %data, i64 %used, i1 false)
+  %block = field ptr %c BLOCK
+  call void @jitflow.heap.give(ptr %heap, ptr %block, i64 %capacity)
+  %fresh.limit = getelementptr i8, ptr %fresh, i64 %rounded
+  set ptr %fresh, %c BLOCK
+  set ptr %fresh.limit, %c LIMIT
+  set ptr %fresh, %c DATA
+  br label %copy
+copy:
+  %place = phi ptr [ %data, %start ], [ %fresh, %move ]
+  %to = getelementptr i8, ptr %place, i64 %used
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  %rows.more = add i64 %rows, %count
+  set i64 %rows.more, %c ROWS
+  ret i1 true
+}"""
+
+_COMPARE = """define hidden i64 @jitflow.text.compare(i64 %one, i64 %other) #0 {
+start:
+  %a = inttoptr i64 %one to ptr
+  %b = inttoptr i64 %other to ptr
+  %a.rows = field i64 %a ROWS
+  %b.rows = field i64 %b ROWS
+  %a.data = field ptr %a DATA
+  %b.data = field ptr %b DATA
+  %shared = call i64 @llvm.umin.i64(i64 %a.rows, i64 %b.rows)
+  br label %look
+look:
+  %place = phi i64 [ 0, %start ], [ %place.next, %same ]
+  %more = icmp ult i64 %place, %shared
+  br i1 %more, label %compare, label %lengths
+compare:
+  %a.here = getelementptr i64, ptr %a.data, i64 %place
+  %b.here = getelementptr i64, ptr %b.data, i64 %place
+  %x = load i64, ptr %a.here, align 8
+  %y = load i64, ptr %b.here, align 8
+  %equal = icmp eq i64 %x, %y
+  br i1 %equal, label %same, label %differ
+same:
+  %place.next = add i64 %place, 1
+  br label %look
+differ:
+  %before = icmp slt i64 %x, %y
+  %answer = select i1 %before, i64 -1, i64 1
+  ret i64 %answer
+lengths:
+  %shorter = icmp ult i64 %a.rows, %b.rows
+  %longer = icmp ugt i64 %a.rows, %b.rows
+  %up = zext i1 %longer to i64
+  %down = sext i1 %shorter to i64
+  %result = or i64 %up, %down
+  ret i64 %result
+}"""
+
+_SAME = """define hidden i1 @jitflow.text.same(i64 %one, i64 %other, i1 %may) #0 {
+start:
+  br i1 %may, label %ask, label %no
+ask:
+  %order = call i64 @jitflow.text.compare(i64 %one, i64 %other)
+  %equal = icmp eq i64 %order, 0
+  ret i1 %equal
+no:
+  ret i1 false
+}"""
+
+_HASH = """define hidden i64 @jitflow.text.hash(i64 %text) #0 {
+start:
+  %c = inttoptr i64 %text to ptr
+  %rows = field i64 %c ROWS
+  %data = field ptr %c DATA
+  br label %look
+look:
+  %place = phi i64 [ 0, %start ], [ %place.next, %mix ]
+  %hash = phi i64 [ %rows, %start ], [ %mixed, %mix ]
+  %more = icmp ult i64 %place, %rows
+  br i1 %more, label %mix, label %done
+mix:
+  %here = getelementptr i64, ptr %data, i64 %place
+  %number = load i64, ptr %here, align 8
+  %in = xor i64 %hash, %number
+  %up = mul i64 %in, -7046029254386353131
+  %low = lshr i64 %up, 29
+  %mixed = xor i64 %up, %low
+  %place.next = add i64 %place, 1
+  br label %look
+done:
+  ret i64 %hash
+}"""
+
+_CALLED = """declare ptr @jitflow.heap.take(ptr, i64)
+declare void @jitflow.heap.give(ptr, ptr, i64)
+declare i64 @llvm.umax.i64(i64, i64)
+declare i64 @llvm.umin.i64(i64, i64)
+declare i64 @llvm.ctlz.i64(i64, i1)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
+
+TEXTS = "\n\n".join((_CALLED, *map(with_fields, (_WRITE, _COMPARE, _SAME, _HASH))))
