@@ -292,6 +292,12 @@ _OF_CONTAINERS = {
       %1: str<int> = make_container {type=<str<int>>}
       extend_text %1, %0, %t, %t
       yield""",
+    "insert_characters": """%0: str<int> = text_constant {characters=[97, 98]}
+      insert_characters %0, %t, %j, %j
+      yield""",
+    "append_number": """%0: str<int> = make_container {type=<str<int>>}
+      append_number %0, %j {base=16, capitals=true}
+      yield""",
     "pack_containers": "%0: list<i64> = pack_containers %dict, %set\n yield",
 }
 _TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}

@@ -63,6 +63,7 @@ def release_heap(out: Emitter) -> None:
 
 
 def as_pointer(out: Emitter, value: Value) -> str:
+    """The header that a reference leads to."""
     return out.let(f"inttoptr i64 {out.operand(value)} to ptr")
 
 

@@ -47,8 +47,25 @@ def _extend(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _insert(out: Emitter, op: Op) -> Sequence[str]:
+    text, *numbers = op.operands
+    given = (f"i64 {out.operand(number)}" for number in numbers)
+    require_memory(out, op, _call(out, "insert", f"ptr {as_pointer(out, text)}", *given))
+    return ()
+
+
+def _number(out: Emitter, op: Op) -> Sequence[str]:
+    text, number = op.operands
+    ten = ord("A" if op.attributes.get("capitals") else "a") - 10
+    given = (f"i64 {out.operand(number)}", f"i64 {op.attributes['base']}", f"i64 {ten}")
+    require_memory(out, op, _call(out, "number", f"ptr {as_pointer(out, text)}", *given))
+    return ()
+
+
 TEXT_EMISSION: dict[str, Emission] = {
     "text_constant": _constant,
     "compare_texts": _compare,
     "extend_text": _extend,
+    "insert_characters": _insert,
+    "append_number": _number,
 }

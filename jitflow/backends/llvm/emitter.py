@@ -306,6 +306,8 @@ _TAKING_MEMORY = (
     "make_container",
     "text_constant",
     "extend_text",
+    "insert_characters",
+    "append_number",
     "append_item",
     "insert_item",
     "enter_key",

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from jitflow.backends.llvm.heap import with_fields
 
-__all__ = ["TEXT_FUNCTIONS", "TEXTS", "TEXTS_NAME"]
+__all__ = ["TEXTS", "TEXTS_NAME", "TEXT_FUNCTIONS"]
 
 TEXTS_NAME = "jitflow.texts"
 
 TEXT_FUNCTIONS = {
     "write": ("i1", ("ptr", "ptr", "i64")),
+    "insert": ("i1", ("ptr", "i64", "i64", "i64")),
+    "number": ("i1", ("ptr", "i64", "i64", "i64")),
     "compare": ("i64", ("i64", "i64")),
     "same": ("i1", ("i64", "i64", "i1")),
     "hash": ("i64", ("i64",)),
 }
-"""What each gives and takes. ``write`` appends words to a text, and says whether there was memory. Whether two texts are
+"""What each gives and takes. ``write`` appends words to a text, ``insert`` puts one character so many times at a
+position, ``number`` appends the digits of one in a base; they say whether there was memory. Whether two texts are
 the ``same`` is asked only if they may be: the memory of a key that was removed may be somebody else's."""
 
-_WRITE = """define hidden i1 @jitflow.text.write(ptr %c, ptr %from, i64 %count) #0 {
+_RESERVE = """define hidden ptr @jitflow.text.reserve(ptr %c, i64 %count) #0 {
 start:
   %data = field ptr %c DATA
   %rows = field i64 %c ROWS
@@ -33,7 +36,10 @@ start:
   %capacity = sub i64 %limit.number, %data.number
   %wanted = add i64 %used, %bytes
   %fits = icmp ule i64 %wanted, %capacity
-  br i1 %fits, label %copy, label %grow
+  br i1 %fits, label %there, label %grow
+there:
+  %end = getelementptr i8, ptr %data, i64 %used
+  ret ptr %end
 grow:
   %half = lshr i64 %used, 1
   %extra = add i64 %wanted, %half
@@ -42,12 +48,15 @@ grow:
   %zeros = call i64 @llvm.ctlz.i64(i64 %less, i1 true)
   %power = sub i64 64, %zeros
   %rounded = shl i64 1, %power
+  %large = icmp ugt i64 %count, 1152921504606846976
+  br i1 %large, label %full, label %take
+take:
   %heap = field ptr %c HEAP
   %fresh = call ptr @jitflow.heap.take(ptr %heap, i64 %rounded)
   %failed = icmp eq ptr %fresh, null
   br i1 %failed, label %full, label %move
 full:
-  ret i1 false
+  ret ptr null
 move:
   call void @llvm.memcpy.p0.p0.i64(ptr %fresh, ptr %data, i64 %used, i1 false)
   %block = field ptr %c BLOCK
@@ -56,14 +65,90 @@ move:
   set ptr %fresh, %c BLOCK
   set ptr %fresh.limit, %c LIMIT
   set ptr %fresh, %c DATA
-  br label %copy
+  %fresh.end = getelementptr i8, ptr %fresh, i64 %used
+  ret ptr %fresh.end
+}"""
+
+_WRITE = """define hidden i1 @jitflow.text.write(ptr %c, ptr %from, i64 %count) #0 {
+start:
+  %to = call ptr @jitflow.text.reserve(ptr %c, i64 %count)
+  %failed = icmp eq ptr %to, null
+  %some = icmp ne i64 %count, 0
+  %stops = and i1 %failed, %some
+  br i1 %stops, label %full, label %copy
+full:
+  ret i1 false
 copy:
-  %place = phi ptr [ %data, %start ], [ %fresh, %move ]
-  %to = getelementptr i8, ptr %place, i64 %used
+  %bytes = shl i64 %count, 3
   call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  %rows = field i64 %c ROWS
   %rows.more = add i64 %rows, %count
   set i64 %rows.more, %c ROWS
   ret i1 true
+}"""
+
+_INSERT = """define hidden i1 @jitflow.text.insert(ptr %c, i64 %position, i64 %count, i64 %number) #0 {
+start:
+  %none = icmp sle i64 %count, 0
+  br i1 %none, label %done, label %reserve
+reserve:
+  %end = call ptr @jitflow.text.reserve(ptr %c, i64 %count)
+  %failed = icmp eq ptr %end, null
+  br i1 %failed, label %full, label %move
+full:
+  ret i1 false
+move:
+  %rows = field i64 %c ROWS
+  %data = field ptr %c DATA
+  %from = getelementptr i64, ptr %data, i64 %position
+  %to = getelementptr i64, ptr %from, i64 %count
+  %behind = sub i64 %rows, %position
+  %bytes = shl i64 %behind, 3
+  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  %rows.more = add i64 %rows, %count
+  set i64 %rows.more, %c ROWS
+  br label %fill
+fill:
+  %place = phi i64 [ 0, %move ], [ %place.next, %fill ]
+  %here = getelementptr i64, ptr %from, i64 %place
+  store i64 %number, ptr %here, align 8
+  %place.next = add i64 %place, 1
+  %more = icmp ult i64 %place.next, %count
+  br i1 %more, label %fill, label %done
+done:
+  ret i1 true
+}"""
+
+_NUMBER = """define hidden i1 @jitflow.text.number(ptr %c, i64 %number, i64 %base, i64 %letters) #0 {
+start:
+  %digits = alloca [72 x i64], align 16
+  %is.negative = icmp slt i64 %number, 0
+  %minus = sub i64 0, %number
+  %size = select i1 %is.negative, i64 %minus, i64 %number
+  br label %digit
+digit:
+  %place = phi i64 [ 72, %start ], [ %place.next, %digit ]
+  %rest = phi i64 [ %size, %start ], [ %rest.next, %digit ]
+  %rest.next = udiv i64 %rest, %base
+  %value = urem i64 %rest, %base
+  %is.digit = icmp ult i64 %value, 10
+  %as.digit = add i64 %value, 48
+  %as.letter = add i64 %value, %letters
+  %character = select i1 %is.digit, i64 %as.digit, i64 %as.letter
+  %place.next = sub i64 %place, 1
+  %here = getelementptr i64, ptr %digits, i64 %place.next
+  store i64 %character, ptr %here, align 8
+  %is.last = icmp eq i64 %rest.next, 0
+  br i1 %is.last, label %sign, label %digit
+sign:
+  %before = sub i64 %place.next, 1
+  %sign.at = getelementptr i64, ptr %digits, i64 %before
+  store i64 45, ptr %sign.at, align 8
+  %first = select i1 %is.negative, i64 %before, i64 %place.next
+  %from = getelementptr i64, ptr %digits, i64 %first
+  %count = sub i64 72, %first
+  %written = call i1 @jitflow.text.write(ptr %c, ptr %from, i64 %count)
+  ret i1 %written
 }"""
 
 _COMPARE = """define hidden i64 @jitflow.text.compare(i64 %one, i64 %other) #0 {
@@ -143,6 +228,7 @@ declare void @jitflow.heap.give(ptr, ptr, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
 declare i64 @llvm.ctlz.i64(i64, i1)
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
 
-TEXTS = "\n\n".join((_CALLED, *map(with_fields, (_WRITE, _COMPARE, _SAME, _HASH))))
+TEXTS = "\n\n".join((_CALLED, *map(with_fields, (_RESERVE, _WRITE, _INSERT, _NUMBER, _COMPARE, _SAME, _HASH))))

@@ -6,8 +6,8 @@ import pytest
 
 from jitflow.ir.ops import OPS
 from jitflow.ir.ops.containers import CONTAINER_OPS
-from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.ir.ops.derivative import DERIVATIVE_NAMES
+from jitflow.ir.ops.texts import TEXT_OPS
 from jitflow.passes.derivatives import forward, reverse, reverse_regions
 from jitflow.passes.derivatives.partials import CONSTANT, PARTIALS
 from jitflow.passes.derivatives.reductions import WEIGHTS
