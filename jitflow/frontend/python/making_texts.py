@@ -7,7 +7,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
 from jitflow.frontend.outside.objects import Recorded
-from jitflow.frontend.python.containers import made, refusal
+from jitflow.frontend.python.containers import made
 from jitflow.frontend.python.held_items import class_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -26,10 +26,7 @@ def program_text(text: Any) -> Any:
     if isinstance(text, Recorded):
         return text
     if not can_be_built(text):
-        raise refusal(
-            "a text with floats or arrays in it, of which the running program asks for characters, or which grows",
-            "put it together in one place, by an f-string, and print or return it",
-        )
+        text = str(text)  # which Python knows, or which is refused
     return class_of(TEXT)(MadeText(text))
 
 
