@@ -287,6 +287,20 @@ _OF_CONTAINERS = {
     "sort_items": "sort_items %list {words=1, reverse=true}\n yield",
     "keys_of": "%0: list<i64> = keys_of %set\n yield",
     "clear_container": "clear_container %dict\n yield",
+    "text_constant": "%0: str<int> = text_constant {characters=[97, 55357]}\n yield",
+    "compare_texts": """%0: str<int> = text_constant {characters=[97]}
+      %1: i64 = compare_texts %0, %0
+      yield %1""",
+    "extend_text": """%0: str<int> = text_constant {characters=[97, 98]}
+      %1: str<int> = make_container {type=<str<int>>}
+      extend_text %1, %0, %t, %t
+      yield""",
+    "insert_characters": """%0: str<int> = text_constant {characters=[97, 98]}
+      insert_characters %0, %t, %j, %j
+      yield""",
+    "append_number": """%0: str<int> = make_container {type=<str<int>>}
+      append_number %0, %j {base=16, capitals=true}
+      yield""",
     "pack_containers": "%0: list<i64> = pack_containers %dict, %set\n yield",
 }
 _TENSOR_BODIES |= {name: _CONTAINERS + body for name, body in _OF_CONTAINERS.items()}

@@ -16,18 +16,19 @@ from jitflow.backends.llvm.heap import RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
 from jitflow.backends.llvm.slots import to_slots
+from jitflow.backends.llvm.texts import TEXT_FUNCTIONS, TEXTS, TEXTS_NAME
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op, Value
 from jitflow.ir.status import OUT_OF_MEMORY
-from jitflow.ir.types import Container, Scalar
+from jitflow.ir.types import TEXT, Container, Scalar
 
-__all__ = ["CONTAINER_EMISSION", "release_heap"]
+__all__ = ["CONTAINER_EMISSION", "as_pointer", "call_heap", "release_heap", "require_memory"]
 
 _OF_HEADER, _OF_ENTRY = ", align 8, !tbaa !5", ", align 8, !tbaa !6"
 _KINDS = ("list", "deque", "dict", "set")
 
 
-def _runtime(out: Emitter, name: str, result: str, *arguments: str) -> str:
+def call_heap(out: Emitter, name: str, result: str, *arguments: str) -> str:
     """Call a function that all programs share."""
     out.module.shared[SHARED_NAME] = RUNTIME
     out.module.declare(f"jitflow.heap.{name}", result, [argument.split()[0] for argument in arguments])
@@ -56,13 +57,14 @@ def _heap(out: Emitter, op: Op) -> Sequence[str]:
 def release_heap(out: Emitter) -> None:
     """At the end of the host program, however it ends: give back all that containers hold."""
     if out.heap:
-        _runtime(out, "close", "void", f"ptr {out.heap}")
+        call_heap(out, "close", "void", f"ptr {out.heap}")
 
 
 # -- words ----------------------------------------------------------------------------------------------------
 
 
-def _pointer(out: Emitter, value: Value) -> str:
+def as_pointer(out: Emitter, value: Value) -> str:
+    """The header that a reference leads to."""
     return out.let(f"inttoptr i64 {out.operand(value)} to ptr")
 
 
@@ -108,7 +110,7 @@ def _fill(out: Emitter, kind: Container, entry: str, words: Sequence[str], first
         out.do(f"store i64 {word}, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
 
 
-def _require(out: Emitter, op: Op, condition: str) -> None:
+def require_memory(out: Emitter, op: Op, condition: str) -> None:
     """Fail for want of memory unless the condition holds."""
 
     def fail() -> None:
@@ -126,9 +128,9 @@ def _make(out: Emitter, op: Op) -> Sequence[str]:
     first = FIRST_WORD[kind.family]
     references = sum(1 << (first + n) for n, word in enumerate(kind.words) if isinstance(word, Container))
     numbers = (_width(kind), references, _KINDS.index(kind.family))
-    heap = _pointer(out, op.operands[0])
-    made = _runtime(out, "make", "ptr", f"ptr {heap}", *(f"i64 {number}" for number in numbers))
-    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    heap = as_pointer(out, op.operands[0])
+    made = call_heap(out, "make", "ptr", f"ptr {heap}", *(f"i64 {number}" for number in numbers))
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
@@ -138,7 +140,7 @@ def _length(out: Emitter, op: Op) -> Sequence[str]:
     So LLVM may read both before a loop in which the list does not grow.
     """
     (held,) = op.operands
-    header = _pointer(out, held)
+    header = as_pointer(out, held)
     if _kind(held).key is not None:
         return [_field(out, header, LIVE)]
     out.module.declare("llvm.assume", "void", ["i1"])
@@ -147,13 +149,13 @@ def _length(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _changes(out: Emitter, op: Op) -> Sequence[str]:
-    return [_field(out, _pointer(out, op.operands[0]), CHANGES)]
+    return [_field(out, as_pointer(out, op.operands[0]), CHANGES)]
 
 
 def _get(out: Emitter, op: Op) -> Sequence[str]:
     held, position = op.operands
     kind = _kind(held)
-    entry = _entry(out, kind, _pointer(out, held), out.operand(position))
+    entry = _entry(out, kind, as_pointer(out, held), out.operand(position))
     found = []
     for number, word in enumerate(kind.words, FIRST_WORD[kind.family]):
         loaded = out.let(f"load i64, ptr {out.at(entry, str(8 * number))}{_OF_ENTRY}")
@@ -164,14 +166,14 @@ def _get(out: Emitter, op: Op) -> Sequence[str]:
 def _set(out: Emitter, op: Op) -> Sequence[str]:
     held, position, *items = op.operands
     kind = _kind(held)
-    entry = _entry(out, kind, _pointer(out, held), out.operand(position))
+    entry = _entry(out, kind, as_pointer(out, held), out.operand(position))
     _fill(out, kind, entry, _words(out, items), len(kind.keys))
     return ()
 
 
 def _append(out: Emitter, op: Op) -> Sequence[str]:
     held, *items = op.operands
-    kind, header, words = _kind(held), _pointer(out, held), _words(out, items)
+    kind, header, words = _kind(held), as_pointer(out, held), _words(out, items)
     width, front = _width(kind), bool(op.attributes.get("front"))
     rows = _field(out, header, ROWS)
 
@@ -191,7 +193,7 @@ def _append(out: Emitter, op: Op) -> Sequence[str]:
     room, grow, before = out.label("room"), out.label("grow"), out.block
     out.branch(fits, room, grow, UNLIKELY)
     with out.cold(grow):
-        _require(out, op, _runtime(out, "grow", "i1", f"ptr {header}", f"i1 {'true' if front else 'false'}"))
+        require_memory(out, op, call_heap(out, "grow", "i1", f"ptr {header}", f"i1 {'true' if front else 'false'}"))
         other, _ = place()
         behind = out.block
         out.jump(room)
@@ -206,7 +208,7 @@ def _append(out: Emitter, op: Op) -> Sequence[str]:
 
 def _drop(out: Emitter, op: Op) -> Sequence[str]:
     (held,) = op.operands
-    header = _pointer(out, held)
+    header = as_pointer(out, held)
     _set_field(out, header, ROWS, out.let(f"sub i64 {_field(out, header, ROWS)}, 1"))
     if op.attributes.get("front"):
         _set_field(out, header, DATA, out.at(_field(out, header, DATA, "ptr"), str(_width(_kind(held)))), "ptr")
@@ -216,7 +218,7 @@ def _drop(out: Emitter, op: Op) -> Sequence[str]:
 def _insert(out: Emitter, op: Op) -> Sequence[str]:
     """Append it, then move what stands behind its place."""
     held, position, *items = op.operands
-    kind, header, words = _kind(held), _pointer(out, held), _words(out, items)
+    kind, header, words = _kind(held), as_pointer(out, held), _words(out, items)
     _append(out, Op(op.definition, (held, *items), (), {}, (), op.loc))
     entry = _entry(out, kind, header, out.operand(position))
     last = out.let(f"sub i64 {_field(out, header, ROWS)}, 1")
@@ -227,7 +229,7 @@ def _insert(out: Emitter, op: Op) -> Sequence[str]:
 
 def _remove(out: Emitter, op: Op) -> Sequence[str]:
     held, position = op.operands
-    kind, header = _kind(held), _pointer(out, held)
+    kind, header = _kind(held), as_pointer(out, held)
     entry = _entry(out, kind, header, out.operand(position))
     if kind.key is not None:
         out.do(f"store i64 {2 if kind.family == 'set' else 0}, ptr {entry}{_OF_ENTRY}")
@@ -246,9 +248,18 @@ def _move(out: Emitter, kind: Container, source: str, target: str, rows: str) ->
     out.do(f"call void @llvm.memmove.p0.p0.i64(ptr {target}, ptr {source}, i64 {nbytes}, i1 false)")
 
 
-def _own(out: Emitter, functions: Mapping[str, str], called: Sequence[tuple[str, str, Sequence[str]]]) -> None:
-    """Write functions that are for types of this program into it, and declare what they call."""
+def _own(
+    out: Emitter,
+    words: Sequence[Scalar],
+    functions: Mapping[str, str],
+    called: Sequence[tuple[str, str, Sequence[str]]],
+) -> None:
+    """Write functions that are for keys or an order of such words into this program, and declare what they call."""
     out.module.shared[SHARED_NAME] = RUNTIME
+    if TEXT in words:
+        out.module.shared[TEXTS_NAME] = TEXTS
+        for name, (gives, takes) in TEXT_FUNCTIONS.items():
+            out.module.declare(f"jitflow.text.{name}", gives, takes)
     for name, result, parameters in called:
         out.module.declare(name, result, parameters)
     for name, text in functions.items():
@@ -259,8 +270,8 @@ def _keyed(out: Emitter, op: Op, function: str, result: str) -> str:
     """Call one of the functions for keys of a form."""
     held, *words = op.operands
     kind = _kind(held)
-    _own(out, key_functions(kind), _CALLED_FOR_KEYS)
-    arguments = ", ".join([f"ptr {_pointer(out, held)}", *(f"i64 {word}" for word in _words(out, words))])
+    _own(out, kind.keys, key_functions(kind), _CALLED_FOR_KEYS)
+    arguments = ", ".join([f"ptr {as_pointer(out, held)}", *(f"i64 {word}" for word in _words(out, words))])
     return out.let(f"call {result} @{name_of_keys(kind)}.{function}({arguments})")
 
 
@@ -278,7 +289,7 @@ def _find(out: Emitter, op: Op) -> Sequence[str]:
 
 
 def _enter(out: Emitter, op: Op) -> Sequence[str]:
-    _require(out, op, _keyed(out, op, "enter", "i1"))
+    require_memory(out, op, _keyed(out, op, "enter", "i1"))
     return ()
 
 
@@ -286,8 +297,8 @@ def _ordered(out: Emitter, op: Op, function: str, result: str, *arguments: str) 
     """Call one of the functions for the order of items of a type."""
     held = op.operands[0]
     kind = _kind(held)
-    _own(out, order_functions(kind), _CALLED_FOR_ORDERS)
-    arguments = (f"ptr {_pointer(out, held)}", *arguments)
+    _own(out, kind.items, order_functions(kind), _CALLED_FOR_ORDERS)
+    arguments = (f"ptr {as_pointer(out, held)}", *arguments)
     return f"call {result} @{name_of_order(kind)}.{function}({', '.join(arguments)})"
 
 
@@ -312,43 +323,43 @@ def _sift(out: Emitter, op: Op) -> Sequence[str]:
 
 def _sort(out: Emitter, op: Op) -> Sequence[str]:
     reverse = "true" if op.attributes.get("reverse") else "false"
-    _require(out, op, out.let(_ordered(out, op, "sort", "i1", f"i64 {op.attributes['words']}", f"i1 {reverse}")))
+    require_memory(out, op, out.let(_ordered(out, op, "sort", "i1", f"i64 {op.attributes['words']}", f"i1 {reverse}")))
     return ()
 
 
 def _settle(out: Emitter, op: Op) -> Sequence[str]:
     """Most often there is no gap."""
-    header = _pointer(out, op.operands[0])
+    header = as_pointer(out, op.operands[0])
     dense = out.let(f"icmp eq i64 {_field(out, header, ROWS)}, {_field(out, header, LIVE)}")
     proceed, close = out.label("dense"), out.label("gaps")
     out.branch(dense, proceed, close)
     with out.cold(close):
-        _require(out, op, _runtime(out, "settle", "i1", f"ptr {header}"))
+        require_memory(out, op, call_heap(out, "settle", "i1", f"ptr {header}"))
         out.jump(proceed)
     out.begin(proceed)
     return ()
 
 
 def _keys_of(out: Emitter, op: Op) -> Sequence[str]:
-    made = _runtime(out, "keys", "ptr", f"ptr {_pointer(out, op.operands[0])}")
-    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    made = call_heap(out, "keys", "ptr", f"ptr {as_pointer(out, op.operands[0])}")
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
 def _pack(out: Emitter, op: Op) -> Sequence[str]:
     """The list is made first: nothing is collected from there on, so the words for marks are free to count with."""
     heap, *held = op.operands
-    made = _runtime(out, "make", "ptr", f"ptr {_pointer(out, heap)}", "i64 8", "i64 0", "i64 0")
-    _require(out, op, out.let(f"icmp ne ptr {made}, null"))
+    made = call_heap(out, "make", "ptr", f"ptr {as_pointer(out, heap)}", "i64 8", "i64 0", "i64 0")
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     roots = out.stack("i64", len(held))
     for number, root in enumerate(held):
         out.do(f"store i64 {out.operand(root)}, ptr {out.at(roots, str(8 * number))}, align 8")
-    _require(out, op, _runtime(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(held)}"))
+    require_memory(out, op, call_heap(out, "pack", "i1", f"ptr {made}", f"ptr {roots}", f"i64 {len(held)}"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
 def _clear(out: Emitter, op: Op) -> Sequence[str]:
-    _runtime(out, "clear", "void", f"ptr {_pointer(out, op.operands[0])}")
+    call_heap(out, "clear", "void", f"ptr {as_pointer(out, op.operands[0])}")
     return ()
 
 

@@ -306,6 +306,10 @@ def can_fail(function: Function) -> bool:
 
 _TAKING_MEMORY = (
     "make_container",
+    "text_constant",
+    "extend_text",
+    "insert_characters",
+    "append_number",
     "append_item",
     "insert_item",
     "enter_key",

@@ -7,7 +7,7 @@ from functools import cache
 
 from jitflow.backends.llvm.headers import functions
 from jitflow.backends.llvm.tables import COUNT_KEY, FIRST_PLACE, set_places, table_places
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.ir.types import TEXT, Container, Item, Scalar
 
 __all__ = ["FIRST_WORD", "key_functions", "name_of_keys"]
 
@@ -28,6 +28,8 @@ def _letters(item: Item | None) -> str:
     if isinstance(item, tuple):
         return f"t{''.join(map(_letters, item))}e"
     assert item is not None
+    if item == TEXT:
+        return "s"
     return {"f": "f", "u": "u"}.get(item.dtype.kind, "i")
 
 
@@ -53,7 +55,10 @@ def _equal(kind: Container, entry: str) -> Iterator[str]:
         offset = 8 * (FIRST_WORD[kind.family] + number)
         yield f"  %e{number}.at = getelementptr i8, ptr {entry}, i64 {offset}"
         yield f"  %e{number} = load i64, ptr %e{number}.at, align 8"
-        if word.dtype.kind == "f":
+        if word == TEXT:
+            yield f"  %e{number}.may = and i1 %same, {'%active' if kind.family == 'set' else 'true'}"
+            yield f"  %e{number}.same = call i1 @jitflow.text.same(i64 %e{number}, i64 %k{number}, i1 %e{number}.may)"
+        elif word.dtype.kind == "f":
             yield f"  %e{number}.float = bitcast i64 %e{number} to double"
             yield f"  %k{number}.float = bitcast i64 %k{number} to double"
             yield f"  %e{number}.same = fcmp oeq double %e{number}.float, %k{number}.float"
@@ -87,6 +92,9 @@ def _quick_hash(kind: Container, name: str) -> str:
             lines += [f"  %x{number}.float = bitcast i64 %k{number} to double",
                       f"  %x{number}.sum = fadd double %x{number}.float, 0.0",
                       f"  %x{number} = bitcast double %x{number}.sum to i64"]  # fmt: skip
+            bits = f"%x{number}"
+        if word == TEXT:
+            lines.append(f"  %x{number} = call i64 @jitflow.text.hash(i64 %k{number})")
             bits = f"%x{number}"
         lines += [f"  %h{number}.in = xor i64 {found}, {bits}",
                   f"  %h{number}.up = mul i64 %h{number}.in, {_signed(_MIXED)}",
@@ -213,6 +221,8 @@ def _python_hash(kind: Container, name: str) -> str:
 
     def hashed(item: Item) -> str:
         if not isinstance(item, tuple):
+            if item == TEXT:  # whose hash is another one in each process: nobody may see the order
+                return let(f"call i64 @jitflow.text.hash(i64 %k{next(words)})")
             function = {"f": "float", "u": "unsigned"}.get(item.dtype.kind, "integer")
             return let(f"call i64 @jitflow.hash.{function}(i64 %k{next(words)})")
         one, two, five = map(_signed, _PRIMES)

@@ -16,6 +16,8 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.proxies import OutsideList
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import contains_text
+from jitflow.frontend.texts.traced import is_text_value, waits
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
 
@@ -53,6 +55,9 @@ def contains(container: Any, item: Any) -> Any:
         return (container == item).any()
     if type(container) is str and type(item) is TracedText:
         return contains_text(container, item)
+    if type(container) in (str, TracedText) and (is_text_value(item) or type(container) is TracedText):
+        whole: Any = surface.program_text(container) if type(container) is str or waits(container) else str(container)
+        return whole.contains(item) if is_text_value(whole) else contains(whole, item)
     if isinstance(container, Recorded) and container.flows:
         return container.contains(item)
     is_keyed = isinstance(container, dict | set | frozenset)
@@ -78,7 +83,9 @@ def is_bool(thing: Any, wanted: bool) -> Any:
 
 def is_traced(thing: Any) -> bool:
     """Whether a thing, or an item of a tuple or list, is known to the running program alone."""
-    return isinstance(thing, tracers.Tracer) or (type(thing) in _SEQUENCES and any(map(is_traced, thing)))
+    if isinstance(thing, tracers.Tracer) or is_text_value(thing) or (type(thing) is TracedText and waits(thing)):
+        return True
+    return type(thing) in _SEQUENCES and any(map(is_traced, thing))
 
 
 def equal(left: Any, right: Any) -> Any:

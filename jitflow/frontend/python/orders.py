@@ -22,6 +22,8 @@ from jitflow.frontend.python.gathering import array_of
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.recording import values
+from jitflow.frontend.texts.building import is_text
+from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.tracers import (
     ArrayTracer,
     NumberTracer,
@@ -52,6 +54,7 @@ def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
 
 def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     """`max` and `min`: of sizes a size, of numbers a number, without a decision."""
+    args = (characters_of(args[0]),) if len(args) == 1 else args
     thing = args[0] if len(args) == 1 else None
     source = as_source(thing) if isinstance(thing, Listed | ArrayTracer | Source) else None
     if source is not None and "default" in keywords:
@@ -71,6 +74,8 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
         _require_an_item(name, thing.type.dims[0])
         return conversions.fold(thing[1:], thing[0], lambda chosen, other: extremum_of(name, chosen, other))
     items = list(args[0]) if len(args) == 1 else list(args)
+    if any(map(is_text, items)) and any(map(is_traced, items)):
+        return _best_of(name, items, items if key is None else [*map(key, items)], keywords)
     if key is not None:
         return _best_of(name, items, [key(item) for item in items], keywords)
     if not any(map(is_traced, items)):
@@ -149,10 +154,13 @@ def _numpy_extremum(name: str, items: list[Any]) -> Any:
 
 def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     """`sorted`: of numbers that the running program knows, by NumPy's stable sort."""
+    items = characters_of(items)
     if isinstance(items, Recorded) and items.flows:
         return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1
     known = items if is_array or isinstance(items, Listed) else list(items)
+    if isinstance(known, list) and any(map(is_text, known)) and any(map(is_traced, known)):
+        return surface.sorted_container(known, key, reverse)
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
         return _sorted_by_known(known, key, reverse)
     kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}

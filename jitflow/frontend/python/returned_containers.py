@@ -24,7 +24,7 @@ from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.ir.types import TEXT, Container, Item, Scalar
 
 __all__ = ["Returned", "returned_containers"]
 
@@ -112,6 +112,8 @@ def _rows(item: Item, parts: Iterator[list[Any]]) -> list[Any]:
 
 
 def _of_columns(held: Container, *columns: Any) -> Any:
+    if held == TEXT:
+        return "".join(map(chr, columns[0].tolist()))
     made = _made(held)
     _fill(made, held, [_numbers(column, word) for column, word in zip(columns, held.words, strict=True)])
     return made
@@ -154,9 +156,12 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
     for kind, one in waiting:  # which grows
         if one in objects:
             continue
-        objects[one], fresh[one] = _made(kind), kind
         start, width, rows = objects[0][one - 1]
         table = words[start : start + width * rows].reshape(rows, width)
+        if kind == TEXT:
+            objects[one] = "".join(map(chr, table[:, 0].tolist()))
+            continue
+        objects[one], fresh[one] = _made(kind), kind
         for column, word in enumerate(kind.words):
             if isinstance(word, Container):
                 waiting += [(word, inner) for inner in table[:, column].tolist() if inner]
