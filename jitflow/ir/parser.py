@@ -20,7 +20,20 @@ from jitflow.ir.dims import Dim, maximum, minimum, symbol
 from jitflow.ir.dtypes import BOOL, C128, DTYPES, F64, I64, DType
 from jitflow.ir.location import NOWHERE, Loc
 from jitflow.ir.printer import LAYER_WORDS
-from jitflow.ir.types import Buffer, Container, Index, Place, Scalar, Tape, Tensor, Type, Variable, Vector
+from jitflow.ir.types import (
+    NONE,
+    Buffer,
+    Container,
+    Index,
+    Place,
+    Scalar,
+    Several,
+    Tape,
+    Tensor,
+    Type,
+    Variable,
+    Vector,
+)
 from jitflow.ir.types import Item as ContainerItem
 
 __all__ = ["ParseError", "parse", "parse_type"]
@@ -371,6 +384,13 @@ class _Parser:
     def container_item(self) -> ContainerItem:
         if self.skip("("):
             return self.listed(")", self.container_item)
+        if self.at("None"):
+            self.next += 1
+            return NONE
+        if self.at("either"):
+            self.next += 1
+            self.expect("<")
+            return Several(tuple(self.listed(">", self.container_item)))
         kind = self.type()
         if not isinstance(kind, Scalar):
             self.fail(f"expected a number or a container to hold, got {kind}")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 
 from jitflow.backends.llvm.heap import with_fields
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.ir.types import Container, Item, Scalar, Several, Tag
 
 __all__ = ["FIRST_WORD", "key_functions", "name_of_keys"]
 
@@ -26,14 +26,16 @@ _MIXED = 0x9E3779B97F4A7C15
 
 
 def name_of_keys(kind: Container) -> str:
-    """What the functions for keys of this form are called: a letter for each number, a pair of brackets a tuple."""
+    """What the functions for keys of this form are called: a letter for each word, a pair of brackets a tuple."""
     return f"jitflow.{kind.family}.{_letters(kind.key)}.{len(kind.words)}"
 
 
 def _letters(item: Item | None) -> str:
     if isinstance(item, tuple):
         return f"t{''.join(map(_letters, item))}e"
-    assert item is not None
+    if isinstance(item, Several):
+        return f"k{_letters(item.carriers[0])}"
+    assert isinstance(item, Scalar)
     return {"f": "f", "u": "u"}.get(item.dtype.kind, "i")
 
 
@@ -61,6 +63,8 @@ def _equal(kind: Container, entry: str) -> Iterator[str]:
     """The lines that compare the key of an entry with that looked for, the last of which defines ``%equal``."""
     result = "true"
     for number, word in enumerate(kind.keys):
+        if isinstance(word, Tag):
+            continue
         offset = 8 * (FIRST_WORD[kind.family] + number)
         yield f"  %e{number}.at = getelementptr i8, ptr {entry}, i64 {offset}"
         yield f"  %e{number} = load i64, ptr %e{number}.at, align 8"
@@ -93,6 +97,8 @@ def _quick_hash(kind: Container, name: str) -> str:
     lines = [f"define internal i64 @{name}.hash({_parameters(kind.keys)}) alwaysinline #0 {{", "start:"]
     found = "0"
     for number, word in enumerate(kind.keys):
+        if isinstance(word, Tag):
+            continue
         bits = f"%k{number}"
         if word.dtype.kind == "f":  # 0.0 and -0.0 are one key
             lines += [f"  %x{number}.float = bitcast i64 %k{number} to double",
@@ -250,7 +256,11 @@ def _python_hash(kind: Container, name: str) -> str:
         return f"%h{number}"
 
     def hashed(item: Item) -> str:
+        if isinstance(item, Several):
+            next(words)
+            return hashed(item.carriers[0])
         if not isinstance(item, tuple):
+            assert isinstance(item, Scalar)
             function = {"f": "float", "u": "unsigned"}.get(item.dtype.kind, "integer")
             return let(f"call i64 @jitflow.hash.{function}(i64 %k{next(words)})")
         one, two, five = map(_signed, _PRIMES)

@@ -77,7 +77,7 @@ def contains(container: Any, item: Any) -> Any:
     for other in container:
         if other is item:
             return True
-        answer = or_(answer, partial(equal, other, item))
+        answer = or_(answer, partial(_equal_items, other, item))
     return answer
 
 

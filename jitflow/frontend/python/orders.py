@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source, as_source, traced_range
@@ -19,6 +19,7 @@ from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
+from jitflow.frontend.python.item_types import holds_several_types
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.recording import values
@@ -40,7 +41,7 @@ from jitflow.ir.types import Scalar
 
 __all__ = ["extremum_of", "sorted_"]
 
-_BETTER = {"max": operator.gt, "min": operator.lt}
+_BETTER = {"max": ">", "min": "<"}
 
 
 def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
@@ -62,7 +63,7 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     if source is not None and key is not None:
         _require_an_item(name, source.count)
         return _best_by(name, key, source)
-    if isinstance(thing, Listed):
+    if isinstance(thing, Listed) and thing.is_uniform:
         return best(name, partial(extremum_of, name), thing)
     if source is not None and isinstance(thing, Recorded) and thing.flows:
         _require_an_item(name, source.count)
@@ -86,7 +87,7 @@ def _chosen(name: str, items: Sequence[Any]) -> Any:
     """The largest or smallest of numbers of several types: one of these itself."""
     chosen = items[0]
     for item in items[1:]:
-        chosen = one_of(_BETTER[name](item, chosen), item, chosen)
+        chosen = one_of(compared(_BETTER[name], item, chosen), item, chosen)
     return chosen
 
 
@@ -119,7 +120,7 @@ def _best_by(name: str, key: Callable[[Any], Any], source: Source) -> Any:
 
 
 def _better(name: str, other: tuple[Any, Any], known: tuple[Any, Any]) -> Any:
-    return choose(_BETTER[name](other[1], known[1]), lambda: other, lambda: known)
+    return choose(compared(_BETTER[name], other[1], known[1]), lambda: other, lambda: known)
 
 
 def _require_an_item(name: str, count: Dim) -> None:
@@ -154,6 +155,8 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
         return _sorted_by_known(known, key, reverse)
     kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}
+    if isinstance(reverse, bool) and len(kinds) > 1 and holds_several_types(known):
+        return surface.sorted_container(items, key, reverse)
     if not isinstance(reverse, bool) or len(kinds) > 1 or not all(isinstance(kind, Scalar) for kind in kinds):
         raise _unsorted()
     numbers = known if isinstance(known, Listed) else of_numbers(known)

@@ -16,13 +16,14 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
 from jitflow.frontend.python.held_items import KINDS, python_int, size_of, words
+from jitflow.frontend.python.item_types import default_kind
 from jitflow.frontend.python.program_keys import ProgramKeyed, is_there
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
-from jitflow.ir.types import Container, Item, Scalar
+from jitflow.ir.types import Container, Item, Scalar, Several
 
 __all__ = ["ProgramDefaultDict", "ProgramDict"]
 
@@ -41,9 +42,7 @@ class ProgramDict(ProgramKeyed):
         return self.entry(place)[1]
 
     def __setitem__(self, key: Any, item: Any) -> None:
-        if type(item) is tracers.Alternatives:
-            item.each(lambda one: self.__setitem__(key, one))
-        elif (found := self.admitted(key, item)) is not None:
+        if (found := self.admitted(key, item)) is not None:
             self.enter(*found)
 
     def __delitem__(self, key: Any) -> None:
@@ -235,7 +234,7 @@ class ProgramDefaultDict(ProgramDict):
         return choose(tracers.wrap(is_there(place)), lambda: self.entry(place)[1], enter)
 
     def _default(self) -> Any:
-        if self.held.item is None:
+        if self.held.item is None or (self.factory is not None and isinstance(self.held.item, Several)):
             return _made_by(self.factory, self.site)
         return _zero(self.held.item)
 
@@ -252,6 +251,8 @@ def _made_by(factory: Any, site: Site | None) -> Any:
 def _zero(item: Item) -> Any:
     if isinstance(item, Container):
         return made(item.kind, None, item)
+    if isinstance(item, Several):
+        item = default_kind(item) or item
     if not isinstance(item, Scalar) or not item.weak:
         raise refusal("a defaultdict of the running program whose factory is no class of numbers or containers",
                       "use defaultdict(int), defaultdict(float) or defaultdict(list)")  # fmt: skip

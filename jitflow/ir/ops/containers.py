@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Container, Index, Scalar, Type
+from jitflow.ir.types import Container, Index, NoneKind, Scalar, Several, Type, leaves_of
 
 __all__ = ["CONTAINER_OPS", "Entries"]
 
@@ -48,7 +48,31 @@ class Entries:
 
 
 def _whole(item: Any, words: Any) -> Any:
-    return tuple(_whole(part, words) for part in item) if isinstance(item, tuple) else next(words)
+    """What Python compares, of the words of a key or item."""
+    if isinstance(item, tuple):
+        return tuple(_whole(part, words) for part in item)
+    if isinstance(item, Several):
+        number, carried = int(next(words)), [next(words) for _ in item.carriers]
+        return _whole(item.kinds[number], iter([carried[place] for place in item.places[number]]))
+    if isinstance(item, NoneKind):
+        return None
+    return complex(next(words), next(words)) if item.dtype.is_complex else next(words)
+
+
+def _leaves(held: Entries, row: Sequence[Any], count: int) -> list[Any]:
+    """The parts of an item in its first ``count`` words, as Python compares them."""
+    return [_whole(leaf, iter(row[first:])) for first, leaf in leaves_of(held.kind.item) if first < count]
+
+
+class _Ordered:
+    """A row of words with the order of its item."""
+
+    def __init__(self, held: Entries, row: Any) -> None:
+        self.row = row
+        self.leaves = _leaves(held, row, len(row))
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return self.leaves < other.leaves
 
 
 def _container(name: str, type: Type) -> Container:
@@ -211,13 +235,15 @@ def _sift(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     held, position = operands
     function = "_siftdown" if attributes.get("down") else "_siftup"
     arguments = (0, int(position)) if attributes.get("down") else (int(position),)
-    getattr(heapq, function)(held.rows, *arguments)
+    ordered = [_Ordered(held, row) for row in held.rows]
+    getattr(heapq, function)(ordered, *arguments)
+    held.rows = [each.row for each in ordered]
     return ()
 
 
 def _sort(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    words = attributes["words"]
-    operands[0].rows.sort(key=lambda row: row[:words], reverse=bool(attributes.get("reverse")))
+    (held,), words = operands, attributes["words"]
+    held.rows.sort(key=lambda row: _leaves(held, row, words), reverse=bool(attributes.get("reverse")))
     return ()
 
 
