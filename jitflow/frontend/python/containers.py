@@ -192,14 +192,17 @@ class ProgramContainer(Recorded):
         if key is not None and as_key(key) is None:
             raise _no_key(self.held, key)
         found = joined_containers(self.held, Container(kind=self.held.kind, key=key, item=item))
-        if found is None:
-            raise refusal(
-                f"a {self.held.kind} that the running program changes, of items of too many types",
-                "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), tuples of one length; "
-                "keys that are integers, or floats",
-                found=" and ".join(str(part) for part in (self.held, key, item) if part is not None),
-            )
-        return found
+        if found is not None:
+            return found
+        both = None if key is None or self.held.key is None else joined(self.held.key, key)
+        if key is not None and (both is None or as_key(both) is None):
+            raise refusal(f"a {self.held.kind} that the running program changes, of keys of several types",
+                          "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {key}")  # fmt: skip
+        raise refusal(
+            f"a {self.held.kind} that the running program changes, of items of too many types",
+            "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0), tuples of one length",
+            found=f"{self.held.item} and {item}",
+        )
 
     def _widen(self, inside: Container) -> None:
         """Start the trace anew if what is put there has a type of its own, which is part of that of the items."""
