@@ -375,9 +375,12 @@ class _Parser:
     def container(self) -> Container:
         kind = self.take("word").text
         self.expect("<")
-        held = self.listed(">", self.container_item)
+        held = [*self.listed(">", self.container_item)]
         if not held:
             return Container(kind=kind)
+        if kind == "defaultdict" and len(held) == 3:
+            factory = str(held.pop()).removeprefix("py")
+            return Container(kind=kind, key=held[0], item=held[1], factory=factory)
         key, item = held if len(held) == 2 else (held[0], None) if kind == "set" else (None, held[0])
         return Container(kind=kind, key=key, item=item)
 

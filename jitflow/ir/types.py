@@ -63,16 +63,18 @@ class Container(Scalar):
 
     ``kind`` is ``list``, ``deque``, ``set`` or ``dict``, or a dict of another class, ``defaultdict`` or ``Counter``.
     Dicts have keys and items, a set has keys alone. A container of which nobody has told what is in it has neither.
+    ``factory`` is the class of numbers of which a defaultdict makes its items, if it is one.
     """
 
     dtype: DType = I64
     kind: str = "list"
     key: Item | None = None
     item: Item | None = None
+    factory: str = ""
 
     def __str__(self) -> str:
-        inside = (item for item in (self.key, self.item) if item is not None)
-        return f"{self.kind}<{', '.join(map(_item_text, inside))}>"
+        inside = [_item_text(item) for item in (self.key, self.item) if item is not None]
+        return f"{self.kind}<{', '.join([*inside, self.factory] if self.factory else inside)}>"
 
     @property
     def family(self) -> str:

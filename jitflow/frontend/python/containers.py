@@ -31,6 +31,7 @@ from jitflow.frontend.python.held_items import class_of, python_int, size_of, so
 from jitflow.frontend.python.item_types import (
     as_key,
     containers_in,
+    factory_name,
     item_type,
     joined,
     joined_containers,
@@ -191,7 +192,9 @@ class ProgramContainer(Recorded):
         """What it holds if that is put there as well."""
         if key is not None and as_key(key) is None:
             raise _no_key(self.held, key)
-        found = joined_containers(self.held, Container(kind=self.held.kind, key=key, item=item))
+        factory = factory_name(getattr(self, "factory", None)) or self.held.factory
+        told = Container(kind=self.held.kind, key=key, item=item, factory=factory)
+        found = joined_containers(self.held, told)
         if found is not None:
             return found
         both = None if key is None or self.held.key is None else joined(self.held.key, key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -23,12 +24,13 @@ from jitflow.ir.dtypes import DType
 from jitflow.ir.types import NONE, Container, Item, Scalar, Several, leaves_of
 
 __all__ = [
+    "FACTORIES",
+    "are_sorted_as_items",
     "as_key",
     "common_dtype",
     "containers_in",
-    "default_kind",
+    "factory_name",
     "has_order",
-    "holds_several_types",
     "item_type",
     "joined",
     "joined_containers",
@@ -68,8 +70,18 @@ def type_of_container(thing: Any) -> Container | None:
     if type(thing) is set:
         return Container(kind=kind, key=key)
     item = _all_joined(map(_type_inside, thing if type(thing) in _LISTS else thing.values()))
-    return None if item is None else Container(kind=kind, key=key, item=item)
+    factory = factory_name(thing.default_factory) if type(thing) is collections.defaultdict else ""
+    return None if item is None else Container(kind=kind, key=key, item=item, factory=factory)
 
+
+def factory_name(factory: Any) -> str:
+    """The name of a class of numbers; nothing for all else."""
+    name = getattr(factory, "__name__", "")
+    return name if name in FACTORIES else ""
+
+
+FACTORIES: Mapping[str, type] = {"bool": bool, "int": int, "float": float, "complex": complex}
+"""Python's classes of numbers, by name."""
 
 _LISTS = frozenset({list, collections.deque})
 _KEYED = frozenset({dict, set, collections.defaultdict, collections.Counter})
@@ -86,7 +98,7 @@ def joined(one: Item, other: Item) -> Item | None:
     if type(one) is tuple and type(other) is tuple and len(one) == len(other):
         parts = [joined(*pair) for pair in zip(one, other, strict=True)]
         return None if None in parts else tuple(part for part in parts if part is not None)
-    if isinstance(one, Container) and isinstance(other, Container) and one.kind == other.kind:
+    if isinstance(one, Container) and isinstance(other, Container) and _are_of_one_class(one, other):
         return joined_containers(one, other)
     kinds: list[Item] = []
     for kind in (*_kinds(one), *_kinds(other)):
@@ -108,8 +120,12 @@ def _kinds(item: Any) -> tuple[Item, ...]:
 def _are_alike(one: Item, other: Item) -> bool:
     """Whether what is of one type or of another is no `Several`."""
     if isinstance(one, Container) or isinstance(other, Container):
-        return isinstance(one, Container) and isinstance(other, Container) and one.kind == other.kind
+        return isinstance(one, Container) and isinstance(other, Container) and _are_of_one_class(one, other)
     return one == other or (type(one) is tuple and type(other) is tuple and len(one) == len(other))
+
+
+def _are_of_one_class(one: Container, other: Container) -> bool:
+    return (one.kind, one.factory) == (other.kind, other.factory)
 
 
 def joined_containers(one: Container, other: Container) -> Container | None:
@@ -123,7 +139,7 @@ def joined_containers(one: Container, other: Container) -> Container | None:
     key, item = parts
     if key is not None and (key := as_key(key)) is None:
         return None
-    return Container(kind=one.kind, key=key, item=item)
+    return Container(kind=one.kind, key=key, item=item, factory=one.factory or other.factory)
 
 
 def widest(answer: Any, like: Container | None) -> Any:
@@ -171,10 +187,10 @@ def has_order(item: Item | None) -> bool:
     )
 
 
-def holds_several_types(items: list[Any]) -> bool:
-    """Whether the items of a list of Python's have a type as those of a container, but not one and the same."""
+def are_sorted_as_items(items: list[Any]) -> bool:
+    """Whether the items of a list of Python's have an order as those of a container, and not as numbers of an array."""
     held = type_of_container(items)
-    return held is not None and isinstance(held.item, Several) and has_order(held.item)
+    return held is not None and not isinstance(held.item, Scalar) and has_order(held.item)
 
 
 def common_dtype(item: Item | None) -> DType | None:
@@ -184,12 +200,6 @@ def common_dtype(item: Item | None) -> DType | None:
         return None
     found = np.result_type(*(kind.dtype.numpy for kind in kinds))
     return next((kind.dtype for kind in kinds if kind.dtype.numpy == found), None)
-
-
-def default_kind(item: Several) -> Scalar | None:
-    """The kind of what the factory of a defaultdict makes, if that can be but one of several: Python's number."""
-    weak = [kind for kind in item.kinds if isinstance(kind, Scalar) and kind.weak]
-    return weak[0] if len(weak) == 1 else None
 
 
 # -- types in types -------------------------------------------------------------------------------------------
@@ -208,7 +218,7 @@ def replaced(item: Any, by: Mapping[Container, Container]) -> Any:
     """The same type with types of containers in it replaced by others."""
     if isinstance(item, Container):
         found = by.get(item, item)
-        return Container(kind=found.kind, key=replaced(found.key, by), item=replaced(found.item, by))
+        return replace(found, key=replaced(found.key, by), item=replaced(found.item, by))
     if isinstance(item, tuple):
         return tuple(replaced(part, by) for part in item)
     if isinstance(item, Several):

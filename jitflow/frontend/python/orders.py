@@ -11,7 +11,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.control.branch import choose
-from jitflow.frontend.control.comparisons import compared
+from jitflow.frontend.control.comparisons import compared, is_traced
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source, as_source, traced_range
@@ -19,7 +19,7 @@ from jitflow.frontend.control.switching import common_dtype, one_of
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import conversions
 from jitflow.frontend.python.gathering import array_of
-from jitflow.frontend.python.item_types import holds_several_types
+from jitflow.frontend.python.item_types import are_sorted_as_items
 from jitflow.frontend.python.lists import Listed, best, in_order, of_numbers
 from jitflow.frontend.python.math_functions import extremum
 from jitflow.frontend.recording import values
@@ -152,11 +152,11 @@ def sorted_(items: Any, *, key: Any = None, reverse: Any = False) -> Any:
         return surface.sorted_container(items, key, reverse)
     is_array = isinstance(items, ArrayTracer) and items.ndim == 1
     known = items if is_array or isinstance(items, Listed) else list(items)
+    if isinstance(known, list) and isinstance(reverse, bool) and is_traced(known) and are_sorted_as_items(known):
+        return surface.sorted_container(items, key, reverse)
     if isinstance(known, list) and not any(isinstance(item, Tracer) for item in known):
         return _sorted_by_known(known, key, reverse)
     kinds = set() if not isinstance(known, list) else {kind_of(item) for item in known}
-    if isinstance(reverse, bool) and len(kinds) > 1 and holds_several_types(known):
-        return surface.sorted_container(items, key, reverse)
     if not isinstance(reverse, bool) or len(kinds) > 1 or not all(isinstance(kind, Scalar) for kind in kinds):
         raise _unsorted()
     numbers = known if isinstance(known, Listed) else of_numbers(known)

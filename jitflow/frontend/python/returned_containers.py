@@ -20,7 +20,7 @@ from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
-from jitflow.frontend.python.item_types import default_kind
+from jitflow.frontend.python.item_types import FACTORIES
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.core import Value
@@ -83,13 +83,10 @@ def _made(held: Container) -> Any:
     """An object of Python's that holds nothing yet."""
     if held.kind != "defaultdict":
         return (getattr(builtins, held.kind, None) or getattr(collections, held.kind))()
-    item = default_kind(held.item) if isinstance(held.item, Several) else held.item
-    name = item.kind if isinstance(item, Container) else {"b": "bool", "i": "int", "f": "float"}[_letter(item)]
-    return collections.defaultdict(getattr(builtins, name, None) or getattr(collections, name))
-
-
-def _letter(item: Item | None) -> str:
-    return item.dtype.kind if isinstance(item, Scalar) else "i"
+    item = held.item
+    if isinstance(item, Container):
+        return collections.defaultdict(getattr(builtins, item.kind, None) or getattr(collections, item.kind))
+    return collections.defaultdict(FACTORIES[held.factory])
 
 
 def _fill(made: Any, held: Container, columns: Iterator[Any]) -> None:
