@@ -309,6 +309,7 @@ _CALLED_FOR_ORDERS = (
     ("llvm.ctlz.i64", "i64", ("i64", "i1")),
     ("llvm.umax.i64", "i64", ("i64", "i64")),
     ("llvm.umin.i64", "i64", ("i64", "i64")),
+    ("llvm.fptosi.sat.i64.f64", "i64", ("double",)),
 )
 
 

@@ -22,7 +22,7 @@ from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made
 from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
-from jitflow.frontend.python.held_items import item_type, type_of_list
+from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
@@ -90,7 +90,7 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
     if isinstance(answer, Form) or _is_differentiated():
         found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
     else:
-        found = made("list", site, type_of_list(items) if answer in (None, True) else answer)
+        found = made("list", site, widest(answer, type_of_container(items)))
 
     def turn(_: Any) -> None:
         for item in items:
@@ -114,7 +114,7 @@ def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
         found: Any = Growing([], site.name, site, answer if isinstance(answer, Form) else None)
     else:
         like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
-        found = made("list", site, _like(like, "list") if answer in (None, True) else answer)
+        found = made("list", site, widest(answer, _like(like, "list")))
     for is_taken, thing in parts:
         if is_taken:
             found.extend(thing)
@@ -159,9 +159,7 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     if not is_source:
         return _made(kind(*first, given) if args else kind(), site)
     answer = trace.choices.answer(site)
-    if answer is None:
-        answer = _like(given, kind.__name__)
-    found = made(kind.__name__, site, answer)
+    found = made(kind.__name__, site, widest(answer, _like(given, kind.__name__)))
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
     if isinstance(found, ProgramDict):

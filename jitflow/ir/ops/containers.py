@@ -18,7 +18,7 @@ import numpy as np
 
 from jitflow.ir.dtypes import I64
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Container, Index, Scalar, Type
+from jitflow.ir.types import TEXT, Container, Index, NoneKind, Scalar, Several, Type, leaves_of
 
 __all__ = ["CONTAINER_OPS", "Entries"]
 
@@ -52,12 +52,34 @@ class Entries:
 
 
 def _whole(item: Any, words: Any) -> Any:
-    return tuple(_whole(part, words) for part in item) if isinstance(item, tuple) else _compared(next(words))
+    """What Python compares, of the words of a key or item."""
+    if isinstance(item, tuple):
+        return tuple(_whole(part, words) for part in item)
+    if isinstance(item, Several):
+        number, carried = int(next(words)), [next(words) for _ in item.carriers]
+        return _whole(item.kinds[number], iter([carried[place] for place in item.places[number]]))
+    if isinstance(item, NoneKind):
+        return None
+    word = next(words)
+    if item == TEXT:
+        return word.characters()
+    return complex(word, next(words)) if item.dtype.is_complex else word
 
 
-def _compared(word: Any) -> Any:
-    """What is compared of a word: of a text its characters."""
-    return word.characters() if isinstance(word, Entries) and word.kind.kind == "str" else word
+def _leaves(held: Entries, row: Sequence[Any], count: int) -> list[Any]:
+    """The parts of an item in its first ``count`` words, as Python compares them."""
+    return [_whole(leaf, iter(row[first:])) for first, leaf in leaves_of(held.kind.item) if first < count]
+
+
+class _Ordered:
+    """A row of words with the order of its item."""
+
+    def __init__(self, held: Entries, row: Any) -> None:
+        self.row = row
+        self.leaves = _leaves(held, row, len(row))
+
+    def __lt__(self, other: _Ordered) -> bool:
+        return self.leaves < other.leaves
 
 
 def _container(name: str, type: Type) -> Container:
@@ -220,13 +242,15 @@ def _sift(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]
     held, position = operands
     function = "_siftdown" if attributes.get("down") else "_siftup"
     arguments = (0, int(position)) if attributes.get("down") else (int(position),)
-    getattr(heapq, function)(held.rows, *arguments)
+    ordered = [_Ordered(held, row) for row in held.rows]
+    getattr(heapq, function)(ordered, *arguments)
+    held.rows = [each.row for each in ordered]
     return ()
 
 
 def _sort(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
-    words = attributes["words"]
-    operands[0].rows.sort(key=lambda row: [*map(_compared, row[:words])], reverse=bool(attributes.get("reverse")))
+    (held,), words = operands, attributes["words"]
+    held.rows.sort(key=lambda row: _leaves(held, row, words), reverse=bool(attributes.get("reverse")))
     return ()
 
 
