@@ -14,6 +14,7 @@ from jitflow.backends.llvm.emitter import UNLIKELY, Emission, Emitter
 from jitflow.backends.llvm.heap import BLOCK, CHANGES, DATA, HEAP_BYTES, LIMIT, LIVE, ROWS, RUNTIME, SHARED_NAME
 from jitflow.backends.llvm.keys import FIRST_WORD, key_functions, name_of_keys
 from jitflow.backends.llvm.orders import name_of_order, order_functions
+from jitflow.backends.llvm.set_tables import MERGING, merging, popping, swapping, tidying
 from jitflow.backends.llvm.slots import to_slots
 from jitflow.backends.llvm.types import element_type
 from jitflow.ir.core import Op, Value
@@ -267,6 +268,33 @@ def _enter(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _merge(out: Emitter, op: Op) -> Sequence[str]:
+    held, other = op.operands
+    for called in (*_CALLED_FOR_KEYS, *MERGING):
+        out.module.declare(*called)
+    name, text = merging(_kind(held), _kind(other))
+    for known, function in {**key_functions(_kind(held)), name: text}.items():
+        out.module.define(known, function)
+    out.module.shared[SHARED_NAME] = RUNTIME
+    _require(out, op, out.let(f"call i1 @{name}(ptr {_pointer(out, held)}, ptr {_pointer(out, other)})"))
+    return ()
+
+
+def _next_key(out: Emitter, op: Op) -> Sequence[str]:
+    (held,) = op.operands
+    name, text = popping(_kind(held))
+    out.module.define(name, text)
+    return [out.let(f"call i64 @{name}(ptr {_pointer(out, held)})")]
+
+
+def _swap_keys(out: Emitter, op: Op) -> Sequence[str]:
+    name, text = swapping()
+    out.module.define(name, text)
+    one, other = (_pointer(out, operand) for operand in op.operands)
+    out.do(f"call void @{name}(ptr {one}, ptr {other})")
+    return ()
+
+
 def _ordered(out: Emitter, op: Op, function: str, *arguments: str, result: str) -> str:
     """Call one of the functions for the order of items of a type."""
     held = op.operands[0]
@@ -311,6 +339,14 @@ def _sort(out: Emitter, op: Op) -> Sequence[str]:
 def _settle(out: Emitter, op: Op) -> Sequence[str]:
     """Most often there is no gap."""
     header = _pointer(out, op.operands[0])
+    if _kind(op.operands[0]).family == "set":
+        for called in _CALLED_FOR_KEYS:
+            out.module.declare(*called)
+        out.module.shared[SHARED_NAME] = RUNTIME
+        name, text = tidying()
+        out.module.define(name, text)
+        _require(out, op, out.let(f"call i1 @{name}(ptr {header})"))
+        return ()
     dense = out.let(f"icmp eq i64 {_field(out, header, ROWS)}, {_field(out, header, LIVE)}")
     proceed, close = out.label("dense"), out.label("gaps")
     out.branch(dense, proceed, close)
@@ -362,6 +398,9 @@ CONTAINER_EMISSION: dict[str, Emission] = {
     "remove_item": _remove,
     "find_key": _find,
     "enter_key": _enter,
+    "merge_keys": _merge,
+    "next_key": _next_key,
+    "swap_keys": _swap_keys,
     "settle_keys": _settle,
     "sift_item": _sift,
     "sort_items": _sort,

@@ -179,10 +179,8 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     found = made(kind.__name__, site, answer)
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
-    if isinstance(found, ProgramDict):
+    if isinstance(found, ProgramDict | ProgramSet):
         found.update(given)
-    elif isinstance(found, ProgramSet):
-        own_loop(given, found.add)
     else:
         found.extend(given)
     return found
