@@ -27,6 +27,7 @@ from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import traced_range
 from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.python.container_protocol import PythonProtocol
 from jitflow.frontend.python.held_items import class_of, python_int, size_of, sought_words, standing_for, words
 from jitflow.frontend.python.item_types import (
     as_key,
@@ -82,7 +83,7 @@ class Made(Undoable):
         return forget
 
 
-class ProgramContainer(Recorded):
+class ProgramContainer(PythonProtocol, Recorded):
     """A container of the running program, of the type ``held``; ``reference`` is its value, if that is known."""
 
     may_change = True
@@ -130,8 +131,8 @@ class ProgramContainer(Recorded):
         return values.emit("greater", self.number(), values.constant(0, I64))
 
     def is_same(self, other: Any) -> Any:
-        if not (self.is_known and other.is_known) or self.held != other.held:
-            return False
+        if not isinstance(other, ProgramContainer) or not (self.is_known and other.is_known) or self.held != other.held:
+            return self is other
         return tracers.wrap(as_weak(values.emit("equal", self.value, other.value), BOOL))
 
     def settled(self) -> Any:

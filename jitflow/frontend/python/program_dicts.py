@@ -161,6 +161,9 @@ class View(Recorded, Source):
     def settled(self) -> Any:
         return self
 
+    def is_same(self, other: Any) -> Any:
+        return self is other
+
     def entered(self) -> Any:
         """The loop begins: entries stand one behind the other from now on."""
         return _Entries(self._owner, self._shown)

@@ -21,6 +21,7 @@ from jitflow.frontend.control.leaves import parts_of
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.python.item_types import FACTORIES
+from jitflow.frontend.python.set_orders import fill_in_order
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.core import Value
@@ -96,7 +97,7 @@ def _fill(made: Any, held: Container, columns: Iterator[Any]) -> None:
     if keys is not None and items is not None:
         dict.update(made, zip(keys, items, strict=True))
     elif keys is not None:
-        made.update(keys)
+        fill_in_order(made, keys)
     elif items is not None:
         made.extend(items)
 

@@ -177,9 +177,50 @@ def _enter(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type
     return ()
 
 
+def _infer_merged(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    held, other = (_container("merge_keys", operand) for operand in operands)
+    if held.family != "set" or other.key is None or [*map(_plain, held.keys)] != [*map(_plain, other.keys)]:
+        raise TypeRuleError(f"merge_keys: expected a set and what has keys of its type, got {held} and {other}")
+    return ()
+
+
+def _merge(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    held, other = operands
+    held.order.update(other.order if other.kind.family == "set" else dict.fromkeys(other.places))
+    for key, place in [*other.places.items()]:
+        if key not in held.places:
+            held.places[key] = len(held.rows)
+            held.rows.append(other.rows[place][: len(held.kind.keys)])
+    held.changes += 1
+    return ()
+
+
+def _infer_swapped(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    if _container("swap_keys", operands[0]) != operands[1]:
+        raise TypeRuleError(f"swap_keys: expected two sets of one type, got {operands[0]} and {operands[1]}")
+    return ()
+
+
+def _swap(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    one, other = operands
+    for name in ("rows", "places", "order"):
+        left, right = getattr(one, name), getattr(other, name)
+        setattr(one, name, right)
+        setattr(other, name, left)
+    return ()
+
+
+def _next_key(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    (held,) = operands
+    key = held.order.pop()
+    held.order.add(key)
+    return held.places[key]
+
+
 def _settle(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     (held,) = operands
     held.rows = [row for row in held.rows if row is not None]
+    held.order.difference_update(())
     held.places = {held.key(row): place for place, row in enumerate(held.rows)}
     return ()
 
@@ -281,8 +322,15 @@ CONTAINER_OPS = [
           _takes("find_key", "keys", "position"), _find, _READS),
     OpDef("enter_key", "container, words of a key and an item: adds an entry, or gives the one there the item", "any",
           None, _takes("enter_key", "words", ""), _enter, _WRITES),
-    OpDef("settle_keys", "closes the gaps between the entries of a dict, whose positions count up from 0 then", "any",
-          1, _takes("settle_keys", "", ""), _settle, _WRITES),
+    OpDef("merge_keys", "set, set or dict: adds the keys of the other one as Python does, which decides on their order",
+          "any", 2, _infer_merged, _merge, (*_WRITES, Effect("reads", 1))),
+    OpDef("next_key", "set with keys: the position of the one that Python pops next", "any", 1,
+          _takes("next_key", "", "position"), _next_key, _WRITES),
+    OpDef("swap_keys", "set, set: each gets the keys of the other one", "any", 2, _infer_swapped, _swap,
+          (*_WRITES, Effect("reads", 1), Effect("writes", 1))),
+    OpDef("settle_keys", "closes the gaps between the entries of a dict, whose positions count from 0 then; those of "
+          "a set as Python does where it has removed those of another one", "any", 1,
+          _takes("settle_keys", "", ""), _settle, _WRITES),
     OpDef("sift_item", "list, position: moves an item to where it belongs in a heap: towards the root (``down``, as "
           "`heapq` calls it), or to a leaf and back", "any", 2, _takes("sift_item", "position", ""), _sift, _WRITES,
           frozenset(), ("down",)),
