@@ -21,7 +21,7 @@ ROOMS = ("integers", "analysis", "sorting", "searching", "graphs", "dynamic", "p
 
 REFUSED = frozenset(
     """
-    decimal_to_binary int_to_roman longest_increasing_subsequence taylor_sine
+    decimal_to_binary int_to_roman taylor_sine
     """.split()
 )
 """What cannot be compiled: text of lists, integers beyond 64 bits."""

@@ -106,6 +106,8 @@ class Listed(Recorded, Source, ArraySource):
     """A list of the items of ``array``, which nobody else shows, as Python's numbers."""
 
     once = False
+    holds_several = False
+    """Whether an item is more than a number, so that no array has all of them."""
     __jitflow_arrays__ = ("array",)
 
     def __init__(self, array: Any) -> None:

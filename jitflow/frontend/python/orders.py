@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 
 from jitflow.errors import UserNotImplementedError, UserValueError
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import Source, as_source, traced_range
@@ -40,7 +40,7 @@ from jitflow.ir.types import Scalar
 
 __all__ = ["extremum_of", "sorted_"]
 
-_BETTER = {"max": operator.gt, "min": operator.lt}
+_BETTER = {"max": partial(compared, ">"), "min": partial(compared, "<")}
 
 
 def extremum_of(name: str, *args: Any, **keywords: Any) -> Any:
@@ -62,9 +62,9 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     if source is not None and key is not None:
         _require_an_item(name, source.count)
         return _best_by(name, key, source)
-    if isinstance(thing, Listed):
+    if isinstance(thing, Listed) and not thing.holds_several:
         return best(name, partial(extremum_of, name), thing)
-    if source is not None and isinstance(thing, Recorded) and thing.flows:
+    if source is not None and not isinstance(thing, ArrayTracer):
         _require_an_item(name, source.count)
         return _best_by(name, lambda item: item, source)
     if isinstance(thing, ArrayTracer) and thing.ndim == 1:

@@ -6,6 +6,7 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.control.sources import Source
 from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.held_items import item_type, words
 from jitflow.frontend.recording import values
@@ -17,8 +18,10 @@ from jitflow.ir.types import Container, Item
 __all__ = ["ProgramKeyed", "is_there"]
 
 
-class ProgramKeyed(ProgramContainer):
+class ProgramKeyed(ProgramContainer, Source):
     """What has keys."""
+
+    once = False
 
     def find(self, key: Any) -> Value | None:
         """The position of the entry of a key, negative if there is none; None if there are no entries at all."""
