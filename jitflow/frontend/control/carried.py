@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.cells import UNBOUND
@@ -17,7 +17,7 @@ from jitflow.frontend.recording.regions import Scope
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.types import Container, Scalar, Tensor
 
 __all__ = ["Flow", "Local", "Turn"]
 
@@ -87,7 +87,7 @@ class Local:
                     continue  # that size was of an earlier turn of the loop around
                 self.open_axes[number] = {axis for axis in axes if axis < len(kind.dims)}
                 self.single_axes |= {(number, axis) for axis in axes if (number, axis) in known.single_axes}
-            elif type(kind) is type(found.kind) is Scalar and kind.dtype == found.kind.dtype:
+            elif _is_number(kind) and _is_number(found.kind) and kind.dtype == found.kind.dtype:
                 kind = Scalar(kind.dtype, weak=kind.weak and found.kind.weak)
             if kind is not None:
                 self.slots[number] = slot(number, kind)
@@ -149,3 +149,7 @@ class Flow:
     def arrays(self) -> list[Value]:
         """The arrays that the parameters and the result may be."""
         return [thing._value for thing in (self.entry, self.left) if isinstance(thing, tracers.ArrayTracer)]
+
+
+def _is_number(kind: Any) -> TypeGuard[Scalar]:
+    return isinstance(kind, Scalar) and not isinstance(kind, Container)

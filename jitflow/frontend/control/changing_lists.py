@@ -62,16 +62,23 @@ def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
 
 
 def is_reference(thing: Any) -> bool:
-    """Whether it is a container of the running program."""
-    return isinstance(thing, Recorded) and thing.flows
+    """Whether it is a container of the running program, of which it is known what it holds."""
+    return isinstance(thing, Recorded) and thing.flows and getattr(thing, "is_known", True)
 
 
 def begin_anew_beside(things: Iterable[Any]) -> None:
-    """Where one of several things is a container of the running program, let those of Python's be such, too."""
+    """Where one of several things is a container of the running program, let those of Python's be such, too.
+
+    One of which nobody knows yet what it holds is told by one of the same kind.
+    """
     things = [*things]
-    if any(map(is_reference, things)):
-        for thing in things:
-            begin_anew_with(thing, is_wish=True)
+    containers: list[Any] = [one for one in things if isinstance(one, Recorded) and hasattr(type(one), "held")]
+    for thing in things if containers else ():
+        begin_anew_with(thing, is_wish=True)
+    known = {each.held.kind: each.held for each in containers if each.is_known}
+    for each in containers:
+        if not each.is_known and each.site is not None and each.held.kind in known:
+            raise current_trace().begin_anew(Restart(each.site, known[each.held.kind]))
 
 
 def drain_lists() -> None:

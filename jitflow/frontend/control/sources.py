@@ -8,8 +8,9 @@ in Python, which goes on where it was left: such a source is gone through once.
 from __future__ import annotations
 
 import builtins
+import itertools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -198,6 +199,26 @@ class Zipped(Source):
         return tuple(source.item(position) for source in self.sources)
 
 
+class Endless(Source):
+    """``itertools.count(start, step)`` and ``itertools.repeat(thing)`` beside what comes to an end."""
+
+    count = span = 1 << 62
+
+    def __init__(self, item_at: Callable[[Any], Any]) -> None:
+        self._item_at = item_at
+
+    def item(self, position: Any) -> Any:
+        return self._item_at(position)
+
+
+def _endless(thing: Any) -> Source | None:
+    reduced: Any = thing.__reduce__()[1] if type(thing) in (itertools.count, itertools.repeat) else ()
+    if type(thing) is itertools.count:
+        start, step = (*reduced, 1)[:2]
+        return Endless(lambda position: start + position * step)
+    return Endless(lambda position: reduced[0]) if len(reduced) == 1 else None
+
+
 class Reversed(Source):
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -343,7 +364,7 @@ def traced_zip(*iterables: Any, strict: bool = False) -> Any:
     """`zip`."""
     if not any(as_source(iterable) is not None for iterable in iterables):
         return builtins.zip(*iterables, strict=strict)
-    sources = [_needed(iterable) for iterable in iterables]
+    sources = [_endless(iterable) or _needed(iterable) for iterable in iterables]
     found = [source for source in sources if source is not None]
     if len(found) < len(sources):
         return builtins.zip(*iterables, strict=strict)

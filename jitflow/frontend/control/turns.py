@@ -11,6 +11,7 @@ import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.alternatives import aligned, released
 from jitflow.frontend.control.carried import Local, Turn
 from jitflow.frontend.control.cells import UNBOUND, Cells
+from jitflow.frontend.control.changing_lists import is_reference
 from jitflow.frontend.control.identity import is_chosen_by_identity, remember_renewed
 from jitflow.frontend.control.leaves import Leaves, can_change, flatten
 from jitflow.frontend.control.local_types import kind_of
@@ -96,7 +97,9 @@ class OneTurn:
     def _is_itself(self, name: str) -> Callable[[Any], bool]:
         """Whether a local that holds something stands for that very object."""
         is_returned, by_identity = is_returned_itself(name), is_chosen_by_identity(self._identity_site(name))
-        return lambda thing: is_returned(thing) or (by_identity and self._before.holds(thing))
+        return lambda thing: (
+            is_returned(thing) or (by_identity and not is_reference(thing) and self._before.holds(thing))
+        )
 
     def _identity_site(self, name: str) -> Site:
         return Site(Choice.CHOSEN_BY_IDENTITY, *self.key, name)

@@ -6,6 +6,7 @@ import builtins
 import cmath
 import dataclasses
 import math
+import operator
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -38,6 +39,7 @@ from jitflow.frontend.python.breakpoints import breakpoint_
 from jitflow.frontend.python.containers import python_class
 from jitflow.frontend.python.filters import filter_
 from jitflow.frontend.python.growing_lists import Growing
+from jitflow.frontend.python.iterated import ITERATED, is_running, map_
 from jitflow.frontend.python.lists import Listed, size_of_list, summed
 from jitflow.frontend.python.made_containers import CONSTRUCTORS, ON_LISTS
 from jitflow.frontend.python.math_functions import OF_ITEMS, isclose, math_function, of_items
@@ -136,9 +138,11 @@ def _int(*args: Any, **keywords: Any) -> Any:
 
 def _sum(items: Any, *start: Any) -> Any:
     """`sum`."""
-    if isinstance(items, Recorded) and items.flows and not getattr(items, "is_uniform", False):
-        return conversions.fold(items, (*start, 0)[0], lambda total, item: total + item)
-    return summed(items, *start or (0,)) if isinstance(items, Listed) else conversions.sum_(items, *start)
+    if isinstance(items, Listed) and items.is_uniform:
+        return summed(items, *start or (0,))
+    if is_running(items):
+        return conversions.fold(items, start[0] if start else 0, operator.add)
+    return conversions.sum_(items, *start)
 
 
 def _getattr(thing: Any, name: Any, *default: Any) -> Any:
@@ -266,6 +270,7 @@ _FUNCTIONS: dict[str, Any] = {
     "sorted": sorted_,
     "pow": pow_,
     "filter": filter_,
+    "map": map_,
 }
 _FUNCTIONS |= {kind.__name__: _stand_in(kind, CONSTRUCTORS[kind]) for kind in (list, dict, set)}
 _OF_SEVERAL_KINDS = ("max", "min", "range")
@@ -295,6 +300,8 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     for kind, function in CONSTRUCTORS.items():
         table[id(kind)] = (kind, _stand_in(kind, function))
+    for function, stand_in in ITERATED.items():
+        table[id(function)] = (function, stand_in)
     for function, program in ON_LISTS.items():
         table[id(function)] = (function, program)
     for function, stand_in in OPERATORS.items():

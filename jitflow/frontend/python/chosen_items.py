@@ -24,7 +24,7 @@ from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.raising import fail, raise_
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.python import conversions
-from jitflow.frontend.python.made_containers import restart_keyed
+from jitflow.frontend.python.made_containers import list_of_program, restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
 from jitflow.frontend.recording.trace import active_trace
@@ -103,6 +103,8 @@ class _Indexed:
         items = self._items
         if type(items) is str and type(index) is slice and any(map(_is_running, (index.start, index.stop, index.step))):
             return surface.program_text(items)[index]
+        if type(index) is slice:
+            return _sliced(items, index)
         if not items or type(items) is not dict:
             restart_keyed(items, index)
         if type(index) is Alternatives:
@@ -124,6 +126,14 @@ class _Indexed:
         if _is_running(index):
             begin_anew_with(self._items)
         del self._items[index]
+
+
+def _sliced(items: Any, index: slice) -> Any:
+    """``items[start:stop]``: of a list, one of the running program if it is told only there where that begins."""
+    if isinstance(items, list) and any(map(_is_running, (index.start, index.stop, index.step))):
+        begin_anew_with(items)
+        return list_of_program(items)[index]
+    return items[index]
 
 
 def _is_running(index: Any) -> bool:

@@ -7,7 +7,9 @@ out. Elsewhere the other form runs that the comprehension has (`jitflow.frontend
 from __future__ import annotations
 
 import builtins
+import collections
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -28,11 +30,11 @@ __all__ = ["consumed", "gathered", "listed"]
 
 _Function = Callable[..., Any]
 _FOLDS = ("all", "any", "next", "sum")
-_OF_MATH = ("fsum", "prod")
+_OF_MATH, _OF_COLLECTIONS = ("fsum", "prod"), ("Counter", "deque")
 
 
-def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool, name: str) -> Any:
-    """``[... for ... in iterable]``, which goes by its text."""
+def listed(iterable: Any, plain: _Function, loop: _Function, leaves_out: bool | None, name: str) -> Any:
+    """``[... for ... in iterable]``, which goes by its text. Of a set or dict nobody is told what it leaves out."""
     if _is_a_loop(iterable, leaves_out) or is_of_program(name):
         return loop(iterable)
     return made_container(_turn_by_turn(plain, iterable, leaves_out), name)
@@ -54,7 +56,7 @@ def consumed(
         if getattr(function, "func", None) is not join or not _is_a_loop(iterable, leaves_out):
             return _turn_by_turn(lambda items: function(plain(items)), iterable, leaves_out)
         return function(loop(iterable))
-    meant = getattr(math if name in _OF_MATH else builtins, name)
+    meant = getattr(math if name in _OF_MATH else collections if name in _OF_COLLECTIONS else builtins, name)
     if replaced_by(function) is not meant or not _is_a_loop(iterable, leaves_out, is_fold):
         return _turn_by_turn(lambda items: function(plain(items), *others, **keywords), iterable, leaves_out)
     if name == "sum":
@@ -64,25 +66,26 @@ def consumed(
     return loop(iterable) if is_fold or name == "list" else function(loop(iterable), *others, **keywords)
 
 
-def _is_a_loop(iterable: Any, leaves_out: bool, is_fold: bool = False) -> bool:
+def _is_a_loop(iterable: Any, leaves_out: bool | None, is_fold: bool = False) -> bool:
     """Whether the program goes through it in a loop. A fold needs no list for that."""
     if active_trace() is None:
         return False
     if isinstance(iterable, Recorded):
         return True
     source = as_source(iterable)
-    if leaves_out:
-        few = source is None or (isinstance(source.count, int) and source.count <= MANY_TURNS)
+    if leaves_out is not False:
+        most = MANY_TURNS if leaves_out else sys.maxsize
+        few = source is None or (isinstance(source.count, int) and source.count <= most)
         return not few or bool(current_trace().choices.answer(_site()))
     return source is not None and is_long(source, 0 if is_fold and not isinstance(source.count, int) else MANY_TURNS)
 
 
-def _turn_by_turn(plain: _Function, iterable: Any, leaves_out: bool) -> Any:
+def _turn_by_turn(plain: _Function, iterable: Any, leaves_out: bool | None) -> Any:
     """What Python makes. Where only the run knows which items are left out, the trace starts anew with a loop."""
     try:
         return plain(iterable)
     except UserError as error:
-        if not (leaves_out and error.needs_number) or current_trace().choices.answer(_site()):
+        if leaves_out is False or not error.needs_number or current_trace().choices.answer(_site()):
             raise
         raise Restart(_site()) from None
 

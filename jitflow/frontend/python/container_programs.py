@@ -16,20 +16,28 @@ __all__ = [
     "bisect_right",
     "contains",
     "count",
+    "counters_added",
+    "counters_joined",
+    "counters_met",
+    "counters_subtracted",
     "differ",
+    "equal_counters",
     "equal_dicts",
     "equal_lists",
     "index",
     "intersect",
     "is_disjoint",
     "is_subset",
+    "program",
     "remove",
+    "repeat",
     "reverse",
     "toggle",
+    "total",
 ]
 
 
-def _program(function: Any) -> Any:
+def program(function: Any) -> Any:
     """A function that is traced as a user's is."""
     traceable: list[Any] = []
 
@@ -42,7 +50,7 @@ def _program(function: Any) -> Any:
     return run
 
 
-@_program
+@program
 def reverse(items: Any) -> Any:
     """``items.reverse()``."""
     last = len(items) - 1
@@ -52,7 +60,7 @@ def reverse(items: Any) -> Any:
         items[last - place] = other
 
 
-@_program
+@program
 def remove(items: Any, wanted: Any) -> Any:
     """``items.remove(wanted)``."""
     place = 0
@@ -63,7 +71,7 @@ def remove(items: Any, wanted: Any) -> Any:
     del items[place]
 
 
-@_program
+@program
 def index(items: Any, wanted: Any) -> Any:
     """``items.index(wanted)``."""
     place = 0
@@ -74,7 +82,7 @@ def index(items: Any, wanted: Any) -> Any:
     return place
 
 
-@_program
+@program
 def count(items: Any, wanted: Any) -> Any:
     """``items.count(wanted)``."""
     total = 0
@@ -84,7 +92,7 @@ def count(items: Any, wanted: Any) -> Any:
     return total
 
 
-@_program
+@program
 def contains(items: Any, wanted: Any) -> Any:
     """``wanted in items``."""
     place = 0
@@ -93,7 +101,7 @@ def contains(items: Any, wanted: Any) -> Any:
     return place < len(items)
 
 
-@_program
+@program
 def equal_lists(one: Any, other: Any) -> Any:
     """``one == other``."""
     if len(one) != len(other):
@@ -104,7 +112,7 @@ def equal_lists(one: Any, other: Any) -> Any:
     return place == len(one)
 
 
-@_program
+@program
 def equal_dicts(one: Any, other: Any) -> Any:
     """``one == other``."""
     if len(one) != len(other):
@@ -117,7 +125,7 @@ def equal_dicts(one: Any, other: Any) -> Any:
     return answer
 
 
-@_program
+@program
 def intersect(found: Any, one: Any, other: Any) -> Any:
     """The keys of both, in the order of the one with fewer."""
     few, many = (one, other) if len(other) > len(one) else (other, one)
@@ -126,14 +134,14 @@ def intersect(found: Any, one: Any, other: Any) -> Any:
             found.add(key)
 
 
-@_program
+@program
 def add_common(found: Any, one: Any, key: Any) -> Any:
     """Add a key that a set has."""
     if key in one:
         found.add(key)
 
 
-@_program
+@program
 def differ(found: Any, one: Any, other: Any) -> Any:
     """The keys of one set that another has not: what is left of a copy, where the other one is much smaller."""
     if len(one) >> 2 > len(other):
@@ -145,7 +153,7 @@ def differ(found: Any, one: Any, other: Any) -> Any:
                 found.add(key)
 
 
-@_program
+@program
 def toggle(held: Any, key: Any) -> Any:
     """Remove a key that is there, or add it."""
     if key in held:
@@ -154,7 +162,7 @@ def toggle(held: Any, key: Any) -> Any:
         held.add(key)
 
 
-@_program
+@program
 def is_subset(one: Any, other: Any) -> Any:
     """``one <= other``."""
     if len(one) > len(other):
@@ -167,7 +175,7 @@ def is_subset(one: Any, other: Any) -> Any:
     return answer
 
 
-@_program
+@program
 def is_disjoint(one: Any, others: Any) -> Any:
     """``one.isdisjoint(others)``."""
     answer = True
@@ -178,7 +186,7 @@ def is_disjoint(one: Any, others: Any) -> Any:
     return answer
 
 
-@_program
+@program
 def bisect_left(items: Any, item: Any, low: Any, high: Any) -> Any:
     """`bisect.bisect_left`."""
     while low < high:
@@ -190,7 +198,7 @@ def bisect_left(items: Any, item: Any, low: Any, high: Any) -> Any:
     return low
 
 
-@_program
+@program
 def bisect_right(items: Any, item: Any, low: Any, high: Any) -> Any:
     """`bisect.bisect_right`."""
     while low < high:
@@ -200,3 +208,78 @@ def bisect_right(items: Any, item: Any, low: Any, high: Any) -> Any:
         else:
             low = middle + 1
     return low
+
+
+@program
+def total(numbers: Any) -> Any:
+    """``sum(numbers)``."""
+    found = 0
+    for number in numbers:
+        found += number
+    return found
+
+
+@program
+def repeat(found: Any, key: Any, number: Any) -> Any:
+    """``found.extend([key] * number)``."""
+    for _ in range(number):
+        found.append(key)
+
+
+@program
+def counters_added(found: Any, one: Any, other: Any) -> Any:
+    """``one + other``."""
+    for key, number in one.items():
+        if number + other[key] > 0:
+            found[key] = number + other[key]
+    for key, number in other.items():
+        if key not in one and number > 0:
+            found[key] = number
+
+
+@program
+def counters_subtracted(found: Any, one: Any, other: Any) -> Any:
+    """``one - other``."""
+    for key, number in one.items():
+        if number - other[key] > 0:
+            found[key] = number - other[key]
+    for key, number in other.items():
+        if key not in one and number < 0:
+            found[key] = 0 - number
+
+
+@program
+def counters_met(found: Any, one: Any, other: Any) -> Any:
+    """``one & other``."""
+    for key, number in one.items():
+        least = other[key] if other[key] < number else number
+        if least > 0:
+            found[key] = least
+
+
+@program
+def counters_joined(found: Any, one: Any, other: Any) -> Any:
+    """``one | other``."""
+    for key, number in one.items():
+        most = other[key] if number < other[key] else number
+        if most > 0:
+            found[key] = most
+    for key, number in other.items():
+        if key not in one and number > 0:
+            found[key] = number
+
+
+@program
+def equal_counters(one: Any, other: Any) -> Any:
+    """``one == other``: what is not there counts 0."""
+    answer = True
+    for key, number in one.items():
+        if other[key] != number:
+            answer = False
+            break
+    if answer:
+        for key, number in other.items():
+            if one[key] != number:
+                answer = False
+                break
+    return answer

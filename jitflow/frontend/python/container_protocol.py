@@ -34,7 +34,9 @@ class PythonProtocol:
         return self.copy()
 
     def __iter__(self) -> Iterator[Any]:
-        raise self._unknown("an iteration by Python of", "go through it in a loop, or make a list of it: list(...)")
+        error = self._unknown("an iteration by Python of", "go through it in a loop, or make a list of it: list(...)")
+        error.needs_number = True
+        raise error
 
     def _unknown(self, what: str, mend: str) -> UserNotImplementedError:
         message = f"{what} a {self.held.kind} that the running program changes"

@@ -20,6 +20,7 @@ from jitflow.frontend.arrays.operands import numpy_says
 from jitflow.frontend.control.branch import and_, or_
 from jitflow.frontend.control.logic import as_python_bool, truth
 from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.sources import Source
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -160,13 +161,13 @@ def all_(items: Any) -> Any:
 
 def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[..., Any], decisive: bool) -> Any:
     """What the truths of items come to, in order, up to the first that is known and decides for all."""
-    if isinstance(items, Recorded):
-        if items.flows and not getattr(items, "is_uniform", False):
-            return fold(items, not decisive, lambda answer, item: combined(answer, partial(bool_, item)))
+    if isinstance(items, Recorded) and getattr(items, "is_uniform", hasattr(type(items), "array")):
         items = items.settled().array
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:
         return bool_(of_array(items))
     answer: Any = not decisive
+    if isinstance(items, Recorded | Source):
+        return fold(items, answer, lambda known, thing: bool_(combined(known, partial(bool_, thing))))
     for thing in items:
         answer = combined(answer, partial(bool_, thing))
         if answer is decisive:

@@ -34,7 +34,8 @@ KINDS: dict[str, Any] = {}
 def class_of(held: Container) -> Any:
     """The class of what stands for containers of a type."""
     base = KINDS[held.kind]
-    return type(held.kind, (base,), {"held": held, "__jitflow_arrays__": ("reference",)})
+    named = {"__qualname__": str(held)}  # which tells structures apart; messages of Python's have the name
+    return type(held.kind, (base,), {"held": held, "__jitflow_arrays__": ("reference",), **named})
 
 
 def python_int(number: Value) -> Any:

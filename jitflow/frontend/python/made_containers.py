@@ -24,6 +24,7 @@ from jitflow.frontend.python.growing_lists import Growing
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
+from jitflow.frontend.python.program_counters import ProgramCounter
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
@@ -36,7 +37,7 @@ from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.types import TEXT, Container
 
-__all__ = ["CONSTRUCTORS", "keyed", "made_container", "made_set", "restart_keyed", "unpacked"]
+__all__ = ["CONSTRUCTORS", "keyed", "list_of_program", "made_container", "made_set", "restart_keyed", "unpacked"]
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -89,6 +90,8 @@ def _made(items: Any, site: Site) -> Any:
 def repeated(left: Any, right: Any, name: str) -> Any:
     """``[0] * n``, written so, which goes by a name."""
     items, number = (left, right) if type(left) is list else (right, left)
+    if type(number) is int and number <= 0:
+        return made_container(left * right, name)
     if active_trace() is None or type(items) is not list:
         return left * right
     if is_of_program(name) and isinstance(number, int | tracers.SizeTracer | tracers.NumberTracer):
@@ -125,8 +128,23 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
 surface.install(repeated=_repeated)
 
 
+def list_of_program(items: list[Any]) -> Any:
+    """A list of the running program with the same items."""
+    found = _list_at(_site("a list with the same items"), type_of_container([*items]))
+    found.extend(items)
+    return found
+
+
+def _unpacked_between(name: str, before: Any, behind: Any, thing: Any) -> Any:
+    return unpacked(name, *before, (True, thing), *behind)
+
+
 def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:
     """``[*items, item]``, which goes by its text: things, and whether each is one whose items are taken."""
+    for number, (is_taken, thing) in enumerate(parts):
+        if is_taken and type(thing) is tracers.Alternatives:
+            before, behind = parts[:number], parts[number + 1 :]
+            return thing.each(partial(_unpacked_between, name, before, behind))
     if active_trace() is None or not any(is_taken and isinstance(thing, Recorded) for is_taken, thing in parts):
         return [item for is_taken, thing in parts for item in (thing if is_taken else (thing,))]
     like = next(thing for is_taken, thing in parts if is_taken and isinstance(thing, Recorded))
@@ -172,7 +190,7 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     *first, given = args or ((),)
     given = characters_of(given)
     is_long = type(given) is range and trace.choices.answer(site) is not None
-    is_source = isinstance(given, Recorded) or (kind is not builtins.dict and (_runs(given) or is_long))
+    is_source = isinstance(given, Recorded) or _runs(given) or (kind is not builtins.dict and is_long)
     if kind is collections.defaultdict and len(args) == 1:
         is_source = False
     if not is_source:
@@ -181,7 +199,7 @@ def _constructed(kind: Any, *args: Any, **keywords: Any) -> Any:
     found = made(kind.__name__, site, widest(answer, _like(given, kind.__name__)))
     if first and isinstance(found, ProgramDefaultDict):
         (found.factory,) = first
-    if isinstance(found, ProgramDict | ProgramSet):
+    if isinstance(found, ProgramCounter | ProgramDict | ProgramSet):
         found.update(given)
     else:
         found.extend(given)
@@ -304,6 +322,8 @@ def keyed(owner: Any, name: str) -> Any:
     if name == "count" and isinstance(owner, ProgramList):
         return owner.counted
     method = getattr(owner, name)
+    if name == "copy" and isinstance(owner, list | dict | set):
+        return lambda: made_container(method(), "copy()")
     if type(owner) not in _OWN or active_trace() is None:
         return method
 

@@ -68,7 +68,7 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
         return _best_by(name, key, source)
     if isinstance(thing, Listed) and thing.is_uniform:
         return best(name, partial(extremum_of, name), thing)
-    if source is not None and isinstance(thing, Recorded) and thing.flows:
+    if source is not None and not isinstance(thing, ArrayTracer):
         _require_an_item(name, source.count)
         return _best_by(name, lambda item: item, source)
     if isinstance(thing, ArrayTracer) and thing.ndim == 1:

@@ -9,6 +9,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
 from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import raise_
 from jitflow.frontend.control.sources import Source
@@ -111,6 +112,24 @@ class ProgramDict(ProgramKeyed):
         self.op("settle_keys")
         return self
 
+    def _joined(self, *parts: Any) -> Any:
+        """A new dict with the entries of several."""
+        known = next((part.held for part in (self, *parts) if isinstance(part, ProgramDict) and part.is_known), None)
+        found = made(self.held.kind, None, None if known is None else replace(known, kind=self.held.kind))
+        for part in parts:
+            ProgramDict.update(found, part)
+        return found
+
+    def __or__(self, other: Any) -> Any:
+        return self._joined(self, other) if isinstance(other, dict | ProgramDict) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        return self._joined(other, self) if isinstance(other, dict | ProgramDict) else NotImplemented
+
+    def __ior__(self, other: Any) -> Any:
+        self.update(other)
+        return self
+
     def copy(self) -> Any:
         """``dict.copy``."""
         found = made(self.held.kind, None, self.held)
@@ -135,8 +154,14 @@ class ProgramDict(ProgramKeyed):
     def entered(self) -> Any:
         return self.keys().entered()
 
+    def gone_through(self) -> Source:
+        return self.keys().gone_through()
+
     def __eq__(self, other: Any) -> Any:
         return programs.equal_dicts(self, other) if isinstance(other, ProgramDict | dict) else False
+
+    def __ne__(self, other: Any) -> Any:
+        return not_(self == other)
 
     __hash__ = ProgramContainer.__hash__
 
@@ -254,23 +279,4 @@ class ProgramDefaultDict(ProgramDict):
         return made(name, inner, current_trace().choices.answer(inner))
 
 
-class ProgramCounter(ProgramDict):
-    """A Counter: a key that is not there counts 0."""
-
-    held = Container(kind="Counter")
-
-    def __getitem__(self, key: Any) -> Any:
-        return self.get(key, 0)
-
-    def update(self, *others: Any, **named: Any) -> None:
-        """``Counter.update``: count once more."""
-        for other in others:
-            if isinstance(other, dict | ProgramDict):
-                own_loop(other.items(), lambda pair: self.__setitem__(pair[0], self[pair[0]] + pair[1]))
-            else:
-                own_loop(other, lambda key: self.__setitem__(key, self[key] + 1))
-        if named:
-            self._refuse("update(name=...)")
-
-
-KINDS.update(dict=ProgramDict, defaultdict=ProgramDefaultDict, Counter=ProgramCounter)
+KINDS.update(dict=ProgramDict, defaultdict=ProgramDefaultDict)

@@ -7,6 +7,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.control.branch import choose
 from jitflow.frontend.control.raising import raise_
+from jitflow.frontend.control.sources import Source
 from jitflow.frontend.python.containers import ProgramContainer
 from jitflow.frontend.python.held_items import words
 from jitflow.frontend.python.item_types import item_type
@@ -20,8 +21,10 @@ from jitflow.ir.types import TEXT, Container, Item, Scalar, words_of
 __all__ = ["ProgramKeyed", "is_there"]
 
 
-class ProgramKeyed(ProgramContainer):
+class ProgramKeyed(ProgramContainer, Source):
     """What has keys."""
+
+    once = False
 
     def find(self, key: Any) -> Value | None:
         """The position of the entry of a key, negative if there is none; None if there are no entries at all."""

@@ -9,6 +9,7 @@ import numpy as np
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.comparisons import compared
+from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.control.sources import Source, traced_range
@@ -16,6 +17,7 @@ from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import NOTHING, ProgramContainer, columns_of, made, refusal
 from jitflow.frontend.python.held_items import KINDS, place_of, size_of
 from jitflow.frontend.python.item_types import common_dtype, has_order, widest
+from jitflow.frontend.python.list_operations import delete_slice, is_before, steps_of, store_slice
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
@@ -259,15 +261,15 @@ class ProgramList(ProgramContainer, Listed):
 
     def __setitem__(self, position: Any, item: Any) -> None:
         if isinstance(position, slice):
-            raise refusal("a store to a slice of a list that the running program changes", "store item by item")
-        if (found := self.admitted(NOTHING, item)) is not None:
+            store_slice(self, position, item)
+        elif (found := self.admitted(NOTHING, item)) is not None:
             place = place_of(position, self.number(), IndexError, self._out_of_range("assignment "))
             self.op("set_item", place, *found)
 
     def __delitem__(self, position: Any) -> None:
         if isinstance(position, slice):
-            raise refusal("deleting a slice of a list that the running program changes", "pop item by item")
-        if self.is_known:
+            delete_slice(self, position)
+        elif self.is_known:
             self.op("remove_item", place_of(position, self.number(), IndexError, self._out_of_range("assignment ")))
 
     def _out_of_range(self, what: str) -> str:
@@ -277,28 +279,8 @@ class ProgramList(ProgramContainer, Listed):
         found = new_list("[...]", self.held if self.is_known else None)
         if not self.is_known:
             return found
-        step = 1 if position.step is None else position.step
-        if type(step) is not int or step == 0:
-            raise refusal("a slice of a list by a step that only the running program knows", "write a loop")
-        length, zero, one = self.number(), values.constant(0, I64), _one()
-        low, high = (zero, length) if step > 0 else (values.constant(-1, I64), values.emit("subtract", length, one))
-
-        def bound(item: Any, otherwise: Value) -> Value:
-            if item is None:
-                return otherwise
-            return values.emit("maximum", values.emit("minimum", from_front(integer(item), length), high), low)
-
-        start, stop = bound(position.start, low if step > 0 else high), bound(position.stop, high if step > 0 else low)
-        span = values.emit("subtract", *((stop, start) if step > 0 else (start, stop)))
-        pace = values.constant(abs(step), I64)
-        turns = values.emit("floor_divide", values.emit("add", span, values.constant(abs(step) - 1, I64)), pace)
-        first = tracers.wrap(start)
-
-        def take(turn: Any) -> None:
-            place = values.emit("multiply", integer(turn), values.constant(step, I64))
-            found.append(self.entry(values.emit("add", tracers.lift(first), place))[1])
-
-        own_loop(traced_range(0, size_of(values.emit("maximum", turns, zero))), take)
+        start, step, count = steps_of(position, self.number())
+        own_loop(traced_range(count), lambda turn: found.append(self.item(start + turn * step)))
         return found
 
     def __eq__(self, other: Any) -> Any:
@@ -307,7 +289,23 @@ class ProgramList(ProgramContainer, Listed):
         return programs.equal_lists(self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return np.logical_not(self == other) if isinstance(other, ProgramList | list) else True
+        return not_(self == other) if isinstance(other, ProgramList | list) else True
+
+    def __lt__(self, other: Any) -> Any:
+        return is_before(self, other, False) if isinstance(other, ProgramList | list) else NotImplemented
+
+    def __le__(self, other: Any) -> Any:
+        return is_before(self, other, True) if isinstance(other, ProgramList | list) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return is_before(self._beside(other), self, False) if isinstance(other, ProgramList | list) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return is_before(self._beside(other), self, True) if isinstance(other, ProgramList | list) else NotImplemented
+
+    def _beside(self, other: Any) -> Any:
+        """A list of Python's as one of the running program."""
+        return self._with(other) if isinstance(other, list) else other
 
     __hash__ = ProgramContainer.__hash__
 

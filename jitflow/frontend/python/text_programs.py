@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from jitflow.frontend.python.container_programs import _program
+from jitflow.frontend.python.container_programs import program
 from jitflow.frontend.python.letters import is_space, require_ascii
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-@_program
+@program
 def _matches(text: Any, part: Any, place: Any) -> Any:
     length = len(part)
     done = 0
@@ -26,13 +26,13 @@ def _matches(text: Any, part: Any, place: Any) -> Any:
     return done == length
 
 
-@_program
+@program
 def matches(text: Any, part: Any, start: Any, stop: Any) -> Any:
     """Whether a part stands at a position."""
     return start + len(part) <= stop and _matches(text, part, start)
 
 
-@_program
+@program
 def find(text: Any, part: Any, start: Any, stop: Any) -> Any:
     """``text.find(part, start, stop)``."""
     last = stop - len(part)
@@ -44,7 +44,7 @@ def find(text: Any, part: Any, start: Any, stop: Any) -> Any:
     return place
 
 
-@_program
+@program
 def rfind(text: Any, part: Any, start: Any, stop: Any) -> Any:
     """``text.rfind(part, start, stop)``."""
     place = stop - len(part)
@@ -55,7 +55,7 @@ def rfind(text: Any, part: Any, start: Any, stop: Any) -> Any:
     return place
 
 
-@_program
+@program
 def count(text: Any, part: Any, start: Any, stop: Any) -> Any:
     """``text.count(part, start, stop)``."""
     length = len(part)
@@ -71,7 +71,7 @@ def count(text: Any, part: Any, start: Any, stop: Any) -> Any:
     return found
 
 
-@_program
+@program
 def replaced(made: Any, text: Any, old: Any, new: Any, most: Any) -> Any:
     """``text.replace(old, new, most)``, where ``most`` is negative for all of them."""
     length = len(old)
@@ -93,7 +93,7 @@ def replaced(made: Any, text: Any, old: Any, new: Any, most: Any) -> Any:
     return made
 
 
-@_program
+@program
 def joined(made: Any, separator: Any, items: Any) -> Any:
     """``separator.join(items)``."""
     for place in range(len(items)):
@@ -103,7 +103,7 @@ def joined(made: Any, separator: Any, items: Any) -> Any:
     return made
 
 
-@_program
+@program
 def split_at(found: Any, text: Any, separator: Any, most: Any) -> Any:
     """``text.split(separator, most)``."""
     length = len(separator)
@@ -123,7 +123,7 @@ def split_at(found: Any, text: Any, separator: Any, most: Any) -> Any:
     return found
 
 
-@_program
+@program
 def split_at_spaces(found: Any, text: Any, most: Any) -> Any:
     """``text.split(None, most)``."""
     length = len(text)
@@ -150,7 +150,7 @@ def _ends_line(number: Any) -> Any:
     return in_ascii | (number == 0x85) | (number == 0x2028) | (number == 0x2029)
 
 
-@_program
+@program
 def split_lines(found: Any, text: Any, keeps_ends: Any) -> Any:
     """``text.splitlines(keeps_ends)``."""
     length = len(text)
@@ -170,7 +170,7 @@ def split_lines(found: Any, text: Any, keeps_ends: Any) -> Any:
     return found
 
 
-@_program
+@program
 def _is_among(letters: Any, number: Any) -> Any:
     place = 0
     while place < len(letters) and letters.number_at(place) != number:
@@ -178,7 +178,7 @@ def _is_among(letters: Any, number: Any) -> Any:
     return place < len(letters)
 
 
-@_program
+@program
 def spaces_around(text: Any, letters: Any, left: Any, right: Any) -> Any:
     """What ``strip`` leaves: from where to where. It takes ``letters``, or whitespace if they are None."""
     start = 0
@@ -200,7 +200,7 @@ def spaces_around(text: Any, letters: Any, left: Any, right: Any) -> Any:
     return start, stop
 
 
-@_program
+@program
 def keeps(text: Any, holds: Any) -> Any:
     """Whether something holds for all characters, and there is one."""
     place = 0
@@ -209,7 +209,7 @@ def keeps(text: Any, holds: Any) -> Any:
     return place == len(text) and place > 0
 
 
-@_program
+@program
 def is_cased(text: Any, is_wanted: Any, is_other: Any) -> Any:
     """``isupper`` and ``islower``: some letter, and none of the other case."""
     some = False
@@ -221,7 +221,7 @@ def is_cased(text: Any, is_wanted: Any, is_other: Any) -> Any:
     return some & none
 
 
-@_program
+@program
 def letters_changed(made: Any, text: Any, change: Any) -> Any:
     """Each character changed by itself."""
     for place in range(len(text)):
@@ -229,7 +229,7 @@ def letters_changed(made: Any, text: Any, change: Any) -> Any:
     return made
 
 
-@_program
+@program
 def capitalized(made: Any, text: Any, first: Any, others: Any) -> Any:
     """``text.capitalize()``."""
     for place in range(len(text)):
@@ -241,7 +241,7 @@ def capitalized(made: Any, text: Any, first: Any, others: Any) -> Any:
     return made
 
 
-@_program
+@program
 def titled(made: Any, text: Any, is_letter: Any, first: Any, others: Any) -> Any:
     """``text.title()``."""
     inside = False
@@ -255,7 +255,7 @@ def titled(made: Any, text: Any, is_letter: Any, first: Any, others: Any) -> Any
     return made
 
 
-@_program
+@program
 def _digit(number: Any) -> Any:
     """What a character counts as a digit; 36 if it is none."""
     if (number >= 48) & (number <= 57):
@@ -267,7 +267,7 @@ def _digit(number: Any) -> Any:
     return 36
 
 
-@_program
+@program
 def integer(text: Any, base: Any, prefix: Any) -> Any:
     """``int(text, base)``. Letters in the ``prefix`` may stand behind a 0."""
     start = 0

@@ -54,7 +54,9 @@ __all__ = ["Comprehension", "can_loop", "consumer", "decides", "gathers", "loop_
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp
 _CONSUMERS = frozenset(
-    ["all", "any", "fsum", "join", "list", "max", "min", "next", "prod", "set", "sorted", "sum", "tuple"]
+    """
+    all any Counter deque dict fsum join list max min next prod set sorted sum tuple
+    """.split()
 )
 """What goes through a generator expression up to its end, or to the item that decides."""
 
@@ -67,7 +69,7 @@ def consumer(node: ast.Call) -> str:
     return ""
 
 
-def can_loop(node: ast.ListComp | ast.GeneratorExp) -> bool:
+def can_loop(node: Comprehension | ast.GeneratorExp) -> bool:
     """Whether a comprehension may become a function: it neither waits nor assigns names of the one around."""
     kept = (ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
     return not any(isinstance(part, kept) or getattr(part, "is_async", 0) for part in ast.walk(node))
@@ -79,7 +81,7 @@ def decides(node: ast.AST) -> bool:
     return len(parts) > 1 or any(part.ifs for part in parts)
 
 
-def over_item(node: ast.ListComp | ast.GeneratorExp) -> ast.Lambda:
+def over_item(node: Comprehension | ast.GeneratorExp) -> ast.Lambda:
     """``lambda item__: [f(x) for x in item__]``: the comprehension over what it is given."""
     plain = cloned(node)
     plain.generators[0].iter = placed(load(ITEM), node)
@@ -88,10 +90,10 @@ def over_item(node: ast.ListComp | ast.GeneratorExp) -> ast.Lambda:
     return found
 
 
-def loop_of(node: ast.ListComp | ast.GeneratorExp, consumed_by: str, others: int, fresh: Fresh) -> ast.FunctionDef:
+def loop_of(node: Comprehension | ast.GeneratorExp, consumed_by: str, others: int, fresh: Fresh) -> ast.FunctionDef:
     """The comprehension as a function; ``sum`` and ``next`` also get what they begin with, if there are ``others``."""
     (name,), made = fresh.block("each"), fresh.name("made")
-    item, parameters = node.elt, [ITEM]
+    item, parameters = node.value if isinstance(node, ast.DictComp) else node.elt, [ITEM]
     head: list[ast.stmt] = []
     leaf: list[ast.stmt]
     tail: list[ast.stmt]
@@ -108,15 +110,26 @@ def loop_of(node: ast.ListComp | ast.GeneratorExp, consumed_by: str, others: int
             leaf = [returned(item)]
             tail = [returned(load(made)) if others else ast.Raise(load("StopIteration"))]
         case _:
-            empty = hook("made_container", ast.List([], ast.Load()), constant(ast.unparse(node)))
-            put = ast.Call(ast.Attribute(load(made), "append", ast.Load()), [item], [])
-            head, leaf, tail = [assign(made, empty)], [ast.Expr(put)], [returned(load(made))]
+            empty, put = _empty_and_put(node, made)
+            head, leaf, tail = [assign(made, empty)], [put], [returned(load(made))]
     node.generators[0].iter = load(ITEM)
     for generator in reversed(node.generators):
         for test in reversed(generator.ifs):
             leaf = [placed(ast.If(test, leaf, []), test)]
         leaf = [placed(ast.For(generator.target, generator.iter, leaf, []), generator.target)]
     return placed(block(name, parameters, [*head, *leaf, *tail]), node)
+
+
+def _empty_and_put(node: ast.GeneratorExp | Comprehension, made: str) -> tuple[ast.expr, ast.stmt]:
+    """What a comprehension begins with, and how it puts an item there."""
+    name = constant(ast.unparse(node))
+    if isinstance(node, ast.DictComp):
+        entry = ast.Subscript(hook("indexed", load(made)), node.key, ast.Store())
+        return hook("made_container", ast.Dict([], []), name), ast.Assign([entry], node.value)
+    is_set = isinstance(node, ast.SetComp)
+    empty = hook("made_set", name) if is_set else hook("made_container", ast.List([], ast.Load()), name)
+    owner = hook("method", load(made), constant("add")) if is_set else ast.Attribute(load(made), "append", ast.Load())
+    return empty, ast.Expr(ast.Call(owner, [node.elt], []))
 
 
 def gathers(node: ast.ListComp) -> bool:

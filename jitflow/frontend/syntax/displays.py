@@ -1,4 +1,4 @@
-"""Displays: what is written as a list, dict or set, and is made anew."""
+"""Displays and slices: what is written as a list, dict or set, and is made anew."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 
 from jitflow.frontend.syntax.build import constant
 
-__all__ = ["is_container", "is_frozen", "items_of"]
+__all__ = ["counts_of_targets", "drop_star", "has_open_bounds", "is_container", "is_frozen", "items_of"]
 
 
 def items_of(node: ast.List | ast.Set) -> list[ast.expr]:
@@ -17,6 +17,29 @@ def items_of(node: ast.List | ast.Set) -> list[ast.expr]:
         )
         for item in node.elts
     ]
+
+
+def counts_of_targets(node: ast.Assign) -> tuple[int, int | None] | None:
+    """How many names an assignment takes a thing apart into, before and behind one with a star; None if it does not."""
+    match node.targets:
+        case [ast.Tuple(elts=targets) | ast.List(elts=targets)] if not isinstance(node.value, ast.Tuple | ast.List):
+            stars = [place for place, target in enumerate(targets) if isinstance(target, ast.Starred)]
+            return (stars[0], len(targets) - stars[0] - 1) if stars else (len(targets), None)
+    return None
+
+
+def drop_star(target: ast.expr, place: int) -> None:
+    """Let the name with a star be one like the others."""
+    assert isinstance(target, ast.Tuple | ast.List)
+    star = target.elts[place]
+    assert isinstance(star, ast.Starred)
+    target.elts[place] = star.value
+
+
+def has_open_bounds(node: ast.Slice) -> bool:
+    """Whether a bound of a slice is not written as a number."""
+    bounds = (node.lower, node.upper, node.step)
+    return not all(bound is None or isinstance(bound, ast.Constant | ast.UnaryOp) for bound in bounds)
 
 
 def is_frozen(node: ast.Set) -> bool:

@@ -47,7 +47,7 @@ from jitflow.frontend.syntax.comprehensions import (
     over_item,
     rename,
 )
-from jitflow.frontend.syntax.displays import is_container, is_frozen, items_of
+from jitflow.frontend.syntax.displays import has_open_bounds, is_container, is_frozen, items_of
 from jitflow.frontend.syntax.names import Fresh, Scope, is_suspendable
 from jitflow.frontend.syntax.prepare import assigns
 
@@ -60,7 +60,7 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 HOOKED_METHODS = frozenset("""
-    add center count discard endswith find format get index insert join ljust lstrip pop remove removeprefix
+    add center copy count discard endswith find format get index insert join ljust lstrip pop remove removeprefix
     removesuffix replace rfind rindex rjust rotate rstrip setdefault sort split startswith strip zfill
     """.split())  # fmt: skip
 """Methods of texts that put values in, and of containers that are asked for items or compare them."""
@@ -247,21 +247,14 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.slice, ast.Slice) and isinstance(node.ctx, ast.Load):
             name = ast.unparse(node)
             self.generic_visit(node)
-            return self.made(self._sliced(node), name)
+            if has_open_bounds(node.slice):
+                node.value = self.hook("indexed", node.value, node.value)
+            return self.made(node, name)
         self.generic_visit(node)
         sign = node.slice.operand if isinstance(node.slice, ast.UnaryOp) else node.slice
         parts = sign.elts if isinstance(sign, ast.Tuple) else [sign]
         is_key = not any(isinstance(part, ast.Slice) for part in parts)
         if is_key and not all(isinstance(part, ast.Constant) for part in parts):
-            node.value = self.hook("indexed", node.value, node.value)
-        return node
-
-    def _sliced(self, node: ast.Subscript) -> ast.Subscript:
-        """``jit__.indexed(x)[i:]``, where a bound is not written as a number."""
-        assert isinstance(node.slice, ast.Slice)
-        bounds = (node.slice.lower, node.slice.upper, node.slice.step)
-        plain = (ast.Constant, ast.UnaryOp)
-        if not all(bound is None or isinstance(bound, plain) for bound in bounds):
             node.value = self.hook("indexed", node.value, node.value)
         return node
 
@@ -342,7 +335,7 @@ class Expressions(ast.NodeTransformer):
         return found
 
     def _forms(
-        self, node: ast.ListComp | ast.GeneratorExp, consumed_by: str = "", others: int = 0
+        self, node: Comprehension | ast.GeneratorExp, consumed_by: str = "", others: int = 0
     ) -> list[ast.expr] | None:
         """What a comprehension goes through, itself over an argument, its loop, and whether it leaves items out."""
         if self._define is None or not can_loop(node):
@@ -354,11 +347,16 @@ class Expressions(ast.NodeTransformer):
         self._define(loop)
         return [self.rewrite(source), plain, load(loop.name), leaves_out]
 
-    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
-        return self._comprehension(node)
+    def visit_SetComp(self, node: ast.SetComp | ast.DictComp) -> ast.expr:
+        name = constant(ast.unparse(node))
+        forms = self._forms(node)
+        if forms is None:
+            return self._comprehension(node)
+        forms[-1] = constant(None)  # how many keys there are it tells itself
+        return self.hook("listed", node, *forms, name)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
-        return self._comprehension(node)
+        return self.visit_SetComp(node)
 
     def _comprehension(self, node: Comprehension) -> ast.expr:
         rename(node, self.scope.mentioned, self._fresh)

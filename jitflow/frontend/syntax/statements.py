@@ -38,7 +38,7 @@ from collections.abc import Iterable
 
 from jitflow.frontend.syntax.bound import maybe_unbound
 from jitflow.frontend.syntax.build import CELL, ITEM, assign, block, constant, load, negated, placed, returned, spelled
-from jitflow.frontend.syntax.displays import is_container
+from jitflow.frontend.syntax.displays import counts_of_targets, drop_star, is_container
 from jitflow.frontend.syntax.expressions import Expressions
 from jitflow.frontend.syntax.jumps import leaves, without_jumps
 from jitflow.frontend.syntax.liveness import Liveness, assigned
@@ -205,6 +205,17 @@ class _Rewriting:
         elif isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) and len(target.elts) == len(value.elts):
             pairs = zip(value.elts, target.elts, strict=True)
             value.elts = [self._made(item, name) if is_container(item) else item for item, name in pairs]
+        return self._spread(statement)
+
+    def _spread(self, statement: ast.Assign) -> ast.Assign:
+        """``x, y = jit__.spread(z, 1, 0, 'y')`` for ``x, *y = z``."""
+        if (counts := counts_of_targets(statement)) is not None:
+            before, behind = counts
+            told: list[object] = [before, behind]
+            if behind is not None:
+                told.append(ast.unparse(statement.targets[0]))
+                drop_star(statement.targets[0], before)
+            statement.value = self._expressions.hook("spread", statement, statement.value, *map(constant, told))
         return statement
 
     def _made(self, value: ast.expr, target: ast.expr) -> ast.expr:
@@ -271,7 +282,7 @@ class _Rewriting:
         target = self._expression(statement.target)
         test, body = self._fresh.block("test", "body")
         stop = self._stops.get(statement)
-        first = ast.Assign([target], load(ITEM))
+        first = self._spread(placed(ast.Assign([target], load(ITEM)), target))
         asked = constant(None) if stop is None else load(test)
         call = self._expressions.hook("for_", source, source, load(body), asked, state, temporaries)
         result: list[ast.stmt] = [

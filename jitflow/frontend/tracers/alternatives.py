@@ -135,7 +135,7 @@ class Alternatives(Tracer):
 
     def __iter__(self) -> Iterator[Any]:
         lengths = {len(thing) for thing in self.options.values() if isinstance(thing, tuple | list)}
-        if len(lengths) != 1:
+        if len(lengths) != 1 or any(getattr(thing, "flows", False) for thing in self.options.values()):
             raise self.refusal()
         return iter([self.each(partial(_item, place)) for place in range(*lengths)])
 

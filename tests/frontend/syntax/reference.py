@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 __all__ = ["again", "and_", "assert_", "attempt", "attempts", "bound", "caught", "caught_error", "chain", "choose",
            "compared", "consumed", "contains", "exception", "finishing", "for_", "free", "gathered", "if_", "indexed",
-           "is_", "known_error", "listed", "made_container", "method", "not_", "or_", "percent", "raise_",
-           "raised_again", "recursive", "repeated", "text", "trying", "unpacked", "watched", "while_"]  # fmt: skip
+           "is_", "known_error", "listed", "made_container", "made_set", "method", "not_", "or_", "percent", "raise_",
+           "raised_again", "recursive", "repeated", "spread", "text", "trying", "unpacked", "watched",
+           "while_"]  # fmt: skip
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
@@ -64,6 +65,22 @@ def indexed(thing: Any) -> Any:
 def made_container(items: list[Any], name: str) -> list[Any]:
     """``name = items``."""
     return items
+
+
+def made_set(name: str, *parts: tuple[bool, Any]) -> set[Any]:
+    """``{item, *items}``."""
+    return {item for is_taken, thing in parts for item in (thing if is_taken else (thing,))}
+
+
+def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
+    """``x, *y, z = thing``."""
+    if behind is None:
+        return thing
+    [*items] = thing
+    if len(items) < before + behind:
+        raise ValueError(f"not enough values to unpack (expected at least {before + behind}, got {len(items)})")
+    last = len(items) - behind
+    return (*items[:before], items[before:last], *items[last:])
 
 
 def repeated(left: Any, right: Any, name: str) -> Any:

@@ -96,7 +96,7 @@ def test_what_is_left_alone() -> None:
         return n + 1
 
     def nothing_to_rewrite(n: int) -> Any:
-        return {i: i + 1 for i in range(n)}
+        return {0: n + 1, n: 2}
 
     reasons = {
         generates: "it is a generator or asynchronous",

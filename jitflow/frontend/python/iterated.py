@@ -1,0 +1,365 @@
+"""`map`, `functools.reduce` and `itertools` over things of which only the running program knows how many there are.
+
+What gives an item for each position is a source, as `zip` is. What has to remember something is a list that is made at
+once, or goes from one choice of places to the next (`itertools.combinations`). All else is left to Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import heapq
+import itertools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserNotImplementedError, UserValueError
+from jitflow.frontend.arrays.runtime_sizes import bind, integer
+from jitflow.frontend.control.branch import choose
+from jitflow.frontend.control.comparisons import compared
+from jitflow.frontend.control.loop import own_loop
+from jitflow.frontend.control.sources import Source, as_source, traced_range
+from jitflow.frontend.outside.objects import Recorded
+from jitflow.frontend.python import iterated_programs as programs
+from jitflow.frontend.python.lists import of_numbers
+from jitflow.frontend.python.made_containers import made_container
+from jitflow.frontend.python.program_lists import ProgramList, new_list
+from jitflow.frontend.recording import values
+from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.tracers.base import located
+from jitflow.frontend.tracers.surface import surface
+from jitflow.ir.dims import Dim, maximum, minimum
+from jitflow.ir.dtypes import I64
+
+__all__ = ["ITERATED", "is_running", "map_", "spread"]
+
+
+def is_running(thing: Any) -> bool:
+    """Whether only the running program knows how many items there are."""
+    if active_trace() is None:
+        return False
+    if isinstance(thing, Recorded | _Choices):
+        return True
+    source = as_source(thing)
+    if type(thing) is list and any(isinstance(item, Recorded) for item in thing):
+        return True
+    return source is not None and not isinstance(source.count, int)
+
+
+def _source(thing: Any) -> Source:
+    """What gives an item for each position."""
+    if isinstance(thing, Recorded) and not isinstance(thing, Source):
+        thing = _list_of(thing)
+    if type(thing) in (list, tuple):
+        thing = of_numbers([*thing])
+    source = as_source(thing)
+    if source is None:
+        raise located(UserNotImplementedError(
+            "an iterator of Python's beside things of which only the running program knows how many there are",
+            mend="make a list of it before: list(...)",
+        ))  # fmt: skip
+    source.begin()
+    return source
+
+
+def _list_of(items: Any) -> Any:
+    found = new_list("list(...)", None)
+    own_loop(items, found.append)
+    return found
+
+
+def spread(thing: Any, before: int, behind: int | None, name: str = "") -> Any:
+    """What ``x, *y = thing`` takes apart, into names before and behind one with a star, if there is one."""
+    if active_trace() is not None and isinstance(thing, Recorded) and is_running(thing):
+        items = thing if isinstance(thing, ProgramList) else _list_of(thing)
+        programs.require_length(items.length, before + (behind or 0), behind is not None)
+    elif behind is None:
+        return thing
+    else:
+        [*items] = thing
+        if len(items) < before + behind:
+            message = f"not enough values to unpack (expected at least {before + behind}, got {len(items)})"
+            raise located(UserValueError(message))
+    first = [items[place] for place in range(before)]
+    if behind is None:
+        return tuple(first)
+    length = len(items) if isinstance(items, list) else items.length
+    rest = made_container(items[before : length - behind], name)
+    return (*first, rest, *(items[place - behind] for place in range(behind)))
+
+
+# -- an item for each position ----------------------------------------------------------------------------------
+
+
+class _Several(Source):
+    """What is made of the items of sources, as many as the shortest has."""
+
+    def __init__(self, sources: Sequence[Source], count: Dim | None = None) -> None:
+        self.sources = sources
+        self.count = self.span = minimum(*(source.count for source in sources)) if count is None else count
+
+    def end(self) -> None:
+        for source in self.sources:
+            source.end()
+
+
+class _Mapped(_Several):
+    def __init__(self, function: Callable[..., Any], sources: Sequence[Source], *, spread: bool = False) -> None:
+        super().__init__(sources)
+        self._function, self._spread = function, spread
+
+    def item(self, position: Any) -> Any:
+        given = [source.item(position) for source in self.sources]
+        return self._function(*(given[0] if self._spread else given))
+
+
+class _Pairs(_Several):
+    """`itertools.pairwise`."""
+
+    def item(self, position: Any) -> Any:
+        (source,) = self.sources
+        return source.item(position), source.item(position + 1)
+
+
+class _Chained(_Several):
+    def item(self, position: Any) -> Any:
+        first, *others = self.sources
+        return self._from(first, others, position)
+
+    def _from(self, first: Source, others: Sequence[Source], position: Any) -> Any:
+        if not others:
+            return first.item(position)
+        count = tracers.size_of(first.count)
+        return choose(position < count, lambda: first.item(position),
+                      lambda: self._from(others[0], others[1:], position - count))  # fmt: skip
+
+
+class _Longest(_Several):
+    def __init__(self, sources: Sequence[Source], filling: Any) -> None:
+        super().__init__(sources, maximum(*(source.count for source in sources)))
+        self._filling = filling
+
+    def item(self, position: Any) -> Any:
+        return tuple(
+            choose(position < tracers.size_of(source.count), partial(source.item, position), lambda: self._filling)
+            for source in self.sources
+        )
+
+
+class _Sliced(_Several):
+    """`itertools.islice`."""
+
+    def __init__(self, source: Source, start: Any, step: int, count: Dim) -> None:
+        super().__init__([source], count)
+        self._start, self._step = start, step
+
+    def item(self, position: Any) -> Any:
+        return self.sources[0].item(self._start + position * self._step)
+
+
+class _Product(_Several):
+    """`itertools.product`, the last of its operands fastest."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        count: Dim = 1
+        for source in sources:
+            count = count * source.count
+        super().__init__(sources, count)
+
+    def item(self, position: Any) -> Any:
+        found: list[Any] = []
+        for source in reversed(self.sources[1:]):
+            size = tracers.size_of(maximum(source.count, 1))
+            found.append(source.item(position % size))
+            position = position // size
+        return (self.sources[0].item(position), *found[::-1])
+
+
+def _map(function: Any, *items: Any) -> Any:
+    return _Mapped(function, [*builtins.map(_source, items)])
+
+
+def _starmap(function: Any, items: Any) -> Any:
+    return _Mapped(function, [_source(items)], spread=True)
+
+
+def _pairwise(items: Any) -> Any:
+    source = _source(items)
+    return _Pairs([source], maximum(source.count - 1, 0))
+
+
+def _chain(*items: Any) -> Any:
+    sources = [*builtins.map(_source, items)]
+    count: Dim = 0
+    for source in sources:
+        count = count + source.count
+    return _Chained(sources, count)
+
+
+def _zip_longest(*items: Any, fillvalue: Any = None) -> Any:
+    return _Longest([*builtins.map(_source, items)], fillvalue)
+
+
+def _islice(items: Any, *bounds: Any) -> Any:
+    start, stop, step = (0, *bounds, 1) if len(bounds) == 1 else (*bounds, None)[:3]
+    start, step = 0 if start is None else start, 1 if step is None else step
+    if type(step) is not int or step < 1:
+        raise located(UserNotImplementedError("itertools.islice by a step that only the running program knows"))
+    source = _source(items)
+    first, last = _size(start), source.count if stop is None else minimum(_size(stop), source.count)
+    return _Sliced(source, tracers.size_of(first), step, (maximum(last - first, 0) + (step - 1)) // step)
+
+
+def _size(bound: Any) -> Dim:
+    """A bound that may not be negative."""
+    if isinstance(bound, int | tracers.SizeTracer):
+        return tracers.dim_of(bound)
+    number = integer(bound)
+    message = "Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize."
+    values.check(values.emit("greater_equal", number, values.constant(0, I64)), ValueError, message)
+    return bind(number, "count")
+
+
+def _product(*items: Any, repeat: Any = 1) -> Any:
+    return _Product([_source(each) for _ in range(repeat) for each in items])
+
+
+# -- lists ------------------------------------------------------------------------------------------------------
+
+
+def _accumulate(items: Any, func: Any = None, *, initial: Any = None) -> Any:
+    found = new_list("accumulate(...)", None)
+    if initial is not None:
+        found.append(initial)
+    programs.accumulated(found, items, operator.add if func is None else func)
+    return found
+
+
+def _groupby(items: Any, key: Any = None) -> Any:
+    found = new_list("groupby(...)", None)
+    programs.grouped(found, items, (lambda item: item) if key is None else key)
+    return found
+
+
+def _filtered(program: Any, name: str, test: Any, items: Any) -> Any:
+    found = new_list(name, None)
+    program(found, items, test)
+    return found
+
+
+def _from_iterable(items: Any) -> Any:
+    found = new_list("chain.from_iterable(...)", None)
+    own_loop(items, found.extend)
+    return found
+
+
+def _best(reverse: bool, number: Any, items: Any, key: Any = None) -> Any:
+    """`heapq.nsmallest` and `heapq.nlargest`."""
+    return surface.sorted_container(items, key, reverse)[:number]
+
+
+def _reduce(function: Any, items: Any, *initial: Any) -> Any:
+    source = _source(items)
+    if not initial:
+        some = values.emit("greater", values.size(source.count), values.size(0))
+        values.check(some, TypeError, "reduce() of empty iterable with no initial value")
+    total = initial[0] if initial else source.item(0)
+
+    def turn(position: Any) -> None:
+        nonlocal total
+        total = function(total, source.item(position))
+
+    own_loop(traced_range(0 if initial else 1, tracers.size_of(source.count)), turn, "total")
+    source.end()
+    return total
+
+
+# -- choices of places ------------------------------------------------------------------------------------------
+
+
+class _Choices(Recorded):
+    """The items at some places, then at the next ones; the places are in a list."""
+
+    may_change = True
+
+    def __init__(self, items: Any, length: Any, advance: Callable[..., Any], *, all_places: bool, first: Any) -> None:
+        if type(length) is not int:
+            raise located(UserNotImplementedError(
+                "combinations or permutations of a number of items that only the running program knows",
+                mend="give the number as it is: combinations(items, 2), permutations(items, len) with len in static=",
+            ))  # fmt: skip
+        self._items, self._length, self._advance = items, length, advance
+        self._all_places, self._first = all_places, first
+
+    def entered(self) -> Any:
+        self._pool = _list_of(self._items)
+        self._places = new_list("places", None)
+        if self._all_places:
+            own_loop(traced_range(0, self._pool.length), self._places.append)
+        else:
+            for place in range(self._length):
+                self._places.append(self._first * place)
+        return self
+
+    def holds_position(self, position: Any) -> Any:
+        count = self._pool.length
+        least = self._length if self._first else min(self._length, 1)
+        if not self._length:
+            return position == 0
+        return choose(compared("==", position, 0), lambda: count >= least,
+                      lambda: self._advance(self._places, count, self._length))  # fmt: skip
+
+    def item(self, position: Any) -> Any:
+        return tuple(self._pool[self._places[place]] for place in range(self._length))
+
+
+def _combinations(items: Any, r: Any) -> Any:
+    return _Choices(items, r, programs.advanced_combination, all_places=False, first=1)
+
+
+def _with_replacement(items: Any, r: Any) -> Any:
+    return _Choices(items, r, programs.advanced_repetition, all_places=False, first=0)
+
+
+def _permutations(items: Any, r: Any = None) -> Any:
+    return _Choices(items, r, programs.advanced, all_places=True, first=1)
+
+
+def _where_running(function: Any, handler: Any) -> Any:
+    """A function that is Python's unless it is given something of the running program."""
+
+    @functools.wraps(function, assigned=("__name__", "__doc__"), updated=())
+    def call(*args: Any, **keywords: Any) -> Any:
+        return handler(*args, **keywords) if any(builtins.map(is_running, args)) else function(*args, **keywords)
+
+    return call
+
+
+_HANDLERS: Mapping[Any, Callable[..., Any]] = {
+    heapq.nlargest: partial(_best, True),
+    heapq.nsmallest: partial(_best, False),
+    functools.reduce: _reduce,
+    itertools.accumulate: _accumulate,
+    itertools.combinations: _combinations,
+    itertools.combinations_with_replacement: _with_replacement,
+    itertools.dropwhile: partial(_filtered, programs.dropped, "dropwhile(...)"),
+    itertools.filterfalse: partial(_filtered, programs.kept, "filterfalse(...)"),
+    itertools.groupby: _groupby,
+    itertools.islice: _islice,
+    itertools.pairwise: _pairwise,
+    itertools.permutations: _permutations,
+    itertools.product: _product,
+    itertools.starmap: _starmap,
+    itertools.takewhile: partial(_filtered, programs.taken, "takewhile(...)"),
+    itertools.zip_longest: _zip_longest,
+}
+_chained = _where_running(itertools.chain, _chain)
+_chained.from_iterable = _where_running(itertools.chain.from_iterable, _from_iterable)
+map_ = _where_running(builtins.map, _map)
+ITERATED: dict[Any, Callable[..., Any]] = {
+    function: _where_running(function, handler) for function, handler in _HANDLERS.items()
+} | {itertools.chain: _chained}
+"""What runs in the place of functions of `functools` and `itertools`."""
