@@ -88,6 +88,39 @@ def no_end_at_all(n):
     return without_end(n)
 
 
+def takes_off(items):
+    if len(items) == 0:
+        return [7]
+    first = items.pop(0)
+    rest = takes_off(items.copy())
+    rest.append(first)
+    return rest
+
+
+def adds_up(record, n):
+    if n == 0:
+        return 0
+    record["total"] += n
+    return record["total"] + adds_up(record, n - 1)
+
+
+def cuts(n, prices):
+    best = 0
+    for i in range(1, n + 1):
+        best = max(best, prices[i - 1] + cuts(n - i, prices))
+    return best
+
+
+@program(([3, 1, 2], {"total": 1}, 3), ([], {"total": 0}, 0))
+def changes_what_the_caller_passes(items, record, n):
+    return takes_off(items), adds_up(record, n)
+
+
+@program((3, [1, 5, 8]), (0, [2]))
+def indexes_what_the_caller_passes(n, prices):
+    return cuts(n, prices)
+
+
 # -- arrays ---------------------------------------------------------------------------------------------------
 
 

@@ -86,7 +86,7 @@ class Recursion:
         if trace.storage.is_place(self._result_site()):
             self._refuse_write()
         self.home, frames = trace.scope, trace.depth_of_calls()
-        self.objects = Mutables([self.function, *self.bound.arguments.values()])
+        self.objects = Mutables([self.function, *self.bound.arguments.values()], with_stores=True)
         cells = [(cell, content_of(cell)) for cell in cells_of(self.function)]
         take_back = trace.trial()
         for _ in range(_ATTEMPTS):

@@ -27,13 +27,14 @@ from jitflow.frontend.python import conversions
 from jitflow.frontend.python.made_containers import restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts.characters import character
 from jitflow.frontend.tracers import (
     Alternatives,
     ArrayTracer,
     NumberTracer,
     ScalarTracer,
+    SizeTracer,
     VariableTracer,
     type_of,
     wrap,
@@ -124,6 +125,8 @@ def _is_running(index: Any) -> bool:
     """Whether an index is to be one that only the running program knows."""
     if type(index) is tuple:
         return any(map(_is_running, index))
+    if isinstance(index, SizeTracer):
+        return current_trace().is_open(index.dim) and not asks_for_number(index.dim)
     if not isinstance(index, ScalarTracer | ArrayTracer) or isinstance(index, VariableTracer):
         return False  # a variable is a key by its identity
     if asks_for_number(index._value):
