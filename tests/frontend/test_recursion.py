@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 import threading
@@ -109,6 +110,30 @@ def cuts(n, prices):
     for i in range(1, n + 1):
         best = max(best, prices[i - 1] + cuts(n - i, prices))
     return best
+
+
+@functools.lru_cache(maxsize=None)
+def remembered(n):
+    return n if n < 2 else remembered(n - 1) + remembered(n - 2)
+
+
+@program((80, "kitten", "sitting"), (3, "", "abc"))
+def results_that_are_remembered(n, word, other):
+    """Computed each time, these would take years. A key may be known, of the run, or no number."""
+
+    @functools.cache
+    def distance(i, j):
+        if i == len(word) or j == len(other):
+            return len(word) - i + len(other) - j
+        return min(1 + distance(i + 1, j), 1 + distance(i, j + 1), (word[i] != other[j]) + distance(i + 1, j + 1))
+
+    @functools.cache
+    def ways(k, left):
+        if left <= 0:
+            return int(left == 0)
+        return ways(k, left - k) + (ways(k + 1, left) if k < left else 0)
+
+    return remembered(n), distance(0, 0), ways(1, n), remembered(n // 2) if n > 10 else remembered(5)
 
 
 @program(([3, 1, 2], {"total": 1}, 3), ([], {"total": 0}, 0))

@@ -45,6 +45,7 @@ from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
+from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.texts import formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, ord_
 from jitflow.frontend.tracers import (
@@ -279,7 +280,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     for kind, function in CONSTRUCTORS.items():
         table[id(kind)] = (kind, _stand_in(kind, function))
-    for function, program in ON_LISTS.items():
+    for function, program in (*ON_LISTS.items(), *CACHES.items()):
         table[id(function)] = (function, program)
     for function, stand_in in OPERATORS.items():
         table[id(function)] = (function, kind_by_kind(stand_in))

@@ -18,6 +18,7 @@ __all__ = [
     "equal_dicts",
     "equal_lists",
     "index",
+    "remembered",
     "remove",
     "reverse",
 ]
@@ -133,3 +134,11 @@ def bisect_right(items: Any, item: Any, low: Any, high: Any) -> Any:
         else:
             low = middle + 1
     return low
+
+
+@_program
+def remembered(memory: Any, key: Any, compute: Any) -> Any:
+    """What is in a dict under the key, which is computed if it is not there."""
+    if key not in memory:
+        memory[key] = compute()
+    return memory[key]
