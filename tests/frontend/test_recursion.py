@@ -112,7 +112,7 @@ def cuts(n, prices):
     return best
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def remembered(n):
     return n if n < 2 else remembered(n - 1) + remembered(n - 2)
 

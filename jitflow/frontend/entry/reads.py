@@ -328,7 +328,7 @@ class Recorder:
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))
         if is_foreign_impure(thing.__name__):
-            return Impure(thing.__name__, thing)
+            return Impure(thing.__name__, thing, self._member)
         if is_pure_module(thing.__name__):
             return self.replace(thing)
         path = self.inputs.path(register)
@@ -338,7 +338,7 @@ class Recorder:
         """What stands for a member of a pure module: most stand for themselves."""
         if isinstance(thing, ModuleType):
             pure = is_pure_module(thing.__name__)
-            return ModuleView(thing, self._member) if pure else Impure(thing.__name__, thing)
+            return (ModuleView if pure else partial(Impure, thing.__name__))(thing, self._member)
         found = replacement(thing)
         if found is not None:
             return found
