@@ -113,8 +113,8 @@ def cuts(n, prices):
 
 
 @functools.cache
-def remembered(n):
-    return n if n < 2 else remembered(n - 1) + remembered(n - 2)
+def kept(n):
+    return n if n < 2 else kept(n - 1) + kept(n - 2)
 
 
 @program((80, "kitten", "sitting"), (3, "", "abc"))
@@ -133,7 +133,7 @@ def results_that_are_remembered(n, word, other):
             return int(left == 0)
         return ways(k, left - k) + (ways(k + 1, left) if k < left else 0)
 
-    return remembered(n), distance(0, 0), ways(1, n), remembered(n // 2) if n > 10 else remembered(5)
+    return kept(n), distance(0, 0), ways(1, n), kept(n // 2) if n > 10 else kept(5)
 
 
 @program(([3, 1, 2], {"total": 1}, 3), ([], {"total": 0}, 0))
