@@ -11,7 +11,7 @@ from typing import Any
 from jitflow.errors import UserNotImplementedError, UserTypeError
 from jitflow.frontend.texts.structure import structure
 from jitflow.frontend.texts.traced import TracedText, in_words, is_known, together
-from jitflow.frontend.tracers import kind_by_kind, located
+from jitflow.frontend.tracers import Alternatives, Tracer, kind_by_kind, located
 
 __all__ = ["format_", "formatted", "join", "percent", "repr_", "str_", "text"]
 
@@ -63,7 +63,9 @@ def formatted(thing: Any, specification: Any = "") -> Any:
 def join(separator: str, items: Iterable[Any]) -> Any:
     """`str.join`."""
     parts = list(items)
-    if not any(type(part) is TracedText for part in parts):
+    if any(type(part) is Alternatives for part in parts):
+        return _joined(separator, *parts)
+    if not any(isinstance(part, TracedText | Tracer) for part in parts):
         return separator.join(parts)
     fields: list[Any] = []
     for number, part in enumerate(parts):
@@ -72,6 +74,11 @@ def join(separator: str, items: Iterable[Any]) -> Any:
             raise located(UserTypeError(f"sequence item {number}: expected str instance, {found} found"))
         fields += [separator if number else "", (part, "", "")]
     return together(fields)
+
+
+@kind_by_kind
+def _joined(separator: str, *parts: Any) -> Any:
+    return join(separator, parts)
 
 
 @kind_by_kind
