@@ -146,6 +146,26 @@ def indexes_what_the_caller_passes(n, prices):
     return cuts(n, prices)
 
 
+class Growth:
+    def __init__(self, rate):
+        self.rate, self.calls = rate, 0
+
+    def after(self, n):
+        self.calls += 1
+        return 1 if n == 0 else self.after(n - 1) * self.rate
+
+
+GROWTH = Growth(3)
+
+
+def test_methods_of_objects_outside_call_themselves():
+    def program(n):
+        return GROWTH.after(n)
+
+    compiled, GROWTH.calls = jitflow.function(program), 0
+    assert (compiled(4), compiled(2), GROWTH.calls) == (81, 9, 8)
+
+
 # -- arrays ---------------------------------------------------------------------------------------------------
 
 

@@ -32,6 +32,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.trying import Statements, raised_by
+from jitflow.frontend.outside.proxies import as_one_object
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.lifting import lifted
 from jitflow.frontend.recording.trace import Trace, current_trace
@@ -146,7 +147,7 @@ class Recursion:
         """What a further call is given, of several kinds where the first call is given another one."""
         found = []
         for number, (name, thing) in enumerate(zip((*self.bound.arguments, *self.cells), given, strict=True)):
-            first, thing = aligned([self.first[number], thing], name, can_change)
+            first, thing = aligned([self.first[number], as_one_object(self.first[number], thing)], name, can_change)
             found.append(thing)
             if first is not self.first[number]:
                 self.first[number], self.has_grown, self.is_another = first, True, True
@@ -227,8 +228,7 @@ class Recursion:
                 if isinstance(self.entry.items[number], tracers.ArrayTracer):
                     trace.storage.arrive(parameters[-1], [self.entry.items[number]._value])
         given = self.entry.rebuild(items)
-        count = len(self.bound.arguments)
-        for cell, content in zip(self.cells.values(), given[count:], strict=True):
+        for cell, content in zip(self.cells.values(), given[len(self.bound.arguments) :], strict=True):
             put(cell, content)
         bound = inspect.BoundArguments(self.bound.signature, dict(zip(self.bound.arguments, given, strict=False)))
 
