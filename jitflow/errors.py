@@ -120,7 +120,8 @@ class UserError(JitflowError):
         self.expected = expected
         self.mend = mend or mend_of(message)
         # What was found is told of mistakes, too.
-        self._is_ours = bool(expected or mend) or isinstance(self, NotImplementedError | FloatingPointError)
+        is_of_jitflow = original is None and isinstance(self, NotImplementedError | FloatingPointError)
+        self._is_ours = bool(expected or mend) or is_of_jitflow
         self.location, self.original = None, original
         self._refresh_note()
         self.at(location)

@@ -224,7 +224,21 @@ def cuts_and_joins(n):
     return items, part, backward, joined, items == part, 3 in items, joined.count(9), joined.index(9), max(items)
 
 
+def makes_them_where_nothing_is_raised(n):
+    if n >= 1:
+        counts, found = {}, set()
+        for k in range(n):
+            counts[k % 3] = counts.get(k % 3, 0) + 1
+            found.add(k * k % 5)
+        pairs, again = counts.items(), found
+    else:
+        raise ValueError("expected a positive number")
+    again.add(n)
+    return counts[0], len(found), sum([key * count for key, count in pairs]), again is found
+
+
 PROGRAMS = {
+    makes_them_where_nothing_is_raised: [(7,), (0,)],
     searches_breadth_first: [(40,), (1,)],
     counts_and_groups: [(12,), (1,)],
     fills_tables: [(7,), (40,)],

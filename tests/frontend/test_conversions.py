@@ -67,6 +67,14 @@ def test_integers_beyond_64_bits(number: float):
         interpreted(lambda x: int(x[0]))(np.array([number]))
 
 
+@pytest.mark.parametrize("number", [0, 1, -1, 255, -256, 2**62, 2**63 - 1, -(2**63)])
+def test_bits_of_integers(number: int):
+    def program(x):
+        return x.bit_length(), x.bit_count(), int.bit_length(x), float.is_integer(x / 2)
+
+    assert_same(interpreted(program)(number), program(number))
+
+
 def test_round_gives_python_ints() -> None:
     x = np.array([2.5, -3.75])
     expected = [round(x[0]), round(x[0], 1), round(x.sum())]

@@ -68,11 +68,18 @@ def test_it_raises_what_python_raises(program: Any):
         np.testing.assert_array_equal(y, x)
 
 
+def is_not_there(x):
+    raise NotImplementedError("not yet")
+
+
 def test_the_very_class_is_raised():
     with pytest.raises(MadeError) as caught:
         jitflow.function(makes_itself)(np.full(3, 2.0))
     assert type(caught.value) is MadeError
     assert type(caught.value.value) is np.float64
+    with pytest.raises(NotImplementedError) as known:
+        jitflow.function(is_not_there)(np.full(3, 2.0))
+    assert type(known.value) is NotImplementedError
     with pytest.raises(OddError) as odd_one:
         jitflow.function(odd)(np.full(3, 2.0))
     assert type(odd_one.value) is OddError

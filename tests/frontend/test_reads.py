@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import sys
 import types
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import jitflow
-from jitflow.errors import UserError
+from jitflow.errors import UserError, UserNotImplementedError
 from tests.frontend.interpreted import interpreted
 
 SCALE = 2.0
@@ -331,6 +332,23 @@ def test_dataclasses_are_read_replaced_and_returned() -> None:
     state.rate = 0.25
     np.testing.assert_array_equal(step(state, np.ones(3)).weight, np.full(3, 0.75))
     assert step.count == 1
+
+
+def test_constants_of_pythons_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    @interpreted
+    def smallest(x):
+        return min(x, sys.maxsize) + sys.float_info.epsilon, sys.byteorder == "none", sys.version_info >= (3, 8)
+
+    assert smallest(2.0) == (2.0 + sys.float_info.epsilon, False, True)
+    monkeypatch.setattr(sys, "byteorder", "none")
+    assert smallest(2.0) == (2.0 + sys.float_info.epsilon, True, True)
+
+    @interpreted
+    def arguments(x):
+        return sys.argv == x
+
+    with pytest.raises(UserNotImplementedError, match=r"sys\.argv is not known to be pure"):
+        arguments(1.0)
 
 
 def test_cached_helpers_are_traced_anew() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sys
 import threading
@@ -86,6 +87,83 @@ def a_default_and_a_keyword(n):
 @program((1,))
 def no_end_at_all(n):
     return without_end(n)
+
+
+def takes_off(items):
+    if len(items) == 0:
+        return [7]
+    first = items.pop(0)
+    rest = takes_off(items.copy())
+    rest.append(first)
+    return rest
+
+
+def adds_up(record, n):
+    if n == 0:
+        return 0
+    record["total"] += n
+    return record["total"] + adds_up(record, n - 1)
+
+
+def cuts(n, prices):
+    best = 0
+    for i in range(1, n + 1):
+        best = max(best, prices[i - 1] + cuts(n - i, prices))
+    return best
+
+
+@functools.cache
+def kept(n):
+    return n if n < 2 else kept(n - 1) + kept(n - 2)
+
+
+@program((80, "kitten", "sitting"), (3, "", "abc"))
+def results_that_are_remembered(n, word, other):
+    """Computed each time, these would take years. A key may be known, of the run, or no number."""
+
+    @functools.cache
+    def distance(i, j):
+        if i == len(word) or j == len(other):
+            return len(word) - i + len(other) - j
+        return min(1 + distance(i + 1, j), 1 + distance(i, j + 1), (word[i] != other[j]) + distance(i + 1, j + 1))
+
+    @functools.cache
+    def ways(k, left):
+        if left <= 0:
+            return int(left == 0)
+        return ways(k, left - k) + (ways(k + 1, left) if k < left else 0)
+
+    return kept(n), distance(0, 0), ways(1, n), kept(n // 2) if n > 10 else kept(5)
+
+
+@program(([3, 1, 2], {"total": 1}, 3), ([], {"total": 0}, 0))
+def changes_what_the_caller_passes(items, record, n):
+    return takes_off(items), adds_up(record, n)
+
+
+@program((3, [1, 5, 8]), (0, [2]))
+def indexes_what_the_caller_passes(n, prices):
+    return cuts(n, prices)
+
+
+class Growth:
+    def __init__(self, rate):
+        self.rate, self.calls = rate, 0
+
+    def after(self, n):
+        self.calls += 1
+        return 1 if n == 0 else self.after(n - 1) * self.rate
+
+
+GROWTH = Growth(3)
+
+
+def test_methods_of_objects_outside_call_themselves():
+    def program(n):
+        return GROWTH.after(n)
+
+    compiled, GROWTH.calls = jitflow.function(program), 0
+    assert (compiled(4), compiled(2), GROWTH.calls) == (81, 9, 8)
 
 
 # -- arrays ---------------------------------------------------------------------------------------------------

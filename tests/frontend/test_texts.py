@@ -192,6 +192,17 @@ def test_other_uses_are_errors(program: Any, kind: type[Exception], message: str
     assert str(caught.traceback[-1].path) == __file__
 
 
+def test_texts_that_the_run_chooses_are_joined():
+    def program(words, n):
+        return "-".join(word[::-1] if len(word) > n else 5 if n > 8 else word for word in words)
+
+    compiled = jitflow.function(program)
+    for n in (1, 3, 7):
+        assert compiled(("ab", "cdef"), n) == program(("ab", "cdef"), n)
+    with pytest.raises(TypeError, match="sequence item 0: expected str instance, int found"):
+        compiled(("ab", "cdef"), 9)
+
+
 def test_a_wrong_format_is_an_error_of_the_call():
     @jitflow.function
     def program(x):

@@ -11,6 +11,7 @@ from jitflow.frontend.control.lessons import Nest
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
+from jitflow.ir.dims import Dim
 from jitflow.ir.location import Loc
 
 __all__ = ["Draws", "asks_for_number", "begin_anew_choosing"]
@@ -26,15 +27,18 @@ class Draws:
     any = False
 
 
-def asks_for_number(index: Value) -> bool:
+def asks_for_number(index: Value | Dim) -> bool:
     """Whether an index of a list is asked for its number, because it may be known in each turn of a loop."""
     trace = current_trace()
     rounds = trace.state(Nest).rounds
-    if not rounds or index in trace.parameters:
+    if not rounds:
         return False
-    if any(index in op.results for scope in rounds[0].outside.around() for op in scope.builder.ops):
-        return False
-    if trace.state(Draws).any and _is_drawn(index):
+    if isinstance(index, Value):
+        if index in trace.parameters or (trace.state(Draws).any and _is_drawn(index)):
+            return False
+        if any(index in op.results for scope in rounds[0].outside.around() for op in scope.builder.ops):
+            return False
+    elif trace.is_visible_in(rounds[0].outside)(index):
         return False
     site = _site(trace.here())
     trace.state(_AskedItems).add(site)

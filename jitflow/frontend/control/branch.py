@@ -11,6 +11,7 @@ from jitflow.frontend.control.cells import UNBOUND, Cells
 from jitflow.frontend.control.changing_lists import is_made
 from jitflow.frontend.control.contents import Changes
 from jitflow.frontend.control.joining import join
+from jitflow.frontend.control.local_types import kind_of
 from jitflow.frontend.control.logic import OnlyTruth, as_bool, truth
 from jitflow.frontend.control.merge import (
     MaybeUnbound,
@@ -24,6 +25,8 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.ir.core import Value
+from jitflow.ir.dtypes import BOOL
+from jitflow.ir.types import Scalar
 
 __all__ = ["and_", "bound", "choose", "choose_path", "decide", "if_", "or_"]
 
@@ -131,8 +134,8 @@ def and_(left: Any, right: Callable[[], Any]) -> Any:
         return OnlyTruth(choose(as_bool(left), lambda: as_bool(right()), lambda: False, right))
     if not isinstance(left, tracers.Tracer):
         return choose(left, right, lambda: left)
-    other = _Other(right)
-    return other.of(choose(left, other, lambda: left, left, right))
+    other = _Other(right, settles=False)
+    return other.of(left, choose(left, other, lambda: left, left, right))
 
 
 def or_(left: Any, right: Callable[[], Any]) -> Any:
@@ -141,23 +144,30 @@ def or_(left: Any, right: Callable[[], Any]) -> Any:
         return OnlyTruth(choose(as_bool(left), lambda: True, lambda: as_bool(right()), right))
     if not isinstance(left, tracers.Tracer):
         return choose(left, lambda: left, right)
-    other = _Other(right)
-    return other.of(choose(left, lambda: left, other, left, right))
+    other = _Other(right, settles=True)
+    return other.of(left, choose(left, lambda: left, other, left, right))
 
 
 class _Other:
-    """The right operand of ``and`` or ``or``; of a list only its truth."""
+    """The right operand of ``and`` or ``or``; of a list only its truth.
 
-    def __init__(self, right: Callable[[], Any]) -> None:
-        self._right, self._is_list = right, False
+    Where it is known, and ``settles`` the whole, so is the whole: ``n < 0 or isinstance(n, float)``.
+    """
+
+    def __init__(self, right: Callable[[], Any], *, settles: bool) -> None:
+        self._right, self._settles = right, settles
+        self._is_list = self._is_settled = False
 
     def __call__(self) -> Any:
         thing = self._right()
         self._is_list = isinstance(thing, Recorded) or type(thing) is list or is_made(thing)
+        self._is_settled = thing is self._settles
         return as_bool(thing) if self._is_list else thing
 
-    def of(self, found: Any) -> Any:
+    def of(self, left: Any, found: Any) -> Any:
         """What the whole expression gives."""
+        if self._is_settled and kind_of(left) == Scalar(BOOL, weak=True):
+            return self._settles
         return OnlyTruth(found) if self._is_list else found
 
 

@@ -37,6 +37,7 @@ from jitflow.frontend.control.mutables import Mutables
 from jitflow.frontend.control.paths import Path
 from jitflow.frontend.control.returning import is_returned_itself
 from jitflow.frontend.control.same import is_numbered
+from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Choice, Site
 from jitflow.frontend.recording.trace import current_trace
@@ -196,7 +197,7 @@ def _by_leaves(
     name = site.name.removesuffix(" is")
     live = [thing for thing, path in zip(things, paths, strict=True) if not path.ended]
     is_one = bool(live) and live[0] is not UNBOUND and all(thing is live[0] for thing in live)
-    if is_one and (len(live) == len(paths) or before.holds(live[0])):
+    if is_one and (len(live) == len(paths) or (before.holds(live[0]) and not _is_made_in(paths, live[0]))):
         return lambda results: live[0]
     if chosen_by_identity := is_chosen_by_identity(site):
         others = shown_by_others(name)
@@ -267,6 +268,14 @@ def _once(make: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Any]], Any
         return made[0]
 
     return make_once
+
+
+def _is_made_in(paths: Sequence[Path], thing: Any) -> bool:
+    """Whether the ops of a path have made it, as a dict of the running program: nothing else has its reference."""
+    if not isinstance(thing, Recorded):
+        return False
+    made = [leaf.value for leaf in flatten(thing).items if isinstance(leaf, tracers.Tracer)]
+    return any(value in op.results for value in made for path in paths for op in path.scope.builder.ops)
 
 
 def _is_visible(thing: Any) -> bool:

@@ -33,6 +33,7 @@ from jitflow.frontend.control.paths import Path, trace_path
 from jitflow.frontend.control.raising import EndOfPath, fail
 from jitflow.frontend.control.running import Running
 from jitflow.frontend.control.trying import Statements, raised_by
+from jitflow.frontend.outside.proxies import as_one_object
 from jitflow.frontend.recording.choices import WRITTEN_OUT, Choice, Restart, Site
 from jitflow.frontend.recording.lifting import lifted
 from jitflow.frontend.recording.regions import recursion_site
@@ -80,7 +81,7 @@ class Recursion:
         if trace.storage.is_place(self._result_site()):
             self._refuse_write()
         self.home, frames = trace.scope, trace.depth_of_calls()
-        self.objects = Mutables([self.function, *self.bound.arguments.values()])
+        self.objects = Mutables([self.function, *self.bound.arguments.values()], with_stores=True)
         cells = [(cell, content_of(cell)) for cell in cells_of(self.function)]
         take_back = trace.trial()
         for _ in range(_ATTEMPTS):
@@ -152,7 +153,7 @@ class Recursion:
             if is_reference(thing) and not is_reference(self.first[number]):
                 self._write_out_the_first()
                 begin_anew_with(self.first[number], is_wish=True)
-            first, thing = aligned([self.first[number], thing], name, can_change)
+            first, thing = aligned([self.first[number], as_one_object(self.first[number], thing)], name, can_change)
             found.append(thing)
             if first is not self.first[number]:
                 self.first[number], self.has_grown, self.is_another = first, True, True
@@ -237,8 +238,7 @@ class Recursion:
                 if isinstance(self.entry.items[number], tracers.ArrayTracer):
                     trace.storage.arrive(parameters[-1], [self.entry.items[number]._value])
         given = self.entry.rebuild(items)
-        count = len(self.bound.arguments)
-        for cell, content in zip(self.cells.values(), given[count:], strict=True):
+        for cell, content in zip(self.cells.values(), given[len(self.bound.arguments) :], strict=True):
             put(cell, content)
         bound = inspect.BoundArguments(self.bound.signature, dict(zip(self.bound.arguments, given, strict=False)))
 

@@ -26,7 +26,7 @@ from jitflow.frontend.recording.choices import WRITTEN_OUT, Restart, Site
 from jitflow.frontend.recording.regions import MOST_WRITTEN_OUT, Scope, is_known_to_change, recursion_site
 from jitflow.frontend.recording.trace import current_trace
 
-__all__ = ["first_call", "recursive"]
+__all__ = ["first_call", "names_itself", "recursive"]
 
 
 def recursive(function: Any) -> Any:
@@ -36,7 +36,7 @@ def recursive(function: Any) -> Any:
     choices, site = current_trace().choices, recursion_site(function.__code__)
     if choices.answer(site):
         record = partial(_called, function)
-    elif not choices.is_settled(site) and _names_itself(function.__code__, function.__name__):
+    elif not choices.is_settled(site) and names_itself(function.__code__, function.__name__):
         record = partial(_watched, function, site)
     else:
         return function
@@ -68,10 +68,10 @@ def first_call(function: FunctionType) -> Any:
     return first
 
 
-def _names_itself(code: CodeType, name: str) -> bool:
+def names_itself(code: CodeType, name: str) -> bool:
     """Whether a function mentions its own name."""
     inside = (constant for constant in code.co_consts if isinstance(constant, CodeType))
-    return name in code.co_names or name in code.co_freevars or any(_names_itself(inner, name) for inner in inside)
+    return name in code.co_names or name in code.co_freevars or any(names_itself(inner, name) for inner in inside)
 
 
 class _Calls(dict[Site, list[tuple[Scope, tuple[Any, ...]]]]):

@@ -61,6 +61,7 @@ from jitflow.frontend.outside.scopes import device, on_device
 from jitflow.frontend.outside.stores import Stores, active_stores, refusal
 from jitflow.frontend.python.builtin_functions import replacement
 from jitflow.frontend.python.callbacks import Callback
+from jitflow.frontend.python.remembered import remembering
 from jitflow.frontend.tracers import NumberTracer, Tracer, VariableTracer, located
 from jitflow.frontend.tracers.absent import NOT_GIVEN, Absent
 from jitflow.frontend.tracers.base import escaped
@@ -205,11 +206,10 @@ class Recorder:
             inputs.guard(IsObject(register, thing))
             inner = self.take(thing.__wrapped__, Attribute(register, "__wrapped__"), path)
             wanted = getattr(thing, "__jitflow_device__", "")
-            return partial(on_device, wanted, inner) if wanted else inner
+            return partial(on_device, wanted, inner) if wanted else remembering(inner, thing, anywhere=True)
         if self._random.takes(thing):
             return self._random.adopt(thing, register)
-        header = header_of(thing)
-        if header is not None:
+        if (header := header_of(thing)) is not None:
             return inputs.array(register, array_class(header, path), gpu_of(thing))
         if isinstance(thing, device | Callback):
             inputs.guard(IsObject(register, thing))
@@ -328,7 +328,7 @@ class Recorder:
     def _module(self, thing: ModuleType, register: int) -> Any:
         self.inputs.guard(IsObject(register, thing))
         if is_foreign_impure(thing.__name__):
-            return Impure(thing.__name__, thing)
+            return Impure(thing.__name__, thing, self._member)
         if is_pure_module(thing.__name__):
             return self.replace(thing)
         path = self.inputs.path(register)
@@ -338,7 +338,7 @@ class Recorder:
         """What stands for a member of a pure module: most stand for themselves."""
         if isinstance(thing, ModuleType):
             pure = is_pure_module(thing.__name__)
-            return ModuleView(thing, self._member) if pure else Impure(thing.__name__, thing)
+            return (ModuleView if pure else partial(Impure, thing.__name__))(thing, self._member)
         found = replacement(thing)
         if found is not None:
             return found

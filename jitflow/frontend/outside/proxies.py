@@ -15,13 +15,22 @@ from jitflow.errors import UserAttributeError, UserNotImplementedError
 from jitflow.frontend.outside.made_objects import has_methods, is_made_object, known_as, made_class
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.outside.purity import Impure, is_impure_member
-from jitflow.frontend.outside.stores import Stores, active_stores, store_attribute
+from jitflow.frontend.outside.stores import ONE_OBJECT, Stores, active_stores, store_attribute
 from jitflow.frontend.outside.stores import refusal as _store
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import ArrayTracer, NumberTracer, ScalarTracer, Tracer, located, type_of
 
-__all__ = ["ClassProxy", "ModuleView", "ObjectProxy", "OutsideDict", "OutsideList", "append_only", "outside_register"]
+__all__ = [
+    "ClassProxy",
+    "ModuleView",
+    "ObjectProxy",
+    "OutsideDict",
+    "OutsideList",
+    "append_only",
+    "as_one_object",
+    "outside_register",
+]
 
 Reader = Callable[[str], Any]
 
@@ -324,3 +333,12 @@ def outside_register(thing: Any) -> int | None:
         register: int = thing._jitflow_register
         return register
     return None
+
+
+def as_one_object(one: Any, other: Any) -> Any:
+    """``other``. Starts the trace anew if both stand for one object, found by several paths: ``self`` of a method."""
+    if type(one) is ObjectProxy and type(other) is ObjectProxy and one is not other:
+        trace = current_trace()
+        if one._jitflow_object is other._jitflow_object and not trace.choices.answer(ONE_OBJECT):
+            raise trace.begin_anew(Restart(ONE_OBJECT))
+    return other

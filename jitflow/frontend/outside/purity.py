@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
@@ -188,13 +189,15 @@ class Impure:
     """Stands for an object that may be named, but neither called nor looked into, while tracing.
 
     `jitflow.callback` may call it when the compiled code runs, and what is known to be announcements is called then.
+    Of a module, ``read`` gives the constants: ``sys.maxsize``.
     """
 
-    __slots__ = ("_name", "_thing")
+    __slots__ = ("_name", "_read", "_thing")
 
-    def __init__(self, name: str, thing: Any = None) -> None:
+    def __init__(self, name: str, thing: Any = None, read: Callable[[ModuleType, str, Any], Any] | None = None) -> None:
         object.__setattr__(self, "_name", name)
         object.__setattr__(self, "_thing", thing)
+        object.__setattr__(self, "_read", read)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorded = surface.called_out(self._thing)
@@ -205,16 +208,28 @@ class Impure:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return Impure(f"{self._name}.{name}", getattr(self._thing, name, None))
+        member = getattr(self._thing, name, None)
+        if self._read is not None and _is_constant(member) and hasattr(self._thing, name):
+            return self._read(self._thing, name, member)
+        return Impure(f"{self._name}.{name}", member)
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise impure_call(self._name)
 
     __setattr__ = __getitem__ = __setitem__ = __iter__ = __len__ = __contains__ = __bool__ = _refuse
-    __enter__ = __exit__ = __next__ = _refuse
+    __enter__ = __exit__ = __next__ = __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __neg__ = __float__ = __index__ = _refuse
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"<{self._name}, not callable while tracing>"
+
+
+def _is_constant(thing: Any) -> bool:
+    """Whether it is a number, a text or a tuple of such."""
+    if isinstance(thing, tuple):
+        return all(map(_is_constant, thing))
+    return isinstance(thing, bool | int | float | complex | str | bytes)
 
 
 def is_put_there(member: Any, module: ModuleType) -> bool:

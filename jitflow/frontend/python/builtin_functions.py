@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial, wraps
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType
 from typing import Any
 
 import numpy as np
@@ -47,6 +47,7 @@ from jitflow.frontend.python.modular_powers import pow_
 from jitflow.frontend.python.operators import OPERATORS
 from jitflow.frontend.python.orders import extremum_of, sorted_
 from jitflow.frontend.python.passed_lists import PassedList
+from jitflow.frontend.python.remembered import CACHES
 from jitflow.frontend.python.text_numbers import in_base, int_of_text
 from jitflow.frontend.texts import TracedText, formatted, print_, repr_, str_
 from jitflow.frontend.texts.characters import chr_, length_of, ord_
@@ -190,7 +191,25 @@ def _stand_in(kind: type, handler: Callable[..., Any]) -> type:
     members: dict[str, Any] = {"__slots__": (), "__module__": kind.__module__}
     if kind in (bool, int, float, complex):
         members["dtype"] = np.dtype(kind)  # NumPy asks a class that it does not know for it
+        methods = (member for member in vars(kind).values() if isinstance(member, MethodDescriptorType))
+        members |= {method.__name__: _unbound(method) for method in methods if not method.__name__.startswith("_")}
     return StandIn(kind.__name__, () if kind is bool else (kind,), members)
+
+
+def _unbound(method: MethodDescriptorType) -> Callable[..., Any]:
+    """``int.bit_length``, of a traced number as well."""
+
+    def call(thing: Any, *args: Any, **keywords: Any) -> Any:
+        if not isinstance(thing, Tracer):
+            return method(thing, *args, **keywords)
+        if not isinstance(thing, method.__objclass__):
+            kinds = (
+                f"for '{method.__objclass__.__name__}' objects doesn't apply to a '{thing.__class__.__name__}' object"
+            )
+            raise TypeError(f"descriptor '{method.__name__}' {kinds}")
+        return getattr(thing, method.__name__)(*args, **keywords)
+
+    return call
 
 
 def _of_dataclass(function: Callable[..., Any], thing: Any, *args: Any, **keywords: Any) -> Any:
@@ -300,9 +319,7 @@ def _replacements() -> dict[int, tuple[Any, Callable[..., Any]]]:
                 table[id(member)] = (member, kind_by_kind(partial(_math, module.__name__, name)))
     for kind, function in CONSTRUCTORS.items():
         table[id(kind)] = (kind, _stand_in(kind, function))
-    for function, stand_in in ITERATED.items():
-        table[id(function)] = (function, stand_in)
-    for function, program in ON_LISTS.items():
+    for function, program in (*ON_LISTS.items(), *CACHES.items(), *ITERATED.items()):
         table[id(function)] = (function, program)
     for function, stand_in in OPERATORS.items():
         table[id(function)] = (function, kind_by_kind(stand_in))

@@ -27,7 +27,7 @@ from jitflow.frontend.python import conversions
 from jitflow.frontend.python.made_containers import list_of_program, restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
-from jitflow.frontend.recording.trace import active_trace
+from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.building import is_text
 from jitflow.frontend.texts.characters import character
@@ -142,6 +142,8 @@ def _is_running(index: Any) -> bool:
         return any(map(_is_running, index))
     if is_text_value(index) or (type(index) is TracedText and waits(index)):
         return True
+    if isinstance(index, SizeTracer):
+        return current_trace().is_open(index.dim) and not asks_for_number(index.dim)
     if not isinstance(index, ScalarTracer | ArrayTracer) or isinstance(index, VariableTracer):
         return False  # a variable is a key by its identity
     if asks_for_number(index._value):

@@ -29,6 +29,7 @@ __all__ = [
     "is_disjoint",
     "is_subset",
     "program",
+    "remembered",
     "remove",
     "repeat",
     "reverse",
@@ -283,3 +284,11 @@ def equal_counters(one: Any, other: Any) -> Any:
                 answer = False
                 break
     return answer
+
+
+@program
+def remembered(memory: Any, key: Any, compute: Any) -> Any:
+    """What is in a dict under the key, which is computed if it is not there."""
+    if key not in memory:
+        memory[key] = compute()
+    return memory[key]

@@ -141,15 +141,15 @@ class ProgramDict(ProgramKeyed):
 
     def keys(self) -> View:
         """``dict.keys``."""
-        return View(self, lambda key, item: key)
+        return View(self, _key)
 
     def values(self) -> View:
         """``dict.values``."""
-        return View(self, lambda key, item: item)
+        return View(self, _item)
 
     def items(self) -> View:
         """``dict.items``."""
-        return View(self, lambda key, item: (key, item))
+        return View(self, _pair)
 
     def entered(self) -> Any:
         return self.keys().entered()
@@ -166,22 +166,35 @@ class ProgramDict(ProgramKeyed):
     __hash__ = ProgramContainer.__hash__
 
 
+def _key(key: Any, item: Any) -> Any:
+    return key
+
+
+def _item(key: Any, item: Any) -> Any:
+    return item
+
+
+def _pair(key: Any, item: Any) -> Any:
+    return key, item
+
+
 class View(Recorded, Source):
     """The keys, the items or the pairs of a dict."""
 
     may_change = True
     flows = True
     once = False
+    __jitflow_arrays__ = ("owner", "shown")
 
     def __init__(self, owner: ProgramDict, shown: Callable[[Any, Any], Any]) -> None:
-        self._owner, self._shown = owner, shown
+        self.owner, self.shown = owner, shown
 
     @property
     def length(self) -> Any:
-        return self._owner.length
+        return self.owner.length
 
     def truth(self) -> Value:
-        return self._owner.truth()
+        return self.owner.truth()
 
     def settled(self) -> Any:
         return self
@@ -191,14 +204,14 @@ class View(Recorded, Source):
 
     def entered(self) -> Any:
         """The loop begins: entries stand one behind the other from now on."""
-        return _Entries(self._owner, self._shown)
+        return _Entries(self.owner, self.shown)
 
     def gone_through(self) -> Source:
-        return _Counted(self._owner, self._shown)
+        return _Counted(self.owner, self.shown)
 
     def contains(self, thing: Any) -> Any:
         """``thing in keys``."""
-        return self._owner.contains(thing)
+        return self.owner.contains(thing)
 
 
 class _Entries(Recorded):

@@ -13,7 +13,7 @@ from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.texts.structure import structure
 from jitflow.frontend.texts.traced import TracedText, in_words, is_known, is_text_value, together
-from jitflow.frontend.tracers import kind_by_kind, located
+from jitflow.frontend.tracers import Alternatives, Tracer, kind_by_kind, located
 from jitflow.frontend.tracers.surface import surface
 
 __all__ = ["format_", "formatted", "join", "percent", "repr_", "str_", "text"]
@@ -71,7 +71,9 @@ def join(separator: Any, items: Iterable[Any]) -> Any:
     if isinstance(items, Recorded) or hasattr(type(items), "gone_through"):
         return surface.program_text(separator).join(items)
     parts = list(items)
-    if not any(type(part) is TracedText or is_text_value(part) for part in (separator, *parts)):
+    if any(type(part) is Alternatives for part in parts):
+        return _joined(separator, *parts)
+    if not any(isinstance(part, TracedText | Tracer) or is_text_value(part) for part in (separator, *parts)):
         return separator.join(parts)
     fields: list[Any] = []
     for number, part in enumerate(parts):
@@ -80,6 +82,11 @@ def join(separator: Any, items: Iterable[Any]) -> Any:
             raise located(UserTypeError(f"sequence item {number}: expected str instance, {found} found"))
         fields += [(separator if number else "", "", ""), (part, "", "")]
     return together(fields)
+
+
+@kind_by_kind
+def _joined(separator: str, *parts: Any) -> Any:
+    return join(separator, parts)
 
 
 @kind_by_kind

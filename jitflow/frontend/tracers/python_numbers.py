@@ -342,12 +342,23 @@ def number_attribute(operand: Any, name: str) -> Any:
     if dtype in (BOOL, I64):
         attributes["numerator"] = lambda: apply("pos", operand)
         attributes["denominator"] = lambda: 1
+        attributes["bit_count"] = lambda: lambda: _bits_set(value)
+        attributes["bit_length"] = lambda: lambda: _bits_set(value, filled=True)
     if name in attributes:
         return attributes[name]()
     kind = {BOOL: bool, I64: int, F64: float, C128: complex}[dtype]
     if hasattr(kind, name):
         raise located(UserNotImplementedError(f"{kind.__name__}.{name} of a traced number is not compiled"))
     raise located(UserAttributeError(f"'{kind.__name__}' object has no attribute '{name}'"))
+
+
+def _bits_set(value: Value, *, filled: bool = False) -> Any:
+    """How many bits of the magnitude are set, or would be if all below the highest were."""
+    magnitude = emit("cast", emit("absolute", as_scalar(emit("cast", value, dtype=I64))), dtype=U64)
+    for distance in (1, 2, 4, 8, 16, 32) if filled else ():
+        shifted = emit("right_shift", magnitude, emit("constant", value=distance, type=magnitude.type))
+        magnitude = emit("bitwise_or", magnitude, shifted)
+    return wrap(as_weak(emit("cast", emit("bitwise_count", magnitude), dtype=I64), I64))
 
 
 def _is_integer(value: Value) -> Any:

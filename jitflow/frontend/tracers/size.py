@@ -257,7 +257,10 @@ def _size_binary(name: str, left: Any, right: Any) -> Any:
         if result is not NotImplemented:
             return result
     elif name == "mul" and (isinstance(left, list | tuple | str) or isinstance(right, list | tuple | str)):
-        return left * int(right) if isinstance(right, SizeTracer) else int(left) * right
+        items, times = (left, right) if isinstance(right, SizeTracer) else (right, left)
+        if type(items) is list and current_trace().is_open(times.dim):
+            return surface.repeated(items, times)
+        return items * int(times)
     return number_binary(name, left, right)
 
 

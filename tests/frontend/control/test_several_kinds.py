@@ -184,6 +184,13 @@ def asks_for_its_type(a: Any, c: bool) -> Any:
     return isinstance(x, float), x is None, f"{x}" == "1"
 
 
+def known_whatever_runs(a: Any, c: bool) -> Any:
+    x = 1 if not c and not isinstance(a, list) else 2
+    if c or isinstance(a, np.ndarray):
+        return x, c and False, c or True
+    return a.nothing
+
+
 def bounds_of_a_slice(a: Any, c: bool) -> Any:
     k = 0
     for v in a:
@@ -224,7 +231,8 @@ def counts_in_a_dict(a: Any, c: bool) -> Any:
     return counts
 
 
-PROGRAMS = [half, remainder, through_a_helper, zero_dimensional, number_or_array, index_or_mask, function_of_two,
+PROGRAMS = [known_whatever_runs, half, remainder, through_a_helper, zero_dimensional, number_or_array,
+            index_or_mask, function_of_two,
             bounds_of_a_slice, list_or_another, dict_or_another, sorts_by_sign, counts_in_a_dict]  # fmt: skip
 
 
