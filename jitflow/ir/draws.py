@@ -75,7 +75,7 @@ _NEW: Mapping[str, Draw] = {
        for way in ("bounded", "masked") for dtype, name in _BOUNDED.items()},
 }  # fmt: skip
 
-_OF_BOTH = ("standard_uniform", "uniform", "laplace", "gumbel", "logistic", "triangular", "poisson", "binomial")
+_OF_BOTH = ("standard_uniform", "uniform", "laplace", "gumbel", "logistic", "triangular", "poisson")
 """What a `RandomState` draws by the same functions."""
 
 DRAWS: Mapping[str, Draw] = {**_NEW, **{f"legacy_{name}": _NEW[name] for name in _OF_BOTH}}

@@ -132,8 +132,8 @@ def of_legacy(r, n, x):
         r.randint(0, 255, n, dtype=np.uint8), r.randint(2**40, size=3), r.normal(), r.normal(1.0, 2.0, n),
         r.normal(x, 1.0), r.standard_normal(3), r.exponential(2.0, 3), r.poisson(3.0), r.gamma(2.0, 1.0, 3),
         r.poisson(x, (2, 3)), r.laplace(1.0, 2.0, 3), r.gumbel(x), r.logistic(), r.triangular(0.0, x, 3.0),
-        r.binomial(5, 0.3), r.binomial(n, 0.4, 3), r.binomial(3, x / 5), r.multinomial(n, x / 5), r.choice(3, p=x / 4.5),
-        r.choice(n), r.choice(x), r.choice(x, 3), r.choice(n, 3, False), r.permutation(x),
+        r.binomial(5, 0.3), r.binomial(n, 0.4, 3), r.binomial([0, 3], 0.5), r.multinomial(n, x / 5),
+        r.choice(3, p=x / 4.5), r.choice(n), r.choice(x), r.choice(x, 3), r.choice(n, 3, False), r.permutation(x),
         r.multinomial(5, [0.3, 0.7]), r.multivariate_normal([0.0, 1.0], np.eye(2), 2), r.lognormal(), r.beta(1.0, 2.0),
     ]  # fmt: skip
 

@@ -21,6 +21,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import product
 from jitflow.ir.draws import bits_of, draw
 from jitflow.ir.dtypes import F64, I64
+from jitflow.runtime.draws import are_native
 
 __all__ = ["weighted_counts", "weighted_positions"]
 
@@ -39,7 +40,7 @@ def weighted_positions(generator: Any, count: Any, p: Any, size: Any) -> Any:
         raise UserValueError(says(((0.5, 0.5),)))
     total = np.sum(weights)
     require(tracers.lift(weights.shape[0] == count), says((1.0,)))
-    require(tracers.lift(total == total), says((0.5, np.nan)))
+    require(tracers.lift(np.isfinite(total)), says((0.5, np.nan)))
     require(tracers.lift(np.all(weights >= 0)), says((1.5, -0.5)))
     require(tracers.lift(abs(total - 1.0) <= np.sqrt(np.finfo(np.float64).eps)), says((0.5, 0.4)))
     rising = np.cumsum(weights)
@@ -72,7 +73,7 @@ def weighted_counts(generator: Any, count: Any, p: Any, dims: Dims | None) -> An
     """How often each of several things is drawn ``count`` times, for each place of an array."""
     weights, number = _vector(p), as_value(count)
     if (
-        not native_draw(generator, "binomial")
+        not are_native()
         or values.rank(number)
         or not values.dtype_of_value(number).is_integer
         or weights.ndim != 1
