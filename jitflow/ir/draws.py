@@ -53,7 +53,7 @@ def _floats(result: DType, *names: str, count: int) -> dict[str, Draw]:
 
 _BOUNDED = {BOOL: "bool", U8: "uint8", U16: "uint16", U32: "uint32", U64: "uint64"}
 
-DRAWS: Mapping[str, Draw] = {
+_NEW: Mapping[str, Draw] = {
     **_floats(F64, "standard_uniform", "standard_normal", "standard_exponential", "standard_cauchy", count=0),
     **_floats(F64, "standard_gamma", "chisquare", "pareto", "weibull", "power", "rayleigh", "standard_t", "exponential",
               count=1),
@@ -68,14 +68,17 @@ DRAWS: Mapping[str, Draw] = {
     "standard_gamma_f": Draw("random_standard_gamma_f", (F32,), F32),
     "python_random": Draw("", (), F64, method="random"),
     "python_below": Draw("", (I64,), I64, method="_randbelow"),
-    "legacy_standard_uniform": Draw("random_standard_uniform", (), F64),
-    "legacy_uniform": Draw("random_uniform", (F64, F64), F64),
     "legacy_normal": Draw("", (F64, F64), F64, method="normal"),
     "legacy_standard_normal": Draw("", (), F64, method="standard_normal"),
     "legacy_exponential": Draw("", (F64,), F64, method="exponential"),
     **{f"{way}_{name}": Draw(f"random_bounded_{name}_fill", (dtype, dtype), dtype, bounded=True, masked=way == "masked")
        for way in ("bounded", "masked") for dtype, name in _BOUNDED.items()},
 }  # fmt: skip
+
+_OF_BOTH = ("standard_uniform", "uniform", "laplace", "gumbel", "logistic", "triangular", "poisson")
+"""What a `RandomState` draws by the same functions."""
+
+DRAWS: Mapping[str, Draw] = {**_NEW, **{f"legacy_{name}": _NEW[name] for name in _OF_BOTH}}
 """By name, as the attribute ``method`` of a `draw` says it; that of a `RandomState` is ``legacy_`` something."""
 
 _TYPES: Mapping[DType, Any] = {

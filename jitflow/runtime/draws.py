@@ -94,14 +94,30 @@ def _kept_normal() -> int:
 @cache
 def legacy_is_native(name: str) -> bool:
     """Whether compiled code has the bits of a `RandomState` for a row: some draws are compared."""
-    if not are_native() or not _kept_normal():
+    if not are_native():
         return False
+    row, method = DRAWS[name], name.removeprefix("legacy_").replace("standard_uniform", "random_sample")
     ours, theirs = (np.random.RandomState(np.random.MT19937(1)) for _ in range(2))
-    parameters = (0.3, 1.7)[: len(DRAWS[name].parameters)]
-    kinds = [ctypes.c_double] * len(parameters)
-    function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
-    expected = getattr(theirs, DRAWS[name].method)(*parameters, 501)
-    return bool([function(id(ours), *parameters) for _ in range(501)] == expected.tolist())
+    for parameters in _SAMPLES.get(name, ((0.3, 1.7)[: len(row.parameters)],)):
+        expected = getattr(theirs, method)(*parameters, 501).tolist()
+        if not row.method:
+            found = draw(name, id(ours), tuple(map(np.asarray, parameters)), (501,)).tolist()
+        elif _kept_normal():
+            kinds = [ctypes.c_double] * len(parameters)
+            function = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64, *kinds)(draw_address(DRAW_PREFIX + name))
+            found = [function(id(ours), *parameters) for _ in range(501)]
+        else:
+            return False
+        if found != expected:
+            return False
+    return True
+
+
+_SAMPLES: dict[str, tuple[tuple[float, ...], ...]] = {
+    "legacy_uniform": ((0.0, 1.75),), "legacy_triangular": ((0.1, 0.4, 1.5),),
+    "legacy_poisson": ((0.0,), (3.0,), (60.0,)),
+}  # fmt: skip
+"""The parameters with which rows are compared, where the usual ones do not do."""
 
 
 @cache

@@ -69,7 +69,7 @@ def of_one(r, a, p, x, y, n):
 
 @jitflow.function
 def of_none(r, n):
-    made, filled, narrow = [], np.zeros(n), np.zeros((2, n), np.float32)
+    made, filled, narrow = [r.random(few) for few in (0, 1, 15, 16, 17, 33)], np.zeros(n), np.zeros((2, n), np.float32)
     for draw in (r.random, r.standard_normal, r.standard_exponential):
         made += [draw(), draw(n), draw((2, 3)), draw(dtype=np.float32), draw(n, dtype="f4"), draw(out=filled) is filled]
         draw(out=narrow, dtype=np.float32)
@@ -100,6 +100,7 @@ def of_choices(r, n, x, matrix, p):
         r.choice(x, 4, p=p), r.choice(matrix, 2, axis=1), r.choice(matrix), r.choice(x, 2, False, p, shuffle=False),
         r.permutation(n), r.permutation(x), r.permutation(matrix, axis=1), r.permuted(matrix, axis=1), kept, rows,
         r.multinomial(n, p), r.multinomial(n, p, (2, 3)), r.multinomial(np.arange(3), p), r.dirichlet(x + 1.0, 2),
+        sum(r.choice(4, p=p) for _ in range(n)), r.choice(4, (), p=p), r.choice(x.size, (2, n), p=p),
         r.multivariate_normal(x, np.diag(x + 1.0), 2, method="cholesky"),
         r.multivariate_hypergeometric([3, 4, 5], 4, 2),
     ]  # fmt: skip
@@ -130,7 +131,9 @@ def of_legacy(r, n, x):
         r.uniform(x, 3.0), r.randint(n), r.randint(2, n, 3), r.randint(n, size=n), r.randint(5, dtype=np.int8),
         r.randint(0, 255, n, dtype=np.uint8), r.randint(2**40, size=3), r.normal(), r.normal(1.0, 2.0, n),
         r.normal(x, 1.0), r.standard_normal(3), r.exponential(2.0, 3), r.poisson(3.0), r.gamma(2.0, 1.0, 3),
-        r.binomial(5, 0.3), r.choice(n), r.choice(x), r.choice(x, 3), r.choice(n, 3, False), r.permutation(x),
+        r.poisson(x, (2, 3)), r.laplace(1.0, 2.0, 3), r.gumbel(x), r.logistic(), r.triangular(0.0, x, 3.0),
+        r.binomial(5, 0.3), r.binomial(n, 0.4, 3), r.binomial([0, 3], 0.5), r.multinomial(n, x / 5),
+        r.choice(3, p=x / 4.5), r.choice(n), r.choice(x), r.choice(x, 3), r.choice(n, 3, False), r.permutation(x),
         r.multinomial(5, [0.3, 0.7]), r.multivariate_normal([0.0, 1.0], np.eye(2), 2), r.lognormal(), r.beta(1.0, 2.0),
     ]  # fmt: skip
 
@@ -244,10 +247,11 @@ def test_the_functions_of_the_module_and_generators_that_leave() -> None:
     lambda r, a: r.poisson(a),
     lambda r, a: r.uniform(0.0, a),
     lambda r, a: r.integers(int(a)),
-    lambda r, a: r.choice(3, p=[a, 1.0, 2.0]),
+    lambda r, a: r.choice(3, p=[a, 1.0, 1.0]),
+    lambda r, a: r.multinomial(3, [0.5, -a, 0.5]),
     lambda r, a: r.normal(np.zeros(3), size=4),
     lambda r, a: r.nothing(),
-], ids=["scale", "scales", "lam", "high - low", "high", "choice", "shapes", "name"])  # fmt: skip
+], ids=["scale", "scales", "lam", "high - low", "high", "choice", "multinomial", "shapes", "name"])  # fmt: skip
 def test_mistakes_are_those_of_numpy(draw: Callable[..., Any]) -> None:
     ours, theirs = np.random.default_rng(2), np.random.default_rng(2)
     with pytest.raises((ValueError, AttributeError)) as expected:

@@ -171,10 +171,12 @@ def _parameter(item: Any, dtype: DType) -> Value:
     return values.cast(value, dtype)
 
 
-def _require(row: Distribution, position: int, value: Value, kind: type) -> None:
+def _require(row: Distribution, position: int, value: Value, kind: type, is_array: bool) -> None:
     for rule, wrong in row.parameters[position].rules:
         as_float = values.cast(value, F64)
-        message = _words(row, position, wrong, bool(values.rank(value)), kind)
+        message, of_nan = (_words(row, position, one, is_array, kind) for one in (wrong, np.nan))
+        if of_nan not in ("", message):
+            require(_not(emit("isnan", as_float)), of_nan)
         if message:
             require(rule(as_float), message)
 
@@ -185,6 +187,8 @@ def _words(row: Distribution, position: int, wrong: float, is_array: bool, kind:
     given: list[Any] = [0.5] * len(row.parameters)
     given[position] = [wrong] if is_array else wrong
     if row.parameters[position].is_integer:
+        if np.isnan(wrong):
+            return ""
         given[position] = [int(wrong)] if is_array else int(wrong)
     try:
         getattr(kind(np.random.MT19937(0)), row.name)(*given)
@@ -204,12 +208,13 @@ def draw(row: Distribution, generator: Any, /, *args: Any, **kwargs: Any) -> Any
         size = None if given["size"] is None else sizes(dims or ())
         (value,) = call_method(generator, row.name, [result_type(row.result, dims)], *map(tracers.wrap, found), size)
         return tracers.wrap(value, owned=True)
-    for position, parameter in enumerate(found):
-        _require(row, position, parameter, generator.kind)
+    is_array = any(map(values.rank, found))
+    order = range(len(found))[:: -1 if row.name == "binomial" else 1]
+    for position in order:
+        _require(row, position, found[position], generator.kind, is_array)
     for relation, left, right, message in row.wrong:
         require(_not(emit(relation, *broadcasting.align([found[left], found[right]])[0])), message)
-    ordered = found[::-1] if row.name == "binomial" else found
-    return give(drawn(generator, native, ordered, dims))
+    return give(drawn(generator, native, [found[position] for position in order], dims))
 
 
 def uniform(generator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -266,7 +271,7 @@ def standard(method: str, name: str, generator: Any, /, *args: Any, **kwargs: An
         return _in_out(value, out) if out is not None else tracers.wrap(value, owned=True)
     if parameters:
         row = Distribution(name, (Parameter("shape", REQUIRED, NON_NEGATIVE),))
-        _require(row, 0, parameters[0], generator.kind)
+        _require(row, 0, parameters[0], generator.kind, bool(values.rank(parameters[0])))
     value = drawn(generator, native, [values.cast(parameter, dtype) for parameter in parameters], dims)
     return give(value) if out is None else _in_out(value, out)
 

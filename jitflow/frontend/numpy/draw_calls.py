@@ -127,5 +127,5 @@ def native_draw(generator: Any, name: str) -> str:
     row = name if generator.is_new else f"legacy_{name}"
     if row not in DRAWS:
         return ""
-    is_native = are_native() if DRAWS[row].function else legacy_is_native(row)
+    is_native = are_native() if generator.is_new else legacy_is_native(row)
     return row if is_native else ""

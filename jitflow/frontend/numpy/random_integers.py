@@ -24,6 +24,7 @@ from jitflow.frontend.numpy.draw_calls import (
     size_argument,
     sizes,
 )
+from jitflow.frontend.numpy.weighted_draws import weighted_counts, weighted_positions
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.recording.values import emit
@@ -154,10 +155,14 @@ def _choice(generator: Any, *args: Any, **kwargs: Any) -> Any:
         count = array.shape[place]
     else:
         count = pool
-    dims = size_argument(size)
-    if given["replace"] is True and given["p"] is None:
-        positions = _positions(generator, count, size, is_pool)
-    else:
+    dims, positions = size_argument(size), None
+    if given["replace"] is True:
+        if given["p"] is None:
+            positions = _positions(generator, count, size, is_pool)
+        else:
+            _require_some(generator, count, is_pool)
+            positions = weighted_positions(generator, count, given["p"], size)
+    if positions is None:
         kind = Scalar(I64, weak=True) if dims is None else Tensor(I64, dims)
         options = {"shuffle": given["shuffle"]} if generator.is_new else {}
         size = None if dims is None else sizes(dims)
@@ -169,6 +174,14 @@ def _choice(generator: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _positions(generator: Any, count: Any, size: Any, is_pool: bool) -> Any:
     """Positions in what there is to choose from, each as likely as any other."""
+    number = _require_some(generator, count, is_pool)
+    if generator.is_new:
+        return integers(generator, 0, tracers.wrap(number), size, np.int64 if size is not None else int)
+    return integers(generator, 0, tracers.wrap(number), size, int, method="randint")
+
+
+def _require_some(generator: Any, count: Any, is_pool: bool) -> Value:
+    """How much there is to choose from, which must be something."""
     number = values.cast(as_value(count), I64)
     if generator.is_new:
         message = "a cannot be empty" if is_pool else "a must be a positive integer"
@@ -176,9 +189,7 @@ def _positions(generator: Any, count: Any, size: Any, is_pool: bool) -> Any:
         message = "'a' cannot be empty" if is_pool else "a must be greater than 0"
     enough = emit("greater", number, values.constant(0, I64))
     values.check(enough, ValueError, f"{message} unless no samples are taken")
-    if generator.is_new:
-        return integers(generator, 0, tracers.wrap(number), size, np.int64 if size is not None else int)
-    return integers(generator, 0, tracers.wrap(number), size, int, method="randint")
+    return number
 
 
 def _permutation(generator: Any, *args: Any, **kwargs: Any) -> Any:
@@ -274,6 +285,9 @@ def _multinomial(generator: Any, *args: Any, **kwargs: Any) -> Any:
         size = None if given["size"] is None else sizes(dims or ())
     else:
         dims, size = _given_size(given["size"])
+        found = weighted_counts(generator, given["n"], given["pvals"], dims)
+        if found is not None:
+            return found
     return _several(generator, "multinomial", I64, dims, (last,), tracers.wrap(count), tracers.wrap(chances), size)
 
 

@@ -34,15 +34,15 @@ def _exponential(m: Notation, op: Op) -> Sequence[Value | None]:
 
 
 _FACTORS: Mapping[str, Callable[[Notation, Op], Sequence[Value | None]]] = {
-    **dict.fromkeys(("normal", "laplace", "gumbel", "logistic", "uniform", "legacy_normal", "legacy_uniform"), _moved),
-    **dict.fromkeys(("exponential", "rayleigh", "legacy_exponential"), _scaled),
+    **dict.fromkeys(("normal", "laplace", "gumbel", "logistic", "uniform"), _moved),
+    **dict.fromkeys(("exponential", "rayleigh"), _scaled),
     "lognormal": _exponential,
 }
 """By how much a draw changes with each of its parameters, None being 1."""
 
 
 def _factors(m: Notation, op: Op) -> Sequence[Value | None]:
-    rule = _FACTORS.get(op.attributes["method"])
+    rule = _FACTORS.get(op.attributes["method"].removeprefix("legacy_"))
     if rule is None:
         raise no_rule(op)
     return rule(m, op)
