@@ -26,7 +26,7 @@ from jitflow.ir.effects import Effects
 from jitflow.ir.types import Scalar, Type, map_dims
 from jitflow.passes.identity import keep_apart
 
-__all__ = ["cse"]
+__all__ = ["cse", "exact_key"]
 
 Key = tuple[Any, ...]
 
@@ -105,9 +105,9 @@ class _Sweep:
             operands.sort()
         given = op.attributes.items()
         if "binds" in op.attributes:  # the name does not matter, nor a type that mentions it
-            attributes = sorted((name, _exact(value)) for name, value in given if name != "binds")
+            attributes = sorted((name, exact_key(value)) for name, value in given if name != "binds")
             return (op.name, *operands, "binds", *attributes)
-        attributes = sorted((name, _exact(self.present(value))) for name, value in given)
+        attributes = sorted((name, exact_key(self.present(value))) for name, value in given)
         types = (self.present(result.type) for result in op.results)
         return (op.name, *operands, "|", *attributes, *types, *map(self.region_key, op.regions))
 
@@ -138,10 +138,10 @@ def _renamed(region: Region, sizes: dict[str, Dim]) -> Region:
     return Region(region.parameters, tuple(clone_op(op, values, sizes) for op in region.ops))
 
 
-def _exact(value: Any) -> Any:
+def exact_key(value: Any) -> Any:
     """A key that tells 1, 1.0 and True apart, and 0.0 from -0.0, and finds a nan equal to itself."""
     if isinstance(value, tuple):
-        return tuple(map(_exact, value))
+        return tuple(map(exact_key, value))
     if isinstance(value, float):
         return ("float", struct.pack("<d", value))
     if isinstance(value, complex):

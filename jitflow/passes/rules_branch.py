@@ -10,12 +10,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
-from jitflow.ir.core import Attributes, Builder, Op, Region, Value
+from jitflow.ir.core import Attributes, Builder, Op, Region, Value, clone_op
+from jitflow.ir.dims import Dim, symbol
 from jitflow.ir.dtypes import I64
 from jitflow.ir.location import Loc
 from jitflow.ir.python_numbers import INT_OVERFLOW
 from jitflow.ir.types import Container, Index, Place, Scalar, Tensor, Variable, dims_of
+from jitflow.passes.cse import exact_key
 from jitflow.passes.integers import is_integer
 from jitflow.passes.rewrite import Replacement, Rewriter, Rule
 
@@ -32,6 +35,40 @@ _SMALLEST, _LARGEST = -(1 << 63), (1 << 63) - 1
 _FEW = 5
 """Ops that cost less than a branch, beside reading elements."""
 _FEW_READS = 3
+
+
+def _if_same(op: Op, rewriter: Rewriter) -> Replacement:
+    """What is done in the same way for numbers of several kinds, whose ops have come to be the same."""
+    one, other = op.regions
+    if not op.results and not one.body:
+        return None
+    same = [value.type for value in one.yielded] == [result.type for result in op.results]
+    return rewriter.inline(one, ()) if same and _are_same(one, other, {}, {}) else None
+
+
+def _are_same(one: Region, other: Region, values: dict[Value, Value], sizes: dict[str, Dim]) -> bool:
+    """Whether regions do the same at the same places, but for what they call their values and sizes."""
+    if len(one.ops) != len(other.ops) or len(one.parameters) != len(other.parameters):
+        return False
+    values.update(zip(one.parameters, other.parameters, strict=True))
+    for left, right in zip(one.ops, other.ops, strict=True):
+        if (left.name, left.loc, len(left.regions)) != (right.name, right.loc, len(right.regions)):
+            return False
+        if "binds" in left.attributes and "binds" in right.attributes:
+            sizes[left.attributes["binds"]] = symbol(right.attributes["binds"])
+        renamed = clone_op(replace(left, regions=()), dict(values), sizes)
+        if renamed.operands != right.operands or _told(renamed) != _told(right):
+            return False
+        values.update(zip(left.results, right.results, strict=True))
+        if not all(_are_same(*pair, values, sizes) for pair in zip(left.regions, right.regions, strict=True)):
+            return False
+    return [value.type for value in one.parameters] == [value.type for value in other.parameters]
+
+
+def _told(op: Op) -> tuple[Any, ...]:
+    """All that an op says beside its operands."""
+    attributes = sorted((name, exact_key(value)) for name, value in op.attributes.items() if name != "binds")
+    return (*attributes, *(result.type for result in op.results))
 
 
 def _if_cheap(op: Op, rewriter: Rewriter) -> Replacement:
@@ -243,6 +280,7 @@ def _yielding(region: Region, store: Op, kind: Scalar) -> Region:
 
 
 BRANCH_RULES: Sequence[Rule] = (
+    Rule("if_same", ("if",), "if(c, a, a) -> a", _if_same),
     Rule("same_store", ("if",), "if(c, store(p, a), store(p, b)) -> store(p, if(c, a, b))", _same_store),
     Rule("if_cheap", ("if",), "if(c, a, b) -> select(c, a, b) if a and b cost next to nothing", _if_cheap),
 )
