@@ -15,17 +15,19 @@ from typing import Any, NoReturn
 
 from jitflow.errors import exception_class
 
-__all__ = ["PRINT", "RAISE", "filled", "print_text", "raise_error", "text_of"]
+__all__ = ["PRINT", "RAISE", "filled", "print_text", "raise_error", "text_of", "text_of_characters"]
 
 PRINT, RAISE = f"{__name__}.print_text", f"{__name__}.raise_error"
 """The names of the routines."""
 
 
-def _of_characters(numbers: Any) -> str:
-    return "".join(map(chr, numbers.tolist()))
+def text_of_characters(numbers: Any) -> str:
+    """The text that has characters of these numbers."""
+    found: str = numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return found
 
 
-_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii, "t": _of_characters}
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii, "t": text_of_characters}
 
 
 def text_of(template: Any, values: Sequence[Any]) -> str:

@@ -285,6 +285,9 @@ _OF_CONTAINERS = {
     "keys_of": "%0: list<i64> = keys_of %set\n yield",
     "clear_container": "clear_container %dict\n yield",
     "text_constant": "%0: str<int> = text_constant {characters=[97, 55357]}\n yield",
+    "concatenate_texts": """%0: str<int> = text_constant {characters=[97]}
+      %1: str<int> = concatenate_texts %0, %0
+      yield""",
     "compare_texts": """%0: str<int> = text_constant {characters=[97]}
       %1: i64 = compare_texts %0, %0
       yield %1""",

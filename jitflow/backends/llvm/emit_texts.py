@@ -24,13 +24,21 @@ def _call(out: Emitter, name: str, *arguments: str) -> str:
 
 def _constant(out: Emitter, op: Op) -> Sequence[str]:
     characters = op.attributes["characters"]
-    made = call_heap(out, "make", "ptr", f"ptr {as_pointer(out, op.operands[0])}", "i64 8", "i64 0", "i64 0")
+    made = call_heap(out, "make", "ptr", f"ptr {as_pointer(out, op.operands[0])}", "i64 8", "i64 0", "i64 4")
     require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     if characters:
         words = ", ".join(f"i64 {number}" for number in characters)
         name = f"jitflow.characters.{hashlib.sha256(words.encode()).hexdigest()[:16]}"
         out.module.define(name, f"@{name} = internal constant [{len(characters)} x i64] [{words}]")
         require_memory(out, op, _call(out, "write", f"ptr {made}", f"ptr @{name}", f"i64 {len(characters)}"))
+    return [out.let(f"ptrtoint ptr {made} to i64")]
+
+
+def _concatenate(out: Emitter, op: Op) -> Sequence[str]:
+    heap, *texts = op.operands
+    given = (f"ptr {as_pointer(out, value)}" for value in (heap, *texts))
+    made = _call(out, "join", *given)
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
@@ -64,6 +72,7 @@ def _number(out: Emitter, op: Op) -> Sequence[str]:
 
 TEXT_EMISSION: dict[str, Emission] = {
     "text_constant": _constant,
+    "concatenate_texts": _concatenate,
     "compare_texts": _compare,
     "extend_text": _extend,
     "insert_characters": _insert,

@@ -306,6 +306,7 @@ _TAKING_MEMORY = (
     "make_container",
     "text_constant",
     "extend_text",
+    "concatenate_texts",
     "insert_characters",
     "append_number",
     "append_item",

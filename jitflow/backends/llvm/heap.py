@@ -30,7 +30,8 @@ HEADER = {
 }  # fmt: skip
 """``DATA`` is the first entry, ``ROWS`` how many there are, gaps included, ``LIVE`` how many keys; ``BLOCK`` and
 ``LIMIT`` are where the memory begins and ends. ``INDEX`` of a dict is a table of ``MASK`` + 1 words; of a set, whose
-entries are a table themselves, it is the number of places that were ever taken. ``STATE`` is 0 of what is free, 1 of
+entries are a table themselves, it is the number of places that were ever taken; of a text whose block others share,
+the record of that (`texts`). ``STATE`` is 0 of what is free, 1 of
 what is not, 2 of what can be reached."""
 DATA, ROWS, LIVE, BLOCK, LIMIT, HEAP, CHANGES = (
     HEADER[name] for name in ("DATA", "ROWS", "LIVE", "BLOCK", "LIMIT", "HEAP", "CHANGES")
@@ -230,13 +231,29 @@ start:
 define internal void @jitflow.heap.give.all(ptr %header) #0 {
 start:
   %heap = field ptr %header HEAP
+  %kind = field i64 %header KIND
+  %is.text = icmp eq i64 %kind, 4
+  br i1 %is.text, label %text, label %own
+text:
+  %share = field ptr %header INDEX
+  %is.shared = icmp ne ptr %share, null
+  br i1 %is.shared, label %shared, label %own
+shared:
+  %users = load i64, ptr %share, align 8
+  %others = sub i64 %users, 1
+  store i64 %others, ptr %share, align 8
+  %is.last = icmp eq i64 %others, 0
+  br i1 %is.last, label %last, label %done
+last:
+  call void @jitflow.heap.give(ptr %heap, ptr %share, i64 64)
+  br label %own
+own:
   %block = field ptr %header BLOCK
   %limit = field ptr %header LIMIT
   %block.number = ptrtoint ptr %block to i64
   %limit.number = ptrtoint ptr %limit to i64
   %bytes = sub i64 %limit.number, %block.number
   call void @jitflow.heap.give(ptr %heap, ptr %block, i64 %bytes)
-  %kind = field i64 %header KIND
   %is.dict = icmp eq i64 %kind, 2
   br i1 %is.dict, label %index, label %done
 index:
@@ -803,7 +820,8 @@ head:
   %data = field ptr %current DATA
   %rows = field i64 %current ROWS
   %live = field i64 %current LIVE
-  %keyed = icmp uge i64 %kind, 2
+  %kind.keyed = sub i64 %kind, 2
+  %keyed = icmp ult i64 %kind.keyed, 2
   %entries = select i1 %keyed, i64 %live, i64 %rows
   %is.set = icmp eq i64 %kind, 3
   %is.dict = icmp eq i64 %kind, 2

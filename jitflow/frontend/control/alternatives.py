@@ -46,7 +46,7 @@ def aligned(
     """
     bound = [thing for thing in things if thing is not UNBOUND]
     if any(map(is_text, bound)) and _are_one_text(bound, grows=grows):
-        return [thing if thing is UNBOUND else surface.program_text(thing) for thing in things]
+        return [thing if thing is UNBOUND else surface.merged_text(thing) for thing in things]
     parts = [None if is_itself(thing) else parts_of(thing) for thing in bound]
     if len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1 and None not in parts:
         return _aligned_parts(things, name, is_itself, grows) if type(bound[0]) is not Alternatives else list(things)

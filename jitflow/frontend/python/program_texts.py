@@ -20,7 +20,7 @@ from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.python import letters
 from jitflow.frontend.python import text_programs as programs
 from jitflow.frontend.python.containers import columns_of, refusal
-from jitflow.frontend.python.held_items import KINDS, place_of, size_of
+from jitflow.frontend.python.held_items import KINDS, class_of, place_of, size_of
 from jitflow.frontend.python.making_texts import empty_text, program_text
 from jitflow.frontend.python.text_methods import TextMethods
 from jitflow.frontend.recording import values
@@ -218,11 +218,9 @@ for _name, _operator in (
 KINDS.update(str=ProgramText)
 
 
-def _together(*parts: Any) -> Any:
-    found = empty_text()
-    for part in parts:
-        found.put_all(part)
-    return found
+def _together(one: Any, other: Any) -> Any:
+    value = current_trace().make("concatenate_texts", program_text(one).value, program_text(other).value)
+    return class_of(TEXT)(tracers.ScalarTracer(value))
 
 
 def digits_of(text: Any) -> ProgramText:
