@@ -468,11 +468,11 @@ def test_an_argument_in_a_list_is_not_returned():
         jitflow.function(returns_its_argument)(U, 1)
 
 
-def keeps_text(u):
+def keeps_bytes(u):
     kept = []
     for item in u:
         if item > 0:
-            kept.append("positive")
+            kept.append(b"positive")
     return kept
 
 
@@ -624,7 +624,7 @@ REFUSED = {
     makes_an_array_of_several_types: "an array, a sum or an order of a list",
     mixes_numbers_and_arrays: "of items of several types",
     prints: "the text of a list",
-    keeps_text: "of other items than numbers",
+    keeps_bytes: "of other items than numbers",
     keeps_lists: "of other items than numbers",
     keeps_what_it_writes_to_later: "a write to an array that is an item",
     adds_to_what_it_has_kept: "a write to an array that is an item",

@@ -298,6 +298,9 @@ _OF_CONTAINERS = {
     "insert_characters": """%0: str<int> = text_constant {characters=[97, 98]}
       insert_characters %0, %t, %j, %j
       yield""",
+    "append_packed": """%0: str<int> = make_container {type=<str<int>>}
+      append_packed %0, %t, %j
+      yield""",
     "append_number": """%0: str<int> = make_container {type=<str<int>>}
       append_number %0, %j {base=16, capitals=true}
       yield""",

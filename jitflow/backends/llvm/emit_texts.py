@@ -70,6 +70,16 @@ def _number(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _packed(out: Emitter, op: Op) -> Sequence[str]:
+    text, length, *words = op.operands
+    packed = out.stack("i64", len(words))
+    for number, word in enumerate(words):
+        out.do(f"store i64 {out.operand(word)}, ptr {out.at(packed, str(8 * number))}, align 8")
+    given = (f"ptr {as_pointer(out, text)}", f"ptr {packed}", f"i64 {out.operand(length)}")
+    require_memory(out, op, _call(out, "unpack", *given))
+    return ()
+
+
 TEXT_EMISSION: dict[str, Emission] = {
     "text_constant": _constant,
     "concatenate_texts": _concatenate,
@@ -77,4 +87,5 @@ TEXT_EMISSION: dict[str, Emission] = {
     "extend_text": _extend,
     "insert_characters": _insert,
     "append_number": _number,
+    "append_packed": _packed,
 }

@@ -309,6 +309,7 @@ _TAKING_MEMORY = (
     "concatenate_texts",
     "insert_characters",
     "append_number",
+    "append_packed",
     "append_item",
     "insert_item",
     "enter_key",

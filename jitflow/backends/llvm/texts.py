@@ -21,6 +21,7 @@ TEXT_FUNCTIONS = {
     "join": ("ptr", ("ptr", "ptr", "ptr")),
     "insert": ("i1", ("ptr", "i64", "i64", "i64")),
     "number": ("i1", ("ptr", "i64", "i64", "i64")),
+    "unpack": ("i1", ("ptr", "ptr", "i64")),
     "compare": ("i64", ("i64", "i64")),
     "same": ("i1", ("i64", "i64", "i1")),
     "hash": ("i64", ("i64",)),
@@ -154,6 +155,35 @@ sign:
   %count = sub i64 72, %first
   %written = call i1 @jitflow.text.write(ptr %c, ptr %from, i64 %count)
   ret i1 %written
+}"""
+
+_UNPACK = """define hidden i1 @jitflow.text.unpack(ptr %c, ptr %packed, i64 %count) #0 {
+start:
+  %end = call ptr @jitflow.text.reserve(ptr %c, i64 %count)
+  %none = icmp eq i64 %count, 0
+  br i1 %none, label %done, label %check
+check:
+  %failed = icmp eq ptr %end, null
+  br i1 %failed, label %full, label %put
+full:
+  ret i1 false
+put:
+  %place = phi i64 [ 0, %check ], [ %place.next, %put ]
+  %from = getelementptr i8, ptr %packed, i64 %place
+  %byte = load i8, ptr %from, align 1
+  %number = zext i8 %byte to i64
+  %to = getelementptr i64, ptr %end, i64 %place
+  store i64 %number, ptr %to, align 8
+  %place.next = add i64 %place, 1
+  %more = icmp ult i64 %place.next, %count
+  br i1 %more, label %put, label %finish
+finish:
+  %rows = field i64 %c ROWS
+  %rows.more = add i64 %rows, %count
+  set i64 %rows.more, %c ROWS
+  br label %done
+done:
+  ret i1 true
 }"""
 
 _JOIN = """define hidden ptr @jitflow.text.join(ptr %heap, ptr %a, ptr %b) #0 {
@@ -305,4 +335,6 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
 
-TEXTS = "\n\n".join((_CALLED, *map(with_fields, (_RESERVE, _WRITE, _INSERT, _NUMBER, _JOIN, _COMPARE, _SAME, _HASH))))
+TEXTS = "\n\n".join(
+    (_CALLED, *map(with_fields, (_RESERVE, _WRITE, _INSERT, _NUMBER, _UNPACK, _JOIN, _COMPARE, _SAME, _HASH)))
+)

@@ -231,7 +231,7 @@ def digits_of(text: Any) -> ProgramText:
 
 def text_attribute(text: TracedText, name: str) -> Any:
     """An attribute of text that is a template, as yet."""
-    if not waits(text) or not can_be_built(text):
+    if not waits(text) or not can_be_built(text) or not hasattr(str, name):
         return getattr(str(text), name)
     if name == "count":
         name = "count_of"

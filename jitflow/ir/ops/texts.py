@@ -87,6 +87,13 @@ def _number(operands: Sequence[Any], attributes: Attributes, types: Sequence[Typ
     return ()
 
 
+def _unpack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    text, length, *words = operands
+    packed = b"".join(int(word).to_bytes(8, "little", signed=True) for word in words)
+    text.rows += [(number,) for number in packed[: int(length)]]
+    return ()
+
+
 TEXT_OPS = [
     OpDef("text_constant", "a text of known ``characters``, by their numbers", "any", None, _infer_constant, _constant,
           (Effect("allocates"),), frozenset(), ("characters",)),
@@ -102,4 +109,6 @@ TEXT_OPS = [
     OpDef("append_number", "text, number: its digits in a ``base``, letters as ``capitals`` or not", "any", 2,
           _takes("append_number", 1), _number, (Effect("reads", 0), Effect("writes", 0)), frozenset(),
           ("base", "capitals")),
+    OpDef("append_packed", "text, length, numbers: so many characters, of which each number has eight", "any", None,
+          _takes("append_packed", 1), _unpack, (Effect("reads", 0), Effect("writes", 0))),
 ]  # fmt: skip
