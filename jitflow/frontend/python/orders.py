@@ -39,7 +39,7 @@ from jitflow.frontend.tracers import (
 )
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dims import Dim
-from jitflow.ir.types import Scalar
+from jitflow.ir.types import TEXT, Scalar
 
 __all__ = ["extremum_of", "sorted_"]
 
@@ -66,7 +66,7 @@ def _of_one_kind(name: str, *args: Any, **keywords: Any) -> Any:
     if source is not None and key is not None:
         _require_an_item(name, source.count)
         return _best_by(name, key, source)
-    if isinstance(thing, Listed):
+    if isinstance(thing, Listed) and getattr(getattr(thing, "held", None), "item", None) != TEXT:
         return best(name, partial(extremum_of, name), thing)
     if source is not None and isinstance(thing, Recorded) and thing.flows:
         _require_an_item(name, source.count)

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
@@ -98,6 +100,9 @@ class ProgramText(TextMethods, Source):
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             return self._slice(position)
+        name = None if isinstance(position, tracers.SizeTracer) else _no_index(position)
+        if name is not None:
+            raise located(UserTypeError(f"string indices must be integers, not '{name}'"))
         return self.item(tracers.wrap(place_of(position, self.number(), IndexError, "string index out of range")))
 
     def _slice(self, position: slice) -> Any:
@@ -133,6 +138,9 @@ class ProgramText(TextMethods, Source):
         return found
 
     def __add__(self, other: Any) -> Any:
+        if not is_text(other) and not isinstance(other, tracers.Alternatives):
+            name = other.__class__.__name__
+            raise located(UserTypeError(f'can only concatenate str (not "{name}") to str'))
         return _together(self, other) if is_text(other) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
@@ -215,7 +223,17 @@ for _name, _operator in (
     ("ge", "greater_equal"),
 ):  # fmt: skip
     setattr(ProgramText, f"__{_name}__", _compared(_name, _operator))
+ProgramText.__name__ = "str"  # as Python's messages have it
 KINDS.update(str=ProgramText)
+
+
+def _no_index(position: Any) -> str | None:
+    """The class of what is no index; None for integers."""
+    if isinstance(position, tracers.ScalarTracer):
+        is_integer = values.dtype_of_value(position.value).kind in ("iu" if not position.weak else "iub")
+        weak = position.__class__.__name__
+        return None if is_integer else weak if position.weak else f"numpy.{weak}"
+    return None if isinstance(position, int | np.integer) else position.__class__.__name__
 
 
 def _together(one: Any, other: Any) -> Any:
