@@ -121,6 +121,7 @@ ROUTINES: Mapping[str, LibraryRoutine] = {
     **{f"numpy.{name}": LibraryRoutine(warns=True) for name in _WARNING},
     "jitflow.runtime.routines.histogram": LibraryRoutine(warns=True),
     "jitflow.runtime.texts.print_text": LibraryRoutine(silent=True),
+    "jitflow.runtime.texts.packed_text": LibraryRoutine(silent=True),
     "jitflow.runtime.texts.raise_error": LibraryRoutine(silent=True),
 }  # fmt: skip
 """By path. A routine that is not here is called as it is, on the CPU alone."""

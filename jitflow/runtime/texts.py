@@ -15,17 +15,30 @@ from typing import Any, NoReturn
 
 from jitflow.errors import exception_class
 
-__all__ = ["PRINT", "RAISE", "filled", "print_text", "raise_error", "text_of"]
+__all__ = [
+    "PACKED",
+    "PACKED_WORDS",
+    "PRINT",
+    "RAISE",
+    "filled",
+    "packed_text",
+    "print_text",
+    "raise_error",
+    "text_of",
+    "text_of_characters",
+]
 
-PRINT, RAISE = f"{__name__}.print_text", f"{__name__}.raise_error"
+PRINT, RAISE, PACKED = f"{__name__}.print_text", f"{__name__}.raise_error", f"{__name__}.packed_text"
 """The names of the routines."""
 
 
-def _of_characters(numbers: Any) -> str:
-    return "".join(map(chr, numbers.tolist()))
+def text_of_characters(numbers: Any) -> str:
+    """The text that has characters of these numbers."""
+    found: str = numbers.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    return found
 
 
-_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii, "t": _of_characters}
+_CONVERSIONS: dict[str, Callable[[Any], str]] = {"s": str, "r": repr, "a": ascii, "t": text_of_characters}
 
 
 def text_of(template: Any, values: Sequence[Any]) -> str:
@@ -52,6 +65,20 @@ def _field(part: tuple[Any, str, Any], values: Sequence[Any]) -> str:
 def print_text(*values: Any, template: Any, file: str, flush: bool) -> None:
     """Print a text to what ``sys`` holds under the name ``file`` now."""
     print(text_of(template, values), end="", file=getattr(sys, file), flush=flush)
+
+
+PACKED_WORDS = 16
+"""How many numbers a short text is handed over in, eight characters in each."""
+
+
+def packed_text(*values: Any, template: Any) -> tuple[int, ...]:
+    """The length of a text and its characters, which are few: the numbers in it, as Python writes them."""
+    text = text_of(template, values)
+    if len(text) > 8 * PACKED_WORDS or not text.isascii():
+        raise NotImplementedError(f"a number in a text that grows, written in more than {8 * PACKED_WORDS} characters")
+    packed = text.encode().ljust(8 * PACKED_WORDS, b"\0")
+    words = (packed[place : place + 8] for place in range(0, len(packed), 8))
+    return len(text), *(int.from_bytes(word, "little", signed=True) for word in words)
 
 
 def raise_error(*values: Any, error: str, arguments: Sequence[tuple[str, Any]]) -> NoReturn:

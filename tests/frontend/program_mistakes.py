@@ -239,7 +239,7 @@ def indexes_a_list_by_a_value(x):
 def uses_a_value_as_a_key(x):
     counts = {}
     for i in range(3):
-        counts[f"{x[i]}"] = 1
+        counts[f"{x[i:]}"] = 1
     return counts
 
 
@@ -251,7 +251,7 @@ def unrolls_too_far(x):
 
 
 def compares_text(x):
-    return x if f"{x[0]:.1f}" == "0.0" else -x
+    return x if f"{x}" == "[0.]" else -x
 
 
 def asserts_what_is_false(x):

@@ -251,11 +251,11 @@ def catches_what_a_loop_raises_mended(x, n):
 
 
 def compares_what_it_has_written(x):
-    return x if f"{x[0]:.1f}" == "0.0" else -x
+    return x if f"{x[:1]}" == "[0.]" else -x
 
 
 def compares_what_it_has_written_mended(x):
-    print(f"{x[0]:.1f}")
+    print(f"{x[:1]}")
     return x if abs(x[0]) < 0.05 else -x
 
 

@@ -468,6 +468,14 @@ def test_an_argument_in_a_list_is_not_returned():
         jitflow.function(returns_its_argument)(U, 1)
 
 
+def keeps_bytes(u):
+    kept = []
+    for item in u:
+        if item > 0:
+            kept.append(b"positive")
+    return kept
+
+
 def leaves_its_branch(u):
     kept = [1]
     if u[0] > 0:
@@ -588,6 +596,7 @@ def mixes_numbers_and_arrays(u):
 REFUSED = {
     mixes_numbers_and_arrays: "of numbers and arrays",
     prints: "the text of a list",
+    keeps_bytes: "of other items than numbers",
     keeps_what_it_writes_to_later: "a write to an array that is an item",
     adds_to_what_it_has_kept: "a write to an array that is an item",
     writes_to_an_item: "a write to an array that is an item",

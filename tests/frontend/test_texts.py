@@ -167,9 +167,9 @@ def test_a_loop_whose_turns_need_their_text_is_unrolled():
 
 MISUSES: list[tuple[Callable[..., Any], type[Exception], str]] = [
     (lambda x: {f"{x[0]}": 1}, UserNotImplementedError, "needs the text itself"),
-    (lambda x: x * (f"{x[0]}" == "1.0"), UserNotImplementedError, "needs the text itself"),
-    (lambda x: x * len(str(x[0])), UserNotImplementedError, "needs the text itself"),
-    (lambda x: print(str(x[0]).upper()), UserNotImplementedError, "needs the text itself"),
+    (lambda x: x * (f"{x}" == "[1.]"), UserNotImplementedError, "needs the text itself"),
+    (lambda x: x * len(str(x)), UserNotImplementedError, "needs the text itself"),
+    (lambda x: print(str(x).upper()), UserNotImplementedError, "needs the text itself"),
     (lambda x: print(x, file=SHOWN), UserNotImplementedError, "print to a file"),
     (lambda x: print(x, sep=3), TypeError, "sep must be None or a string, not int"),
     (lambda x: print(SHOWN), UserNotImplementedError, "the text of an object of type Shown"),

@@ -291,6 +291,9 @@ _OF_CONTAINERS = {
     "keys_of": "%0: list<i64> = keys_of %set\n yield",
     "clear_container": "clear_container %dict\n yield",
     "text_constant": "%0: str<int> = text_constant {characters=[97, 55357]}\n yield",
+    "concatenate_texts": """%0: str<int> = text_constant {characters=[97]}
+      %1: str<int> = concatenate_texts %0, %0
+      yield""",
     "compare_texts": """%0: str<int> = text_constant {characters=[97]}
       %1: i64 = compare_texts %0, %0
       yield %1""",
@@ -300,6 +303,9 @@ _OF_CONTAINERS = {
       yield""",
     "insert_characters": """%0: str<int> = text_constant {characters=[97, 98]}
       insert_characters %0, %t, %j, %j
+      yield""",
+    "append_packed": """%0: str<int> = make_container {type=<str<int>>}
+      append_packed %0, %t, %j
       yield""",
     "append_number": """%0: str<int> = make_container {type=<str<int>>}
       append_number %0, %j {base=16, capitals=true}

@@ -26,7 +26,7 @@ from jitflow.ir.types import TEXT, Container, Scalar
 __all__ = ["CONTAINER_EMISSION", "as_pointer", "call_heap", "release_heap", "require_memory"]
 
 _OF_HEADER, _OF_ENTRY = ", align 8, !tbaa !5", ", align 8, !tbaa !6"
-_KINDS = ("list", "deque", "dict", "set")
+_KINDS = ("list", "deque", "dict", "set", "str")
 
 
 def call_heap(out: Emitter, name: str, result: str, *arguments: str) -> str:
@@ -128,7 +128,7 @@ def _make(out: Emitter, op: Op) -> Sequence[str]:
     kind = _kind(op.result)
     first = FIRST_WORD[kind.family]
     references = sum(1 << (first + n) for n, word in enumerate(kind.words) if isinstance(word, Container))
-    numbers = (_width(kind), references, _KINDS.index(kind.family))
+    numbers = (_width(kind), references, _KINDS.index("str" if kind == TEXT else kind.family))
     heap = as_pointer(out, op.operands[0])
     made = call_heap(out, "make", "ptr", f"ptr {heap}", *(f"i64 {number}" for number in numbers))
     require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))

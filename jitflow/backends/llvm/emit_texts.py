@@ -25,13 +25,21 @@ def _call(out: Emitter, name: str, *arguments: str) -> str:
 
 def _constant(out: Emitter, op: Op) -> Sequence[str]:
     characters = op.attributes["characters"]
-    made = call_heap(out, "make", "ptr", f"ptr {as_pointer(out, op.operands[0])}", "i64 8", "i64 0", "i64 0")
+    made = call_heap(out, "make", "ptr", f"ptr {as_pointer(out, op.operands[0])}", "i64 8", "i64 0", "i64 4")
     require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     if characters:
         words = ", ".join(f"i64 {number}" for number in characters)
         name = f"jitflow.characters.{hashlib.sha256(words.encode()).hexdigest()[:16]}"
         out.module.define(name, f"@{name} = internal constant [{len(characters)} x i64] [{words}]")
         require_memory(out, op, _call(out, "write", f"ptr {made}", f"ptr @{name}", f"i64 {len(characters)}"))
+    return [out.let(f"ptrtoint ptr {made} to i64")]
+
+
+def _concatenate(out: Emitter, op: Op) -> Sequence[str]:
+    heap, *texts = op.operands
+    given = (f"ptr {as_pointer(out, value)}" for value in (heap, *texts))
+    made = _call(out, "join", *given)
+    require_memory(out, op, out.let(f"icmp ne ptr {made}, null"))
     return [out.let(f"ptrtoint ptr {made} to i64")]
 
 
@@ -63,10 +71,22 @@ def _number(out: Emitter, op: Op) -> Sequence[str]:
     return ()
 
 
+def _packed(out: Emitter, op: Op) -> Sequence[str]:
+    text, length, *words = op.operands
+    packed = out.stack("i64", len(words))
+    for number, word in enumerate(words):
+        out.do(f"store i64 {out.operand(word)}, ptr {out.at(packed, str(8 * number))}, align 8")
+    given = (f"ptr {as_pointer(out, text)}", f"ptr {packed}", f"i64 {out.operand(length)}")
+    require_memory(out, op, _call(out, "unpack", *given))
+    return ()
+
+
 TEXT_EMISSION: dict[str, Emission] = {
     "text_constant": _constant,
+    "concatenate_texts": _concatenate,
     "compare_texts": _compare,
     "extend_text": _extend,
     "insert_characters": _insert,
     "append_number": _number,
+    "append_packed": _packed,
 }

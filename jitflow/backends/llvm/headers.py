@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["BLOCK", "CHANGES", "DATA", "HEAP_BYTES", "LIMIT", "LIVE", "ROWS", "functions"]
+__all__ = ["BLOCK", "CHANGES", "DATA", "HEAP", "HEAP_BYTES", "LIMIT", "LIVE", "ROWS", "functions"]
 
 HEADER = {
     "DATA": 0, "ROWS": 8, "LIVE": 16, "BLOCK": 24, "LIMIT": 32, "INDEX": 40, "MASK": 48, "HEAP": 56, "WIDTH": 64,
@@ -18,10 +18,10 @@ HEADER = {
 """``DATA`` is the first entry, ``ROWS`` how many there are, gaps included, ``LIVE`` how many keys; ``BLOCK`` and
 ``LIMIT`` are where the memory begins and ends. ``INDEX`` of a dict is a table of ``MASK`` + 1 words; of a set, whose
 entries are a table themselves, it is the number of places that were ever taken, and ``FINGER`` is the place from which
-on the next key is popped. ``STATE`` is 0 of what is free, 1 of
-what is not, 2 of what can be reached."""
-DATA, ROWS, LIVE, BLOCK, LIMIT, CHANGES = (
-    HEADER[name] for name in ("DATA", "ROWS", "LIVE", "BLOCK", "LIMIT", "CHANGES")
+on the next key is popped; of a text whose block others share, it is the record of that (`texts`). ``STATE`` is 0 of
+what is free, 1 of what is not, 2 of what can be reached."""
+DATA, ROWS, LIVE, BLOCK, LIMIT, HEAP, CHANGES = (
+    HEADER[name] for name in ("DATA", "ROWS", "LIVE", "BLOCK", "LIMIT", "HEAP", "CHANGES")
 )
 
 RECORD = {

@@ -179,13 +179,29 @@ start:
 define internal void @jitflow.heap.give.all(ptr %header) #0 {
 start:
   %heap = field ptr %header HEAP
+  %kind = field i64 %header KIND
+  %is.text = icmp eq i64 %kind, 4
+  br i1 %is.text, label %text, label %own
+text:
+  %share = field ptr %header INDEX
+  %is.shared = icmp ne ptr %share, null
+  br i1 %is.shared, label %shared, label %own
+shared:
+  %users = load i64, ptr %share, align 8
+  %others = sub i64 %users, 1
+  store i64 %others, ptr %share, align 8
+  %is.last = icmp eq i64 %others, 0
+  br i1 %is.last, label %last, label %done
+last:
+  call void @jitflow.heap.give(ptr %heap, ptr %share, i64 64)
+  br label %own
+own:
   %block = field ptr %header BLOCK
   %limit = field ptr %header LIMIT
   %block.number = ptrtoint ptr %block to i64
   %limit.number = ptrtoint ptr %limit to i64
   %bytes = sub i64 %limit.number, %block.number
   call void @jitflow.heap.give(ptr %heap, ptr %block, i64 %bytes)
-  %kind = field i64 %header KIND
   %is.dict = icmp eq i64 %kind, 2
   br i1 %is.dict, label %index, label %done
 index:

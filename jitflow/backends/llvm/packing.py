@@ -44,7 +44,8 @@ head:
   %data = field ptr %current DATA
   %rows = field i64 %current ROWS
   %live = field i64 %current LIVE
-  %keyed = icmp uge i64 %kind, 2
+  %kind.keyed = sub i64 %kind, 2
+  %keyed = icmp ult i64 %kind.keyed, 2
   %entries = select i1 %keyed, i64 %live, i64 %rows
   %is.set = icmp eq i64 %kind, 3
   %is.dict = icmp eq i64 %kind, 2

@@ -208,7 +208,9 @@ start:
   %heap = field ptr %c HEAP
   %wide = field i64 %c WIDTH
   %narrow = sub i64 %wide, 16
-  %made = call ptr @jitflow.heap.make(ptr %heap, i64 %narrow, i64 0, i64 0)
+  %references = field i64 %set REFERENCES
+  %of.keys = lshr i64 %references, 2
+  %made = call ptr @jitflow.heap.make(ptr %heap, i64 %narrow, i64 %of.keys, i64 0)
   %failed = icmp eq ptr %made, null
   br i1 %failed, label %full, label %room
 room:

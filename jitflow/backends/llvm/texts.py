@@ -2,6 +2,10 @@
 
 A text is a list of words with the numbers of its characters (`headers`). It has no gap in front of them, since nothing
 is ever taken off it.
+
+Where a text is joined to the end of another one, and there is room behind that, the new text shares its block: nobody
+has looked at what lies behind the end. So adding to a text again and again takes time for what is added alone. A record
+says how many share a block, and where its last character is: who is not the last to add makes a copy.
 """
 
 from __future__ import annotations
@@ -14,8 +18,10 @@ TEXTS_NAME = "jitflow.texts"
 
 TEXT_FUNCTIONS = {
     "write": ("i1", ("ptr", "ptr", "i64")),
+    "join": ("ptr", ("ptr", "ptr", "ptr")),
     "insert": ("i1", ("ptr", "i64", "i64", "i64")),
     "number": ("i1", ("ptr", "i64", "i64", "i64")),
+    "unpack": ("i1", ("ptr", "ptr", "i64")),
     "compare": ("i64", ("i64", "i64")),
     "same": ("i1", ("i64", "i64", "i1")),
     "hash": ("i64", ("i64",)),
@@ -151,6 +157,103 @@ sign:
   ret i1 %written
 }"""
 
+_UNPACK = """define hidden i1 @jitflow.text.unpack(ptr %c, ptr %packed, i64 %count) #0 {
+start:
+  %end = call ptr @jitflow.text.reserve(ptr %c, i64 %count)
+  %none = icmp eq i64 %count, 0
+  br i1 %none, label %done, label %check
+check:
+  %failed = icmp eq ptr %end, null
+  br i1 %failed, label %full, label %put
+full:
+  ret i1 false
+put:
+  %place = phi i64 [ 0, %check ], [ %place.next, %put ]
+  %from = getelementptr i8, ptr %packed, i64 %place
+  %byte = load i8, ptr %from, align 1
+  %number = zext i8 %byte to i64
+  %to = getelementptr i64, ptr %end, i64 %place
+  store i64 %number, ptr %to, align 8
+  %place.next = add i64 %place, 1
+  %more = icmp ult i64 %place.next, %count
+  br i1 %more, label %put, label %finish
+finish:
+  %rows = field i64 %c ROWS
+  %rows.more = add i64 %rows, %count
+  set i64 %rows.more, %c ROWS
+  br label %done
+done:
+  ret i1 true
+}"""
+
+_JOIN = """define hidden ptr @jitflow.text.join(ptr %heap, ptr %a, ptr %b) #0 {
+start:
+  %made = call ptr @jitflow.heap.make(ptr %heap, i64 8, i64 0, i64 4)
+  %failed = icmp eq ptr %made, null
+  br i1 %failed, label %full, label %look
+full:
+  ret ptr null
+look:
+  %a.data = field ptr %a DATA
+  %a.rows = field i64 %a ROWS
+  %b.data = field ptr %b DATA
+  %b.rows = field i64 %b ROWS
+  %a.bytes = shl i64 %a.rows, 3
+  %b.bytes = shl i64 %b.rows, 3
+  %end = getelementptr i8, ptr %a.data, i64 %a.bytes
+  %end.number = ptrtoint ptr %end to i64
+  %limit = field ptr %a LIMIT
+  %limit.number = ptrtoint ptr %limit to i64
+  %room = sub i64 %limit.number, %end.number
+  %fits = icmp sge i64 %room, %b.bytes
+  %some = icmp ne i64 %a.rows, 0
+  %may = and i1 %fits, %some
+  br i1 %may, label %shared, label %copy
+shared:
+  %share = field ptr %a INDEX
+  %alone = icmp eq ptr %share, null
+  br i1 %alone, label %begin, label %ask
+begin:
+  %fresh = call ptr @jitflow.heap.take(ptr %heap, i64 64)
+  %no.room = icmp eq ptr %fresh, null
+  br i1 %no.room, label %full, label %record
+record:
+  store i64 1, ptr %fresh, align 8
+  set ptr %fresh, %a INDEX
+  br label %behind
+ask:
+  %used.at = getelementptr i8, ptr %share, i64 8
+  %used = load ptr, ptr %used.at, align 8
+  %is.last = icmp eq ptr %used, %end
+  br i1 %is.last, label %behind, label %copy
+behind:
+  %known = phi ptr [ %fresh, %record ], [ %share, %ask ]
+  call void @llvm.memcpy.p0.p0.i64(ptr %end, ptr %b.data, i64 %b.bytes, i1 false)
+  %new.end = getelementptr i8, ptr %end, i64 %b.bytes
+  %end.at = getelementptr i8, ptr %known, i64 8
+  store ptr %new.end, ptr %end.at, align 8
+  %users = load i64, ptr %known, align 8
+  %users.more = add i64 %users, 1
+  store i64 %users.more, ptr %known, align 8
+  %block = field ptr %a BLOCK
+  %rows = add i64 %a.rows, %b.rows
+  set ptr %a.data, %made DATA
+  set i64 %rows, %made ROWS
+  set ptr %block, %made BLOCK
+  set ptr %limit, %made LIMIT
+  set ptr %known, %made INDEX
+  ret ptr %made
+copy:
+  %total = add i64 %a.rows, %b.rows
+  %twice = shl i64 %total, 1
+  %reserved = call ptr @jitflow.text.reserve(ptr %made, i64 %twice)
+  %one = call i1 @jitflow.text.write(ptr %made, ptr %a.data, i64 %a.rows)
+  %other = call i1 @jitflow.text.write(ptr %made, ptr %b.data, i64 %b.rows)
+  %both = and i1 %one, %other
+  %result = select i1 %both, ptr %made, ptr null
+  ret ptr %result
+}"""
+
 _COMPARE = """define hidden i64 @jitflow.text.compare(i64 %one, i64 %other) #0 {
 start:
   %a = inttoptr i64 %one to ptr
@@ -223,7 +326,8 @@ done:
   ret i64 %hash
 }"""
 
-_CALLED = """declare ptr @jitflow.heap.take(ptr, i64)
+_CALLED = """declare ptr @jitflow.heap.make(ptr, i64, i64, i64)
+declare ptr @jitflow.heap.take(ptr, i64)
 declare void @jitflow.heap.give(ptr, ptr, i64)
 declare i64 @llvm.umax.i64(i64, i64)
 declare i64 @llvm.umin.i64(i64, i64)
@@ -231,4 +335,6 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"""
 
-TEXTS = "\n\n".join((_CALLED, *map(functions, (_RESERVE, _WRITE, _INSERT, _NUMBER, _COMPARE, _SAME, _HASH))))
+TEXTS = "\n\n".join(
+    (_CALLED, *map(functions, (_RESERVE, _WRITE, _INSERT, _NUMBER, _UNPACK, _JOIN, _COMPARE, _SAME, _HASH)))
+)

@@ -34,7 +34,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Tensor
 
-__all__ = ["aligned", "described", "number_of", "of_own_kinds", "option", "released"]
+__all__ = ["aligned", "described", "number_of", "of_own_kinds", "option", "released", "with_made_texts"]
 
 
 def aligned(
@@ -47,7 +47,7 @@ def aligned(
     """
     bound = [thing for thing in things if thing is not UNBOUND]
     if any(map(is_text, bound)) and _are_one_text(bound, grows=grows):
-        return [thing if thing is UNBOUND else surface.program_text(thing) for thing in things]
+        return [thing if thing is UNBOUND else surface.merged_text(thing) for thing in things]
     parts = [None if is_itself(thing) else parts_of(thing) for thing in bound]
     if len({None if part is None else repr(part.shape) for part in parts} - {None}) == 1 and None not in parts:
         return _aligned_parts(things, name, is_itself, grows) if type(bound[0]) is not Alternatives else list(things)
@@ -111,6 +111,18 @@ def _are_one_text(things: Sequence[Any], *, grows: bool) -> bool:
 def _is_longer(text: str, others: Iterable[str]) -> bool:
     """Whether a text is one of the others with something more."""
     return any(one and one != text and (text.startswith(one) or text.endswith(one)) for one in others)
+
+
+def with_made_texts(thing: Any) -> Any:
+    """What a call gives, of which the calls around it make more: text that grows is made character by character."""
+    if type(thing) is TracedText or (type(thing) is Alternatives and is_text(thing)):
+        forms = [thing, ""] if type(thing) is TracedText else [thing]
+        return surface.merged_text(thing) if _are_one_text(forms, grows=True) else thing
+    parts = parts_of(thing) if type(thing) in (tuple, list) else None
+    if parts is None:
+        return thing
+    items = [*map(with_made_texts, parts.items)]
+    return thing if all(map(operator.is_, items, parts.items)) else parts.make(items)
 
 
 def _aligned_parts(things: Sequence[Any], name: str, is_itself: Callable[[Any], bool], grows: bool) -> list[Any]:

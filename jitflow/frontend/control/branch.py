@@ -24,6 +24,7 @@ from jitflow.frontend.control.sharing import traced_paths
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.recording.locate import is_internal, raising_for_the_program
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.texts.traced import is_text_value
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL
 from jitflow.ir.types import Scalar
@@ -130,6 +131,8 @@ def choose_path(
 
 def and_(left: Any, right: Callable[[], Any]) -> Any:
     """``left and right()``."""
+    if is_text_value(left):
+        return choose(as_bool(left), right, lambda: left, right)
     if isinstance(left, Recorded):
         return OnlyTruth(choose(as_bool(left), lambda: as_bool(right()), lambda: False, right))
     if not isinstance(left, tracers.Tracer):
@@ -140,6 +143,8 @@ def and_(left: Any, right: Callable[[], Any]) -> Any:
 
 def or_(left: Any, right: Callable[[], Any]) -> Any:
     """``left or right()``."""
+    if is_text_value(left):
+        return choose(as_bool(left), lambda: left, right, right)
     if isinstance(left, Recorded):
         return OnlyTruth(choose(as_bool(left), lambda: True, lambda: as_bool(right()), right))
     if not isinstance(left, tracers.Tracer):
@@ -160,7 +165,7 @@ class _Other:
 
     def __call__(self) -> Any:
         thing = self._right()
-        self._is_list = isinstance(thing, Recorded) or type(thing) is list or is_made(thing)
+        self._is_list = (isinstance(thing, Recorded) and not thing.is_text) or type(thing) is list or is_made(thing)
         self._is_settled = thing is self._settles
         return as_bool(thing) if self._is_list else thing
 

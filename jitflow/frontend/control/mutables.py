@@ -24,6 +24,7 @@ from jitflow.frontend.outside.overlays import Overlay
 from jitflow.frontend.outside.proxies import ClassProxy, ModuleView, ObjectProxy, OutsideDict, OutsideList
 from jitflow.frontend.outside.purity import Impure
 from jitflow.frontend.outside.stores import active_stores
+from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers import Alternatives
 from jitflow.frontend.tracers.base import Tracer, located
 
@@ -160,7 +161,8 @@ class Mutables:
 
     def holds(self, thing: Any) -> bool:
         """Whether an object was within reach, so that others may know it."""
-        return id(thing) in self._held or isinstance(thing, Recorded | OutsideList | OutsideDict)
+        may_change = isinstance(thing, Recorded | OutsideList | OutsideDict) and not is_text_value(thing)
+        return id(thing) in self._held or may_change
 
     def reaches(self, thing: Any) -> bool:
         """Whether an object was within reach, and may change."""

@@ -20,7 +20,7 @@ from typing import Any
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.control.alike import is_like
-from jitflow.frontend.control.alternatives import aligned, described
+from jitflow.frontend.control.alternatives import aligned, described, with_made_texts
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.changing_lists import begin_anew_with, is_reference
 from jitflow.frontend.control.contents import ChangesInLoop, Item, changed_items
@@ -153,7 +153,8 @@ class Recursion:
             if is_reference(thing) and not is_reference(self.first[number]):
                 self._write_out_the_first()
                 begin_anew_with(self.first[number], is_wish=True)
-            first, thing = aligned([self.first[number], as_one_object(self.first[number], thing)], name, can_change)
+            thing = as_one_object(self.first[number], thing)
+            first, thing = aligned([self.first[number], thing], name, can_change, grows=True)
             found.append(thing)
             if first is not self.first[number]:
                 self.first[number], self.has_grown, self.is_another = first, True, True
@@ -243,7 +244,7 @@ class Recursion:
         bound = inspect.BoundArguments(self.bound.signature, dict(zip(self.bound.arguments, given, strict=False)))
 
         def run() -> Any:
-            result = self.function(*bound.args, **bound.kwargs)
+            result = with_made_texts(self.function(*bound.args, **bound.kwargs))
             return (result, *map(content_of, self.cells.values()))
 
         return trace_path(run, dict, scope), parameters

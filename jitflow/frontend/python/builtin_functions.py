@@ -137,6 +137,14 @@ def _int(*args: Any, **keywords: Any) -> Any:
     return conversions.int_(*args, **keywords)
 
 
+def _float(*args: Any) -> Any:
+    """`float`."""
+    if args and (is_text_value(args[0]) or (type(args[0]) is TracedText and waits(args[0]))):
+        mend = "keep the number beside its text, or write int(text) where it is one"
+        raise located(UserNotImplementedError("float() of a text that the running program makes", mend=mend))
+    return conversions.float_(*args)
+
+
 def _sum(items: Any, *start: Any) -> Any:
     """`sum`."""
     if isinstance(items, Listed) and items.is_uniform:
@@ -267,7 +275,7 @@ _FUNCTIONS: dict[str, Any] = {
     "max": partial(extremum_of, "max"),
     "min": partial(extremum_of, "min"),
     "int": _stand_in(int, _int),
-    "float": _stand_in(float, conversions.float_),
+    "float": _stand_in(float, _float),
     "complex": _stand_in(complex, conversions.complex_),
     "bool": _stand_in(bool, conversions.bool_),
     "type": _stand_in(type, _type),

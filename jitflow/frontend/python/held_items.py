@@ -18,7 +18,7 @@ from jitflow.frontend.control.possible_kinds import is_of_kind, possible_numbers
 from jitflow.frontend.python.item_types import item_type, joined
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.texts.building import built
+from jitflow.frontend.texts.building import built, can_be_built
 from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
@@ -51,7 +51,7 @@ def words(thing: Any, item: Item) -> Iterator[Value]:
         for part, kind in zip(thing, item, strict=True):
             yield from words(part, kind)
     elif item == TEXT:
-        yield built(thing)
+        yield built(thing if can_be_built(thing) else str(thing))
     elif isinstance(item, Container):
         yield thing.value
     elif isinstance(item, Scalar):
@@ -110,7 +110,7 @@ def sought_words(key: Any, item: Item) -> Iterator[Value]:
             yield from sought_words(part, kind)
         return
     if item == TEXT:
-        yield built(key)
+        yield built(key if can_be_built(key) else str(key))
         return
     wanted = words_of(item)
     if isinstance(wanted[0], Tag):

@@ -54,7 +54,7 @@ def item_type(thing: Any) -> Item | None:
         parts = [item_type(part) for part in thing]
         return None if None in parts or not parts else tuple(part for part in parts if part is not None)
     if is_text(thing):
-        return TEXT if can_be_built(thing) else None
+        return TEXT if can_be_built(thing) else item_type(str(thing))  # which is refused, unless Python knows it
     if isinstance(thing, Recorded):
         held: Container | None = getattr(thing, "held", None)
         return None if held is None or held.words == () else held

@@ -226,6 +226,8 @@ def _runs(thing: Any) -> bool:
 
 
 def _sorted(items: Any, key: Any, reverse: Any) -> Any:
+    if isinstance(items, ProgramSet) and key is None:  # whose own order is no matter
+        items = items.in_order(any_order=True)
     found = _constructed(builtins.list, items)
     if type(found) is list:
         begin_anew_with(found)

@@ -6,12 +6,12 @@ from typing import Any
 
 import jitflow.frontend.tracers as tracers
 from jitflow.errors import UserTypeError
-from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python.containers import made
 from jitflow.frontend.python.held_items import class_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.texts.building import MadeText, can_be_built, is_text
+from jitflow.frontend.texts.building import MadeText, built, can_be_built, is_text
+from jitflow.frontend.texts.traced import is_text_value
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
@@ -22,12 +22,17 @@ __all__ = ["bool_value", "empty_text", "program_text", "text_argument", "text_li
 
 
 def program_text(text: Any) -> Any:
-    """A text as a sequence of characters of the running program, made on the path that asks for it."""
-    if isinstance(text, Recorded):
-        return text
+    """A text as a sequence of characters of the running program."""
+    if is_text_value(text):
+        return class_of(TEXT)(tracers.ScalarTracer(text.value)) if type(text.reference) is MadeText else text
     if not can_be_built(text):
         text = str(text)  # which Python knows, or which is refused
-    return class_of(TEXT)(MadeText(text))
+    return class_of(TEXT)(tracers.ScalarTracer(built(text)))
+
+
+def _where_paths_meet(text: Any) -> Any:
+    """The same, made on each path where that ends."""
+    return text if is_text_value(text) else class_of(TEXT)(MadeText(text))
 
 
 def empty_text() -> Any:
@@ -53,4 +58,4 @@ def bool_value(answer: Any) -> Value:
     return values.emit("cast", tracers.lift(answer), dtype=BOOL)
 
 
-surface.install(program_text=program_text)
+surface.install(program_text=program_text, merged_text=_where_paths_meet)

@@ -69,13 +69,13 @@ class ProgramSet(ProgramKeyed):
         found: Source = self.in_order().gone_through()
         return found
 
-    def in_order(self) -> Any:
-        """Its keys in a list of their own."""
+    def in_order(self, *, any_order: bool = False) -> Any:
+        """Its keys in a list of their own, in Python's order unless ``any_order`` does."""
         if not self.is_known:
             return made("list", None, None)
-        if TEXT in self.held.keys:
+        if TEXT in self.held.keys and not any_order:
             raise refusal("the order of a set of texts, which is another one in each process",
-                          "go through sorted(...) of a list of them")  # fmt: skip
+                          "go through sorted(...) of it")  # fmt: skip
         (keys,) = self.op("keys_of")
         return standing_for(Container(item=self.held.key), iter([keys]))
 

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NoReturn
 
+import numpy as np
+
 import jitflow.frontend.tracers as tracers
-from jitflow.errors import UserValueError
+from jitflow.errors import UserTypeError, UserValueError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.logic import not_
 from jitflow.frontend.control.loop import own_loop
@@ -20,7 +22,7 @@ from jitflow.frontend.control.sources import Source, traced_range
 from jitflow.frontend.python import letters
 from jitflow.frontend.python import text_programs as programs
 from jitflow.frontend.python.containers import columns_of, refusal
-from jitflow.frontend.python.held_items import KINDS, place_of, size_of
+from jitflow.frontend.python.held_items import KINDS, class_of, place_of, size_of
 from jitflow.frontend.python.making_texts import empty_text, program_text
 from jitflow.frontend.python.text_methods import TextMethods
 from jitflow.frontend.recording import values
@@ -98,6 +100,9 @@ class ProgramText(TextMethods, Source):
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
             return self._slice(position)
+        name = None if isinstance(position, tracers.SizeTracer) else _no_index(position)
+        if name is not None:
+            raise located(UserTypeError(f"string indices must be integers, not '{name}'"))
         return self.item(tracers.wrap(place_of(position, self.number(), IndexError, "string index out of range")))
 
     def _slice(self, position: slice) -> Any:
@@ -133,6 +138,9 @@ class ProgramText(TextMethods, Source):
         return found
 
     def __add__(self, other: Any) -> Any:
+        if not is_text(other) and not isinstance(other, tracers.Alternatives):
+            name = other.__class__.__name__
+            raise located(UserTypeError(f'can only concatenate str (not "{name}") to str'))
         return _together(self, other) if is_text(other) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
@@ -215,14 +223,22 @@ for _name, _operator in (
     ("ge", "greater_equal"),
 ):  # fmt: skip
     setattr(ProgramText, f"__{_name}__", _compared(_name, _operator))
+ProgramText.__name__ = "str"  # as Python's messages have it
 KINDS.update(str=ProgramText)
 
 
-def _together(*parts: Any) -> Any:
-    found = empty_text()
-    for part in parts:
-        found.put_all(part)
-    return found
+def _no_index(position: Any) -> str | None:
+    """The class of what is no index; None for integers."""
+    if isinstance(position, tracers.ScalarTracer):
+        is_integer = values.dtype_of_value(position.value).kind in ("iu" if not position.weak else "iub")
+        weak = position.__class__.__name__
+        return None if is_integer else weak if position.weak else f"numpy.{weak}"
+    return None if isinstance(position, int | np.integer) else position.__class__.__name__
+
+
+def _together(one: Any, other: Any) -> Any:
+    value = current_trace().make("concatenate_texts", program_text(one).value, program_text(other).value)
+    return class_of(TEXT)(tracers.ScalarTracer(value))
 
 
 def digits_of(text: Any) -> ProgramText:
@@ -233,7 +249,7 @@ def digits_of(text: Any) -> ProgramText:
 
 def text_attribute(text: TracedText, name: str) -> Any:
     """An attribute of text that is a template, as yet."""
-    if not waits(text) or not can_be_built(text):
+    if not waits(text) or not can_be_built(text) or not hasattr(str, name):
         return getattr(str(text), name)
     if name == "count":
         name = "count_of"

@@ -27,6 +27,7 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import TEXT, Container, Item, Scalar, Several
+from jitflow.runtime.texts import text_of_characters
 
 __all__ = ["Returned", "returned_containers"]
 
@@ -138,7 +139,7 @@ def _at(column: Any, rows: Any) -> Any:
 
 def _of_columns(held: Container, *columns: Any) -> Any:
     if held == TEXT:
-        return "".join(map(chr, columns[0].tolist()))
+        return text_of_characters(columns[0])
     made = _made(held)
     _fill(made, held, iter(columns))
     return made
@@ -180,7 +181,7 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
         start, width, rows = objects[0][one - 1]
         table = words[start : start + width * rows].reshape(rows, width)
         if kind == TEXT:
-            objects[one] = "".join(map(chr, table[:, 0].tolist()))
+            objects[one] = text_of_characters(table[:, 0])
             continue
         objects[one], fresh[one] = _made(kind), kind
         for column, word in enumerate(kind.words):

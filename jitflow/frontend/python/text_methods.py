@@ -20,6 +20,7 @@ from jitflow.frontend.texts.characters import numbers_of
 from jitflow.frontend.texts.traced import together
 from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.python_numbers import as_weak
+from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import TEXT
 
@@ -90,6 +91,22 @@ class TextMethods(ProgramContainer):
         return programs.replaced(
             empty_text(), self, text_argument("replace", old), text_argument("replace", new), count
         )
+
+    def partition(self, sep: Any) -> Any:
+        """``str.partition``."""
+        return self._cut(self.find(sep), text_argument("partition", sep), self.number())
+
+    def rpartition(self, sep: Any) -> Any:
+        """``str.rpartition``."""
+        return self._cut(self.rfind(sep), text_argument("rpartition", sep), values.constant(0, I64))
+
+    def _cut(self, place: Any, separator: Any, otherwise: Value) -> Any:
+        """What stands in front of a separator, itself, and what stands behind; without one, where it is cut then."""
+        values.check(separator.truth(), ValueError, "empty separator")
+        is_there, found = bool_value(place >= 0), integer(place)
+        start = python_int(values.select(is_there, found, otherwise))
+        stop = python_int(values.select(is_there, values.emit("add", found, separator.number()), otherwise))
+        return self.part(0, start), self.part(start, stop), self.part(stop, self.length)
 
     def split(self, sep: Any = None, maxsplit: Any = -1) -> Any:
         """``str.split``."""

@@ -18,6 +18,7 @@ from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op, Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import TEXT, Scalar
+from jitflow.runtime.texts import PACKED, PACKED_WORDS
 
 __all__ = ["MadeText", "built", "can_be_built", "is_text", "passed"]
 
@@ -38,12 +39,47 @@ def is_text(thing: Any) -> bool:
 
 
 def can_be_built(thing: Any) -> bool:
-    """Whether the characters of a text can be made: of floats and arrays only Python knows them."""
+    """Whether the characters of a text can be made one by one: not of arrays, of which there may be any number."""
     if type(thing) is Alternatives:
         return all(can_be_built(held) for held in thing.options.values())
     if type(thing) is not TracedText:
         return is_text(thing)
-    return all(isinstance(part, str) or _can_be_put(part, thing.operands) for part in thing.template)
+    return all(isinstance(part, str) or _can_be_put(part, thing.operands) or _can_be_packed(part, thing.operands)
+               for part in thing.template)  # fmt: skip
+
+
+def _can_be_packed(part: tuple[Any, str, Any], operands: tuple[Any, ...]) -> bool:
+    """Whether Python can make the characters of a field when the program runs: of numbers, which are few."""
+    found = [operands[place] for place in _places(part)]
+    return all(isinstance(operand, Tracer) and isinstance(type_of(operand), Scalar) for operand in found)
+
+
+def _places(part: Any) -> list[int]:
+    """The numbers of the values in a part of a template."""
+    if isinstance(part, str):
+        return []
+    what, _, words = part
+    inside = [what] if isinstance(what, int) else [place for piece in what for place in _places(piece)]
+    return [*inside, *(() if isinstance(words, str) else (place for piece in words for place in _places(piece)))]
+
+
+def _put_packed(made: Value, part: Any, operands: tuple[Any, ...]) -> None:
+    """Have Python make a field."""
+    places = sorted({*_places(part)})
+    numbers = {place: number for number, place in enumerate(places)}
+
+    def renumbered(piece: Any) -> Any:
+        if isinstance(piece, str):
+            return piece
+        what, conversion, words = piece
+        whole = numbers[what] if isinstance(what, int) else tuple(map(renumbered, what))
+        return whole, conversion, words if isinstance(words, str) else tuple(map(renumbered, words))
+
+    found = current_trace().add(
+        "host_call", *(lift(operands[place]) for place in places), types=[Scalar(I64)] * (1 + PACKED_WORDS),
+        routine=PACKED, keywords=(), options=(("template", (renumbered(part),)),), effect="check",
+    )  # fmt: skip
+    current_trace().add("append_packed", made, *found)
 
 
 def _can_be_put(part: tuple[Any, str, Any], operands: tuple[Any, ...]) -> bool:
@@ -145,6 +181,9 @@ def _put(made: Value, part: Any, operands: tuple[Any, ...]) -> None:
         put_known(made, part)
         return
     what, conversion, words = part
+    if not _can_be_put(part, operands):
+        _put_packed(made, part, operands)
+        return
     found = _SPECIFICATION.fullmatch(words)
     assert found is not None
     (start,) = current_trace().add("container_length", made)

@@ -55,6 +55,8 @@ def ord_(thing: Any) -> Any:
     """`ord`."""
     numbers = numbers_of(thing) if type(thing) is TracedText else None
     if numbers is None:
+        if is_text_value(thing):
+            return ord_(_only(thing))
         return ord(thing) if type(thing) is not TracedText else ord_(_only(_whole(thing)))
     if len(numbers) != 1:
         raise located(UserTypeError(f"ord() expected a character, but string of length {len(numbers)} found"))

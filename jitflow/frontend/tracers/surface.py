@@ -62,6 +62,8 @@ class Surface:
         """``sorted(items, key=..., reverse=...)`` of a container of the running program."""
         self.program_text: Callable[[Any], Any] = _missing
         """A text as a sequence of characters that the running program makes."""
+        self.merged_text: Callable[[Any], Any] = _missing
+        """The same of what a path leaves, made where the path ends."""
         self.text_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of text that is a template, by name."""
         self.program: Callable[[Any], Any] = _missing

@@ -13,12 +13,17 @@ import numpy as np
 from jitflow.ir.dtypes import I64
 from jitflow.ir.ops.containers import Entries
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import TEXT, Scalar, Type
+from jitflow.ir.types import TEXT, Index, Scalar, Type
 
 __all__ = ["TEXT_OPS"]
 
 
 def _infer_constant(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    return (TEXT,)
+
+
+def _infer_concatenation(operands: Sequence[Type], attributes: Attributes) -> tuple[Type, ...]:
+    _require_texts("concatenate_texts", [operand for operand in operands if not isinstance(operand, Index)])
     return (TEXT,)
 
 
@@ -52,6 +57,12 @@ def _constant(operands: Sequence[Any], attributes: Attributes, types: Sequence[T
     return made
 
 
+def _concatenate(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    made = Entries(TEXT)
+    made.rows = [row for text in operands if isinstance(text, Entries) for row in text.rows]
+    return made
+
+
 def _compare(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
     one, other = (text.characters() for text in operands)
     return np.int64((one > other) - (one < other))
@@ -76,9 +87,18 @@ def _number(operands: Sequence[Any], attributes: Attributes, types: Sequence[Typ
     return ()
 
 
+def _unpack(operands: Sequence[Any], attributes: Attributes, types: Sequence[Type]) -> Any:
+    text, length, *words = operands
+    packed = b"".join(int(word).to_bytes(8, "little", signed=True) for word in words)
+    text.rows += [(number,) for number in packed[: int(length)]]
+    return ()
+
+
 TEXT_OPS = [
     OpDef("text_constant", "a text of known ``characters``, by their numbers", "any", None, _infer_constant, _constant,
           (Effect("allocates"),), frozenset(), ("characters",)),
+    OpDef("concatenate_texts", "two texts: the one and the other behind it", "any", None, _infer_concatenation,
+          _concatenate, (Effect("reads", 0), Effect("reads", 1), Effect("allocates"))),
     OpDef("compare_texts", "two texts: -1 if the first comes before the second, 0 if they are equal, 1 if behind",
           "any", 2, _infer_comparison, _compare, (Effect("reads", 0), Effect("reads", 1))),
     OpDef("extend_text", "text, another text, positions: appends the characters from one position to another, which "
@@ -89,4 +109,6 @@ TEXT_OPS = [
     OpDef("append_number", "text, number: its digits in a ``base``, letters as ``capitals`` or not", "any", 2,
           _takes("append_number", 1), _number, (Effect("reads", 0), Effect("writes", 0)), frozenset(),
           ("base", "capitals")),
+    OpDef("append_packed", "text, length, numbers: so many characters, of which each number has eight", "any", None,
+          _takes("append_packed", 1), _unpack, (Effect("reads", 0), Effect("writes", 0))),
 ]  # fmt: skip

@@ -32,6 +32,11 @@ def _lower_text(host: OwningProgram, op: Op) -> None:
     host.set_number(op.result, host.builder.make("text_constant", _heap(host), characters=characters))
 
 
+def _lower_concatenation(host: OwningProgram, op: Op) -> None:
+    texts = map(host.number, op.operands)
+    host.set_number(op.result, host.builder.make("concatenate_texts", _heap(host), *texts))
+
+
 def _lower_pack(host: OwningProgram, op: Op) -> None:
     held = map(host.number, op.operands)
     host.set_number(op.result, host.builder.make("pack_containers", _heap(host), *held))
@@ -41,5 +46,6 @@ CONTAINER_LOWERING: Mapping[str, Callable[[OwningProgram, Op], None]] = {
     **dict.fromkeys((definition.name for definition in (*CONTAINER_OPS, *TEXT_OPS)), lower_arithmetic),
     "make_container": _lower_make,
     "text_constant": _lower_text,
+    "concatenate_texts": _lower_concatenation,
     "pack_containers": _lower_pack,
 }
