@@ -72,7 +72,7 @@ def begin_anew_beside(things: Iterable[Any]) -> None:
     One of which nobody knows yet what it holds is told by one of the same kind.
     """
     things = [*things]
-    containers = [thing for thing in things if isinstance(thing, Recorded) and hasattr(type(thing), "held")]
+    containers: list[Any] = [thing for thing in things if isinstance(thing, Recorded) and hasattr(type(thing), "held")]
     for thing in things if containers else ():
         begin_anew_with(thing, is_wish=True)
     known = {each.held.kind: each.held for each in containers if each.is_known}
