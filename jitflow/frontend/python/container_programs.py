@@ -5,6 +5,7 @@ Comparisons and the like of items are methods of the containers, since items may
 
 from __future__ import annotations
 
+import collections
 from functools import wraps
 from typing import Any
 
@@ -33,9 +34,22 @@ __all__ = [
     "remove",
     "repeat",
     "reverse",
+    "rotate",
     "toggle",
     "total",
 ]
+
+
+def _message_of_removing() -> str:
+    """What Python says of an item that is not in a deque, which differs between versions."""
+    try:
+        collections.deque[int]().remove(1234)
+    except ValueError as error:
+        return str(error).replace("1234", "{}")
+    return ""
+
+
+_NOT_IN_DEQUE = _message_of_removing()
 
 
 def program(function: Any) -> Any:
@@ -62,12 +76,22 @@ def reverse(items: Any) -> Any:
 
 
 @program
+def rotate(items: Any, number: Any) -> Any:
+    """``items.rotate(number)``."""
+    if len(items) > 0:
+        for _ in range(number % len(items)):
+            items.appendleft(items.pop())
+
+
+@program
 def remove(items: Any, wanted: Any) -> Any:
     """``items.remove(wanted)``."""
     place = 0
     while place < len(items) and not items.equals(place, wanted):
         place += 1
     if place == len(items):
+        if items.held.kind == "deque":
+            raise ValueError(_NOT_IN_DEQUE.format(wanted))
         raise ValueError("list.remove(x): x not in list")
     del items[place]
 
@@ -79,6 +103,8 @@ def index(items: Any, wanted: Any) -> Any:
     while place < len(items) and not items.equals(place, wanted):
         place += 1
     if place == len(items):
+        if items.held.kind == "deque":
+            raise ValueError(f"{wanted} is not in deque")
         raise ValueError(f"{wanted} is not in list")
     return place
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from jitflow.errors import UserNotImplementedError
-from jitflow.frontend.tracers.base import located
+from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.base import begin_anew_rewritten, located
 from jitflow.ir.types import Container
 
 __all__ = ["PythonProtocol"]
@@ -34,6 +35,7 @@ class PythonProtocol:
         return self.copy()
 
     def __iter__(self) -> Iterator[Any]:
+        begin_anew_rewritten(current_trace())
         error = self._unknown("an iteration by Python of", "go through it in a loop, or make a list of it: list(...)")
         error.needs_number = True
         raise error

@@ -331,7 +331,7 @@ def keyed(owner: Any, name: str) -> Any:
 
     def call(*args: Any, **keywords: Any) -> Any:
         if args and type(owner) in (list, collections.deque):
-            if _is_running(args[0]):
+            if _is_running(args[0]) or (type(owner) is collections.deque and any(map(_is_running, owner))):
                 begin_anew_with(owner)
         elif args:
             restart_keyed(owner, *args[:2])

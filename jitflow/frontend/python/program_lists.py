@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 import numpy as np
 
 import jitflow.frontend.tracers as tracers
+from jitflow.errors import UserTypeError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.control.comparisons import compared
 from jitflow.frontend.control.logic import not_
@@ -21,6 +23,7 @@ from jitflow.frontend.python.list_operations import delete_slice, is_before, ste
 from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
+from jitflow.frontend.tracers.base import located
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim
@@ -284,12 +287,12 @@ class ProgramList(ProgramContainer, Listed):
         return found
 
     def __eq__(self, other: Any) -> Any:
-        if not isinstance(other, ProgramList | list):
+        if not isinstance(other, ProgramList | list | deque) or (self.held.kind == "deque") != _is_deque(other):
             return False
         return programs.equal_lists(self, other)
 
     def __ne__(self, other: Any) -> Any:
-        return not_(self == other) if isinstance(other, ProgramList | list) else True
+        return not_(self == other)
 
     def __lt__(self, other: Any) -> Any:
         return is_before(self, other, False) if isinstance(other, ProgramList | list) else NotImplemented
@@ -319,6 +322,19 @@ class ProgramDeque(ProgramList):
 
     held = Container(kind="deque")
 
+    def __getitem__(self, position: Any) -> Any:
+        return super().__getitem__(_no_slice(position))
+
+    def __setitem__(self, position: Any, item: Any) -> None:
+        super().__setitem__(_no_slice(position), item)
+
+    def __delitem__(self, position: Any) -> None:
+        super().__delitem__(_no_slice(position))
+
+    def rotate(self, n: Any = 1) -> None:
+        """``deque.rotate``."""
+        programs.rotate(self, n)
+
     def popleft(self) -> Any:
         """``deque.popleft``."""
         return self.pop(0)
@@ -331,6 +347,16 @@ class ProgramDeque(ProgramList):
     def extendleft(self, items: Any) -> None:
         """``deque.extendleft``."""
         own_loop(_Turns(items, stays=False) if isinstance(items, ProgramList) else items, self.appendleft)
+
+
+def _is_deque(thing: Any) -> bool:
+    return isinstance(thing, ProgramDeque | deque)
+
+
+def _no_slice(position: Any) -> Any:
+    if isinstance(position, slice):
+        raise located(UserTypeError("sequence index must be integer, not 'slice'"))
+    return position
 
 
 class _Turns(Source):

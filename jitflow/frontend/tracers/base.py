@@ -15,7 +15,7 @@ from jitflow.frontend.tracers.operators import BINARY, COMPARISONS, UNARY
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 
-__all__ = ["TRACED", "Tracer", "asked", "escaped", "located", "may_be_pinned", "needs_number", "ufunc_binary",
+__all__ = ["TRACED", "Tracer", "asked", "begin_anew_rewritten", "escaped", "located", "may_be_pinned", "needs_number", "ufunc_binary",
            "ufunc_in_place", "ufunc_unary"]  # fmt: skip
 
 
@@ -159,7 +159,7 @@ def escaped(tracer: Tracer, trace: Trace) -> UserError:
     )
 
 
-def _begin_anew_rewritten(trace: Trace) -> None:
+def begin_anew_rewritten(trace: Trace) -> None:
     """Start the trace anew if what needs a number may be a hook's in a function that has not been rewritten."""
     frame = trace.user_frame()
     if frame is None or CELL in frame.f_code.co_freevars:
@@ -173,7 +173,7 @@ def needs_number(tracer: Tracer, message: str, mend: str) -> UserError:
     """The error for a tracer where Python needs the number itself."""
     if active_trace() is not tracer._trace:
         return escaped(tracer, tracer._trace)
-    _begin_anew_rewritten(tracer._trace)
+    begin_anew_rewritten(tracer._trace)
     reason = why_plain(tracer._trace.running_code())
     found = f"a function whose control flow is not compiled: {reason}" if reason else ""
     error = located(UserNotImplementedError(message, found=found, mend=mend))

@@ -1,0 +1,184 @@
+"""What everyday Python does to whole lists, sets and dicts of the running program: slices, algebra, `itertools`."""
+
+from __future__ import annotations
+
+import functools
+import heapq
+import itertools
+import operator
+from collections import Counter, deque
+
+import numpy as np
+import pytest
+
+import jitflow
+from jitflow.frontend.python.set_orders import fill_in_order, order_of_adding
+from tests.truth.whole.same import assert_does_what_python_does
+
+X = np.array([5, 3, 8, 1, 9, 2, 7, 3])
+
+
+def above(x, limit):
+    return [int(v) for v in x if v > limit]
+
+
+# -- sets -----------------------------------------------------------------------------------------------------
+
+
+def follows_a_script_on_two_sets(codes, keys):
+    """All orders show in the lists."""
+    one, other, seen = set(), {-1, 5}, []
+    for i in range(len(codes)):
+        code, key = int(codes[i]), int(keys[i])
+        if code < 4:
+            one.add(key)
+        elif code < 6:
+            other.add(key)
+        elif code == 6:
+            one.discard(key)
+        elif code == 7 and one:
+            seen.append(one.pop())
+        elif code == 8:
+            one, other = one | other, one
+        elif code == 9:
+            one = one - other
+        elif code == 10:
+            other = other ^ one
+        elif code == 11:
+            one &= other
+        elif code == 12:
+            one -= other
+        elif code == 13:
+            one = set(other)
+        elif code == 14:
+            other = one & other
+        elif code == 15:
+            other |= one
+        seen.append(len(one) * 100 + len(other) + (one <= other) + (one == other) + one.isdisjoint(other))
+    return list(one), list(other), seen
+
+
+def test_sets_keep_pythons_order_through_their_algebra():
+    draw = np.random.default_rng(4)
+    scripts = [(draw.integers(0, 16, 60), draw.integers(0, 10 ** (1 + n % 4), 60)) for n in range(60)]
+    assert_does_what_python_does(follows_a_script_on_two_sets, scripts)
+
+
+def displays(a, b, x):
+    one = {a, b, (a + b) % 8}
+    pairs = {(a, b), (b, a)}
+    for v in x:
+        one.add(int(v))
+        pairs.add((int(v), a))
+    return list(one), list(pairs), list({int(v) * 8 for v in x}), {int(v): i for i, v in enumerate(x)}
+
+
+def test_displays_and_comprehensions_of_sets_are_in_pythons_order():
+    assert_does_what_python_does(displays, [(8, 0, X), (0, 8, X), (3, 3, X), (1, 17, X[:0])])
+
+
+def test_a_set_is_made_in_any_order_that_it_had():
+    draw = np.random.default_rng(5)
+    for number in range(60):
+        held = set()
+        for key in draw.integers(0, 1000, 3 + number % 20).tolist():
+            held.add((key, key % 7) if number % 2 else key * 0.5)
+        order = order_of_adding([*held])
+        assert order is not None
+        made = set()
+        fill_in_order(made, [*held])
+        assert [*made] == [*held]
+        assert [*functools.reduce(lambda all, key: (all.add(key), all)[1], order, set())] == [*held]
+
+
+# -- lists ----------------------------------------------------------------------------------------------------
+
+
+def lists(x, k):
+    a, b = above(x, 2), above(x, 6)
+    c = a[:]
+    c[1:3] = [10, 20, 30]
+    d = a.copy()
+    del d[::2]
+    e = a[::-1]
+    e[::2] = [0] * len(e[::2])
+    first, *rest = a
+    *most, last = rest
+    pairs = [(v % 3, i) for i, v in enumerate(a)]
+    best = max(pairs), min(pairs, key=lambda pair: pair[1]), sorted(pairs, key=lambda pair: (-pair[0], pair[1]))
+    orders = a == b, a != c, a < b, b <= a, a[:2] > b, a >= a
+    return c, d, e, first, most, last, best, orders, a[k:] + a[:k], [*b, k, *a], a[-k:] * 2
+
+
+def rows(n):
+    table = [[i * j for j in range(n)] for i in range(n)]
+    other = [row[:] for row in table]
+    other[0][0] = 7
+    return [v for row in table for v in row], other, [list(row) for row in zip(*[[1, 2], [3, 4]])], sum(map(sum, table))
+
+
+def grouped(x):
+    a = above(x, 1)
+    held = deque(a)
+    held.rotate(3)
+    held.extendleft(itertools.chain(a[:2], [1]))
+    groups = [(k, sum(g)) for k, g in itertools.groupby(sorted(a), key=lambda v: v // 3)]
+    sums = list(itertools.accumulate(a)), list(itertools.accumulate(a, max)), functools.reduce(operator.mul, a)
+    pairs = [q - p for p, q in itertools.pairwise(a)], [p * q for p, q in itertools.combinations(a, 2)]
+    others = list(itertools.permutations(a[:4], 2)), sum(p * q for p, q in itertools.product(a, range(len(a))))
+    ends = list(itertools.islice(a, 1, None, 2)), list(itertools.zip_longest(a, [1, 2], fillvalue=0))
+    taken = list(itertools.takewhile(lambda v: v < 9, a)), list(zip(itertools.count(2), a, itertools.repeat(1)))
+    return held, groups, sums, pairs, others, ends, taken, heapq.nsmallest(2, a), list(map(abs, a))
+
+
+def counted(x):
+    a = above(x, 0)
+    one, other = Counter(v % 3 for v in a), Counter(a)
+    joined = {k: v for k, v in dict(zip(a, a[1:])).items() if v > 2} | {1: 1}
+    return one + other, other - one, one & other, one | other, one.most_common(2), list(one.elements()), joined
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [(lists, [(X, 2), (X[::-1], 1)]), (rows, [(4,), (1,)]), (grouped, [(X,), (X[2:],)]), (counted, [(X,), (X[:1],)])],
+)
+def test_what_is_done_to_whole_containers_is_what_python_does(function, calls):
+    assert_does_what_python_does(function, calls)
+
+
+def taken_apart(x, limit):
+    a, b = above(x, limit)
+    return a + b
+
+
+def stored(x, limit):
+    a = above(x, limit)
+    a[::2] = [1]
+    return a
+
+
+def popped(x, limit):
+    held = set(above(x, limit))
+    return held.pop(), held.pop()
+
+
+@pytest.mark.parametrize("function", [taken_apart, stored, popped])
+def test_errors_are_pythons(function):
+    assert_does_what_python_does(function, [(X, limit) for limit in (7, 8, 9, 2)])
+
+
+def mine(numbers):
+    """Of a list of the caller's: a part that rises, by recursion."""
+    if len(numbers) <= 1:
+        return numbers
+    longest = []
+    rest = [numbers[0], *mine([v for v in numbers[1:] if v >= numbers[0]])]
+    if len(rest) > len(longest):
+        return rest
+    return longest
+
+
+def test_lists_that_are_not_told_meet_those_that_are():
+    compiled = jitflow.function(mine)
+    for numbers in ([3, 1, 4, 1, 5, 9, 2, 6], [2], []):
+        assert compiled(numbers) == mine(numbers)
