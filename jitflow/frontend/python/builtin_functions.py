@@ -125,7 +125,7 @@ def _isinstance(thing: Any, kinds: Any) -> bool:
 
 def _sum(items: Any, *start: Any) -> Any:
     """`sum`."""
-    if isinstance(items, Recorded) and items.flows and not getattr(items, "is_uniform", False):
+    if isinstance(items, Recorded) and not getattr(items, "is_uniform", not items.flows):
         return conversions.fold(items, (*start, 0)[0], lambda total, item: total + item)
     return summed(items, *start or (0,)) if isinstance(items, Listed) else conversions.sum_(items, *start)
 

@@ -161,7 +161,7 @@ def all_(items: Any) -> Any:
 def _decided(items: Any, of_array: Callable[[Any], Any], combined: Callable[..., Any], decisive: bool) -> Any:
     """What the truths of items come to, in order, up to the first that is known and decides for all."""
     if isinstance(items, Recorded):
-        if items.flows and not getattr(items, "is_uniform", False):
+        if not getattr(items, "is_uniform", not items.flows):
             return fold(items, not decisive, lambda answer, item: combined(answer, partial(bool_, item)))
         items = items.settled().array
     if isinstance(items, tracers.ArrayTracer) and items.ndim == 1:

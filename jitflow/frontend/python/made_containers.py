@@ -20,19 +20,20 @@ from jitflow.frontend.control.sources import as_source, traced_range
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made
-from jitflow.frontend.python.growing_lists import Growing
+from jitflow.frontend.python.growing_lists import Growing, as_growing
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
+from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
 from jitflow.frontend.python.program_sets import ProgramSet
 from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.types import Container
+from jitflow.ir.types import Container, Scalar
 
-__all__ = ["CONSTRUCTORS", "keyed", "made_container", "restart_keyed", "unpacked"]
+__all__ = ["CONSTRUCTORS", "keyed", "list_of", "made_container", "restart_keyed", "unpacked"]
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -98,6 +99,20 @@ def _repeated(items: list[Any], number: Any, name: str = "a list of so many item
 
 
 surface.install(repeated=_repeated)
+
+
+def list_of(name: str, items: Listed) -> Any:
+    """A list of the running program with these items, numbers of one type."""
+    if _is_differentiated():
+        return as_growing(name, items)
+    here = current_trace().here()
+    site = Site(Choice.GROWING, here.file, here.line, name)
+    answer = current_trace().choices.answer(site)
+    held = Container(item=Scalar(items.array.type.dtype, items.weak))
+    found = as_growing(name, items) if isinstance(answer, Form) else made("list", site, widest(answer, held))
+    if isinstance(found, ProgramList):
+        found.extend(items)
+    return found
 
 
 def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:

@@ -60,6 +60,8 @@ class Surface:
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
         self.sorted_container: Callable[..., Any] = _missing
         """``sorted(items, key=..., reverse=...)`` of a container of the running program."""
+        self.handed_container: Callable[[Any], Any] = _missing
+        """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
         self.program: Callable[[Any], Any] = _missing
         """A function of jitflow's that is written as a program is, so that it can be traced."""
         self.switch: Callable[..., Any] = _missing
