@@ -56,7 +56,10 @@ def _whole(item: Any, words: Any) -> Any:
         return _whole(item.kinds[number], iter([carried[place] for place in item.places[number]]))
     if isinstance(item, NoneKind):
         return None
-    return complex(next(words), next(words)) if item.dtype.is_complex else next(words)
+    if item.dtype.is_complex:
+        return complex(next(words), next(words))
+    word = next(words)
+    return word.item() if isinstance(word, np.generic) else word  # NumPy rounds integers that it compares with floats
 
 
 def _leaves(held: Entries, row: Sequence[Any], count: int) -> list[Any]:
