@@ -28,6 +28,7 @@ from jitflow.ir.types import (
     Place,
     Scalar,
     Several,
+    Tag,
     Tape,
     Tensor,
     Type,
@@ -363,6 +364,9 @@ class _Parser:
         if word in _PYTHON_TYPES:
             self.next += 1
             return Scalar(_PYTHON_TYPES[word], weak=True)
+        if word == "tag":
+            self.next += 1
+            return Tag()
         vector = _VECTOR.match(word)
         if vector and vector.group(1) in DTYPES:
             self.next += 1

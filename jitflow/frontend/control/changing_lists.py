@@ -50,15 +50,16 @@ def is_made(thing: Any) -> bool:
     return trace is not None and id(thing) in trace.state(ProgramLists).made
 
 
-def begin_anew_with(changed: Any, *, is_wish: bool = False) -> None:
+def begin_anew_with(changed: Any, held: Any = None, *, is_wish: bool = False) -> None:
     """Start the trace anew if what a region has changed is a list that can be one of the running program.
 
-    ``is_wish``: it need not be one, and is none where that is refused.
+    ``held`` is its type, if that is not told by what is in it. ``is_wish``: it need not be one, and is none where that
+    is refused.
     """
     trace = current_trace()
     known = trace.state(ProgramLists).made.get(id(changed))
     if known is not None and not trace.choices.is_settled(known[1]):
-        raise trace.begin_anew(Restart(known[1], surface.container_type(changed), is_wish=is_wish))
+        raise trace.begin_anew(Restart(known[1], held or surface.container_type(changed), is_wish=is_wish))
 
 
 def is_reference(thing: Any) -> bool:

@@ -24,6 +24,7 @@ from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, Tracer
 from jitflow.frontend.tracers.absent import UNBOUND
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine
 
@@ -105,6 +106,10 @@ def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | Non
         chosen = template_of(thing.chosen, given, own)
         options = {number: template_of(resolved(option), given, own) for number, option in thing.options.items()}
         return lambda operands: options[int(chosen(operands))](operands)
+    if isinstance(thing, Recorded) and thing.flows:
+        made_of, arrays = surface.handed_container(thing)
+        words = [template_of(array, given, own) for array in arrays]
+        return lambda operands: made_of(*(word(operands) for word in words))
     if isinstance(thing, Recorded):
         listed = thing.returned()
         columns = [template_of(getattr(listed, name), given, own) for name in array_fields(type(listed))]

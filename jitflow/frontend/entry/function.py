@@ -238,7 +238,7 @@ def _trace(
     require_unchanged(state)
     stores.finish()
     inputs.finish()
-    collected = Results(recorder.origins)
+    collected = Results(recorder.origins, [thing for _, _, thing, _ in stores.made()] if stores.are_made else ())
     tree = with_stores(collected.tree(result), stores, collected)
     require_apart(state, collected.containers)
     state.storage.require_shown([thing._value for thing in collected.arrays])

@@ -7,7 +7,7 @@ others is decided after lowering; where the program made an array of its own (``
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Container, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
@@ -102,9 +102,13 @@ def repeated(tree: ResultTree) -> set[ResultTree]:
 
 
 class Results:
-    """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register."""
+    """Collects the results of one trace. ``origins`` maps the id of an input's tracer to its register.
 
-    def __init__(self, origins: dict[int, int]) -> None:
+    What is ``stored`` in objects from outside are results as well, of which some may not have been made.
+    """
+
+    def __init__(self, origins: dict[int, int], stored: Sequence[Any] = ()) -> None:
+        self._stored = stored
         self.values: list[Value] = []
         self._origins = origins
         self._indices: dict[int, Computed] = {}
@@ -129,7 +133,7 @@ class Results:
     def tree(self, result: Any, path: str = "the result") -> ResultTree:
         """The tree of what the function returned. Raises `UserTypeError` for what cannot be returned."""
         if self._returned is None:
-            self._returned = returned_containers(result)
+            self._returned = returned_containers(result, self._stored)
         register = outside_register(result)
         if register is not None:
             return SameObject(register)

@@ -24,6 +24,7 @@ from jitflow.frontend.control.logic import truth
 from jitflow.frontend.control.raising import fail, raise_
 from jitflow.frontend.outside.proxies import OutsideDict, OutsideList
 from jitflow.frontend.python import conversions
+from jitflow.frontend.python.item_types import containers_in, type_of_container
 from jitflow.frontend.python.made_containers import list_of_program, restart_keyed
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.locate import raising_for_the_program
@@ -225,11 +226,21 @@ def _store(items: Any, item: Any, index: Any) -> None:
     if type(items) not in (list, OutsideList) or not _is_running(index):
         items[index] = item
         return
+    _hold_several(items, item)
     front = _front(items, index, "list assignment index out of range")
     _require_few(items)
     for place, before in enumerate(items):
         is_here = values.emit("equal", front, values.constant(place, I64))
         items[place] = _chosen(is_here, item, before)
+
+
+def _hold_several(items: Any, item: Any) -> None:
+    """Start the trace anew if the items would be of several kinds: branches for each would multiply."""
+    held = type_of_container([*items, item]) if type(items) is list else None
+    if held is None or isinstance(held.item, Scalar) or next(containers_in(held.item), None) is not None:
+        return
+    if not any(scope.is_differentiated for scope in current_trace().scope.around()):
+        begin_anew_with(items, held)
 
 
 def _chosen(test: Value, one: Any, other: Any) -> Any:

@@ -5,9 +5,9 @@ asked for a key that only the running program knows, the trace starts anew (`con
 that makes it makes one of the running program. Whatever is done to that is an op, so it is one object by all its names,
 and a reference flows through branches and loops as a number does.
 
-What it holds the first item tells. As long as nobody has put one there, nothing is recorded; the trace starts anew with
-the type when somebody does. A container of containers of which nobody knows yet what is in them gives one of these to
-whoever asks, so that it is told.
+What it holds the first item tells, and each of another type widens (`item_types`). As long as nobody has put one there,
+nothing is recorded; the trace starts anew with the type when somebody does. A container of containers of which nobody
+knows yet what is in them gives one of these to whoever asks, so that it is told.
 """
 
 from __future__ import annotations

@@ -16,93 +16,72 @@ import numpy as np
 
 import jitflow.frontend.tracers as tracers
 from jitflow.frontend.arrays.runtime_sizes import integer
-from jitflow.frontend.control.alternatives import described
-from jitflow.frontend.control.alternatives import number_of as kind_number
 from jitflow.frontend.control.local_types import Kind, converted, kind_of
 from jitflow.frontend.control.loop import own_loop
 from jitflow.frontend.control.sources import traced_range
+from jitflow.frontend.python.held_items import standing_for, words
+from jitflow.frontend.python.item_types import item_type, joined
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
-from jitflow.frontend.tracers.python_numbers import as_weak
 from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dims import Dim, product
-from jitflow.ir.dtypes import I64, DType
-from jitflow.ir.types import Scalar, Tensor
+from jitflow.ir.dtypes import I64
+from jitflow.ir.types import Item, Scalar, Several, Tensor, words_of
 
 __all__ = ["Column", "Form", "form_of", "number_less", "repeat"]
-
-_MOST_KINDS = 8
-"""Of how many kinds the numbers in a list may be."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What all items of a list are: numbers or arrays of one kind, tuples of numbers, or numbers of several kinds.
+    """What all items of a list are: numbers or arrays of one kind, tuples of numbers, or one of ``several`` kinds.
 
-    If they are ``several``, the first of ``kinds`` is that of the number which says where the item is.
+    The columns hold the words of what is of several kinds.
     """
 
     kinds: tuple[Kind, ...]
     is_tuple: bool = False
-    several: bool = False
+    several: Several | None = None
 
     @property
     def is_number(self) -> bool:
         """Whether the items are numbers."""
-        return not self.is_tuple and not self.several and isinstance(self.kinds[0], Scalar)
+        return not self.is_tuple and self.several is None and isinstance(self.kinds[0], Scalar)
 
     def parts(self, item: Any) -> tuple[Any, ...]:
         """What each column holds of an item."""
-        if self.several:
-            place = self.kinds.index(_kind(item), 1)
-            return place, *(item if number == place else 0 for number in range(1, len(self.kinds)))
+        if self.several is not None:
+            return tuple(map(tracers.wrap, words(item, self.several)))
         return item if self.is_tuple else (item,)
 
     def whole(self, parts: list[Any]) -> Any:
         """The item of what the columns hold."""
-        return tuple(parts) if self.is_tuple else _one_of(*parts) if self.several else parts[0]
+        if self.several is not None:
+            return standing_for(self.several, map(tracers.lift, parts))
+        return tuple(parts) if self.is_tuple else parts[0]
+
+    @property
+    def item(self) -> Item | None:
+        """The type of items that are numbers, or of several kinds."""
+        return self.several or (self.kinds[0] if self.is_number else None)  # type: ignore[return-value]
 
     def with_those_of(self, other: Form) -> Form | None:
-        """The form of numbers of both forms; None if there is none."""
-        kinds = [kind for form in (self, other) for kind in form.kinds[form.several :]]
-        if not all(form.is_number or form.several for form in (self, other)) or len({*kinds}) > _MOST_KINDS:
-            return None
-        return Form((Scalar(I64), *dict.fromkeys(kinds)), several=True)
+        """The form of items of both forms; None if there is none."""
+        both = None if self.item is None or other.item is None else joined(self.item, other.item)
+        return Form(words_of(both), several=both) if isinstance(both, Several) else None
 
     def fits(self, other: Form) -> bool:
         """Whether items of both forms can be in one list: sizes are equal, or are in this call, which a guard tests."""
-        if other.several:
-            return self.is_number and self.kinds[0] in other.kinds[1:]
+        if other.several is not None:
+            return self.item is not None and joined(other.several, self.item) == other.several
         are_alike = self.is_tuple == other.is_tuple and len(self.kinds) == len(other.kinds)
-        return are_alike and all(map(_fit, self.kinds, other.kinds))
+        return are_alike and self.several is None and all(map(_fit, self.kinds, other.kinds))
 
     def __str__(self) -> str:
+        if self.several is not None:
+            return str(self.several)
         words = ", ".join(map(str, self.kinds))
         return f"({words})" if self.is_tuple else words
-
-
-def _kind(item: Any) -> Kind:
-    kind = kind_of(item)
-    assert kind is not None
-    return kind
-
-
-def _one_of(place: Any, *numbers: Any) -> Any:
-    """The number at a place, 1 for the first, of what has one of each kind."""
-    known = {number: thing for thing in numbers if (number := kind_number(thing)) is not None}
-    found: Value | None = None
-    shared: dict[DType, Value] = {}
-    for count, (number, thing) in enumerate(known.items(), 1):
-        this, dtype = values.constant(number, I64), _kind(thing).dtype
-        value = values.cast(tracers.lift(thing), dtype)
-        is_here = values.emit("equal", integer(place), values.constant(count, I64))
-        found = this if found is None else values.select(is_here, this, found)
-        shared[dtype] = values.select(is_here, value, shared[dtype]) if dtype in shared else value
-    assert found is not None
-    words = {number: described(thing) for number, thing in known.items()}
-    options = {number: tracers.wrap(shared[_kind(thing).dtype]) for number, thing in known.items()}
-    return tracers.Alternatives(tracers.wrap(as_weak(found, I64)), options, "the item", words)
 
 
 def _fit(kind: Kind, wanted: Kind) -> bool:
@@ -116,6 +95,9 @@ def _fit(kind: Kind, wanted: Kind) -> bool:
 
 def form_of(item: Any) -> Form | None:
     """The form of an item; None for what no column holds."""
+    several = item_type(item)
+    if isinstance(several, Several):
+        return Form(words_of(several), several=several)
     if type(item) is tuple:
         kinds = [kind_of(part) for part in item]
         numbers = tuple(kind for kind in kinds if isinstance(kind, Scalar))

@@ -20,10 +20,11 @@ from jitflow.frontend.control.sources import as_source, traced_range
 from jitflow.frontend.outside.objects import Recorded
 from jitflow.frontend.python import container_programs as programs
 from jitflow.frontend.python.containers import ProgramContainer, made, refusal
-from jitflow.frontend.python.growing_lists import Growing
+from jitflow.frontend.python.growing_lists import Growing, as_growing
 from jitflow.frontend.python.heaps import HEAP_FUNCTIONS
 from jitflow.frontend.python.item_types import item_type, type_of_container, widest
 from jitflow.frontend.python.list_tapes import Form
+from jitflow.frontend.python.lists import Listed
 from jitflow.frontend.python.program_counters import ProgramCounter
 from jitflow.frontend.python.program_dicts import ProgramDefaultDict, ProgramDict
 from jitflow.frontend.python.program_lists import ProgramList
@@ -35,9 +36,10 @@ from jitflow.frontend.texts import TracedText
 from jitflow.frontend.texts.characters import characters_of
 from jitflow.frontend.texts.traced import is_text_value, waits
 from jitflow.frontend.tracers.surface import surface
-from jitflow.ir.types import TEXT, Container
+from jitflow.ir.types import TEXT, Container, Scalar
 
-__all__ = ["CONSTRUCTORS", "keyed", "list_of_program", "made_container", "made_set", "restart_keyed", "unpacked"]
+__all__ = ["CONSTRUCTORS", "keyed", "list_of", "list_of_program", "made_container", "made_set", "restart_keyed",
+           "unpacked"]  # fmt: skip
 
 
 def made_container(items: Any, name: str) -> Any:
@@ -137,6 +139,19 @@ def list_of_program(items: list[Any]) -> Any:
 
 def _unpacked_between(name: str, before: Any, behind: Any, thing: Any) -> Any:
     return unpacked(name, *before, (True, thing), *behind)
+
+
+def list_of(name: str, items: Listed) -> Any:
+    """A list of the running program with these items, numbers of one type."""
+    if _is_differentiated():
+        return as_growing(name, items)
+    site = _site(name)
+    answer = current_trace().choices.answer(site)
+    held = Container(item=Scalar(items.array.type.dtype, items.weak))
+    found = as_growing(name, items) if isinstance(answer, Form) else made("list", site, widest(answer, held))
+    if isinstance(found, ProgramList):
+        found.extend(items)
+    return found
 
 
 def unpacked(name: str, *parts: tuple[bool, Any]) -> Any:

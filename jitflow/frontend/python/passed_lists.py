@@ -17,8 +17,8 @@ from jitflow.errors import UserError, UserNotImplementedError
 from jitflow.frontend.arrays.runtime_sizes import from_front, integer
 from jitflow.frontend.outside.proxies import append_only
 from jitflow.frontend.outside.stores import Stores
-from jitflow.frontend.python.growing_lists import as_growing
 from jitflow.frontend.python.lists import Listed, ListedScalars, in_order
+from jitflow.frontend.python.made_containers import list_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers.base import located
@@ -87,7 +87,7 @@ class PassedList(Listed):
 
     def copy(self) -> Any:
         """``list.copy``: a list of the program."""
-        return as_growing(f"{self.path}.copy()", self.settled())
+        return list_of(f"{self.path}.copy()", self.settled())
 
     def __add__(self, other: Any) -> Any:
         return self.copy() + other

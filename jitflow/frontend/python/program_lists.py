@@ -197,13 +197,14 @@ class ProgramList(ProgramContainer, Listed):
             return
         held = self.held.items
         self.require_order("sort()")
+        if not has_order(self.held.item):
+            return
         if any(word.dtype.kind == "f" for word in held):
             for column, word in zip(columns_of(self), held, strict=True):
                 if word.dtype.kind == "f":
-                    has_order = values.emit("logical_not", tracers.lift(np.isnan(column).any()))
-                    values.check(
-                        has_order, NotImplementedError, "a list with nan is sorted, where Python's order has no meaning"
-                    )
+                    is_number = values.emit("logical_not", tracers.lift(np.isnan(column).any()))
+                    message = "a list with nan is sorted, where Python's order has no meaning"
+                    values.check(is_number, NotImplementedError, message)
         self.op("sort_items", words=len(held), **({"reverse": True} if reverse else {}))
 
     def _sort_by(self, key: Any, reverse: bool) -> None:
@@ -224,7 +225,11 @@ class ProgramList(ProgramContainer, Listed):
 
     def require_order(self, name: str) -> None:
         """Refuse what compares items that the running program cannot sort."""
-        if not has_order(self.held.item):
+        kind = self.held.item
+        if isinstance(kind, Scalar) and kind.dtype.is_complex and kind.weak:  # Python's have none, NumPy's have
+            are_few = values.emit("less", self.number(), values.constant(2, I64))
+            values.check(are_few, TypeError, "'<' not supported between instances of 'complex' and 'complex'")
+        elif not has_order(kind):
             self._refuse(name)
 
     def is_less(self, one: Any, other: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import collections
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -24,6 +24,7 @@ from jitflow.frontend.python.item_types import FACTORIES
 from jitflow.frontend.python.set_orders import fill_in_order
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import TEXT, Container, Item, Scalar, Several
@@ -35,12 +36,17 @@ Returned = tuple[Callable[..., Any], list[Any]]
 """What makes Python's object, and the arrays that it makes it of."""
 
 
-def returned_containers(result: Any) -> Mapping[Any, Returned]:
-    """How each container in a result is returned, by its reference; by its class if nobody knows what it holds."""
+def returned_containers(result: Any, stored: Sequence[Any]) -> Mapping[Any, Returned]:
+    """How each container in a result is returned, by its reference; by its class if nobody knows what it holds.
+
+    So is what may have been ``stored``.
+    """
     found: dict[Any, Returned] = {}
     held: dict[Value, Container] = {}
     is_chosen = False
-    for thing, chosen in _containers_in(result, {}, chosen=False):
+    seen: dict[int, Any] = {}
+    made = [*_containers_in(result, seen, chosen=False)]
+    for thing, chosen in (*made, *(pair for one in stored for pair in _containers_in(one, seen, chosen=True))):
         if thing.is_known:
             held[thing.value] = thing.held
             is_chosen |= chosen
@@ -57,6 +63,14 @@ def returned_containers(result: Any) -> Mapping[Any, Returned]:
         for place, (value, kind) in enumerate(held.items()):
             found[value] = partial(_of_words, kind, place, len(held)), [words]
     return found
+
+
+def _handed(thing: ProgramContainer) -> Returned:
+    """How one container is handed over to a call of Python's."""
+    return returned_containers(thing, ())[thing.value if thing.is_known else type(thing)]
+
+
+surface.install(handed_container=_handed)
 
 
 def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterator[tuple[ProgramContainer, bool]]:

@@ -21,7 +21,6 @@ from jitflow.frontend.control.changing_lists import ProgramLists
 from jitflow.frontend.control.raising import fail
 from jitflow.frontend.python.list_tapes import Column, Form, form_of, number_less, repeat
 from jitflow.frontend.python.lists import Listed, ListedArrays, ListedScalars, tuples_of
-from jitflow.frontend.python.mixed_lists import mixed_of
 from jitflow.frontend.recording import values
 from jitflow.frontend.recording.choices import Restart, Site
 from jitflow.frontend.recording.trace import active_trace, current_trace
@@ -85,6 +84,10 @@ class TapedList(Listed):
         return isinstance(kind, Scalar) and kind.weak
 
     @property
+    def is_uniform(self) -> bool:
+        return self.form is None or self.form.several is None
+
+    @property
     def number(self) -> Value:
         """How many items there are, an i64."""
         self._require_here()
@@ -117,9 +120,13 @@ class TapedList(Listed):
         form, size = self._form_or_float(), size_of(self.number)
         if self._is_without_form():
             return Listed(surface.apply_function(np.empty, ((size,),), {}))
+        if form.several is not None:
+            raise refusal(
+                f"a result, a slice or an array of a list with items of several types, {self._name}, in what is "
+                "differentiated",
+                "give all of them one type, from the first on: 0.0 instead of 0, np.float64(0)",
+            )
         columns = [column.array(size) for column in self.known.columns]
-        if form.several:
-            return mixed_of(form)(*columns)
         if form.is_tuple:
             return tuples_of(tuple(column.number.weak for column in self.known.columns))(*columns)
         return (Listed if self.weak else ListedScalars if form.is_number else ListedArrays)(*columns)

@@ -66,6 +66,8 @@ class Surface:
         """The same of what a path leaves, made where the path ends."""
         self.text_attribute: Callable[[Any, str], Any] = _missing
         """An attribute or method of text that is a template, by name."""
+        self.handed_container: Callable[[Any], Any] = _missing
+        """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
         self.program: Callable[[Any], Any] = _missing
         """A function of jitflow's that is written as a program is, so that it can be traced."""
         self.switch: Callable[..., Any] = _missing

@@ -63,7 +63,9 @@ def _whole(item: Any, words: Any) -> Any:
     word = next(words)
     if item == TEXT:
         return word.characters()
-    return complex(word, next(words)) if item.dtype.is_complex else word
+    if item.dtype.is_complex:
+        return complex(word, next(words))
+    return word.item() if isinstance(word, np.generic) else word  # NumPy rounds integers that it compares with floats
 
 
 def _leaves(held: Entries, row: Sequence[Any], count: int) -> list[Any]:
