@@ -12,6 +12,7 @@ import pytest
 
 import jitflow
 from jitflow.errors import UserNotImplementedError
+from jitflow.runtime import pcg64
 
 NEW = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
 MANY = 2000
@@ -141,6 +142,12 @@ def of_legacy(r, n, x):
 @pytest.mark.parametrize("kind", [np.random.MT19937, np.random.PCG64])
 def test_the_legacy_generator_too(kind: Any) -> None:
     compare(of_legacy, lambda: np.random.RandomState(kind(3)), MANY, A)
+
+
+def test_processors_without_wide_products_have_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pcg64, "has_lanes", lambda: False)
+    monkeypatch.setattr(pcg64, "_uniform_code", pcg64._uniform_code.__wrapped__)
+    assert all(pcg64.quick_draws.__wrapped__(name) for name in ("standard_uniform", "uniform"))
 
 
 @pytest.mark.stress
