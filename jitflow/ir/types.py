@@ -18,14 +18,14 @@ text               record              what it is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from jitflow.ir.dims import Dim
 from jitflow.ir.dtypes import BOOL, C128, F64, I64, DType
 
 __all__ = ["Buffer", "Container", "Index", "Item", "Place", "Scalar", "Tape", "Tensor", "Type", "Variable", "Vector",
-           "dims_of", "map_dims", "with_dtype", "words_of"]  # fmt: skip
+           "containers_in", "dims_of", "map_dims", "with_dtype", "words_of"]  # fmt: skip
 
 _PYTHON_NAMES = {F64: "float", I64: "int", C128: "complex", BOOL: "pybool"}
 
@@ -103,6 +103,14 @@ def words_of(item: Item | None) -> tuple[Scalar, ...]:
     if item is None:
         return ()
     return tuple(word for part in item for word in words_of(part)) if isinstance(item, tuple) else (item,)
+
+
+def containers_in(type: Type) -> Iterator[Container]:
+    """The types of a container and of those that it holds."""
+    if isinstance(type, Container):
+        yield type
+        for word in type.words:
+            yield from containers_in(word)
 
 
 def _item_text(item: Item) -> str:

@@ -44,7 +44,8 @@ _LARGEST_GROUP = 160
 def fuse(function: Function) -> Function:
     """Group the ops of a tensor function into ``fusion`` ops; ``decisions`` in its attributes says what and why."""
     stateful = any(isinstance(value.type, Variable | Place) for value in function.parameters) or any(
-        op.regions or op.name in ("variable", "load", "store", "scatter", "tape") for op in function.region.body
+        op.regions or op.name in ("variable", "load", "store", "scatter", "tape", "make_container", "pass_container")
+        for op in function.region.body
     )
     program = _Program(Effects(function) if stateful else None)
     region = _Fusion(function.region, program, {}, frozenset()).run()

@@ -39,11 +39,12 @@ DATA, ROWS, LIVE, BLOCK, LIMIT, HEAP, CHANGES = (
 RECORD = {
     "ALLOCATE": 0, "RELEASE": 8, "BASE": 16, "BYTES": 24, "MOST": 32, "SLABS": 40, "NEXT_SLAB": 48, "FREE": 56,
     "BUMP": 64, "BUMP_END": 72, "GRAY": 80, "CHUNK": 88, "CHUNK_END": 96, "CHUNKS": 104, "CLASSES": 112,
+    "PASSED": 192, "WORDS": 200, "GIVEN": 208, "SEEN": 216,
 }  # fmt: skip
 """The record of a heap. ``BASE`` is the end of the frames that are looked through, ``BYTES`` what is taken, ``MOST``
-when to collect; small blocks come from chunks, with a list of free ones for each power of two from 64 on."""
-_CLASSES = 10
-HEAP_BYTES = RECORD["CLASSES"] + 8 * _CLASSES
+when to collect; small blocks come from chunks, with a list of free ones for each of ten powers of two from 64 on. What
+stands behind these is about containers that the caller passes (`passed`)."""
+HEAP_BYTES = RECORD["SEEN"] + 8
 
 _FIELD = re.compile(r"  (%[\w.]+) = field (\w+) (%[\w.]+) (\w+)")
 _SET = re.compile(r"  set (\w+) ([%\w.-]+), (%[\w.]+) (\w+)")
@@ -217,7 +218,7 @@ done:
   ret void
 }
 
-define internal i64 @jitflow.heap.rounded(i64 %bytes) #0 {
+define hidden i64 @jitflow.heap.rounded(i64 %bytes) #0 {
 start:
   %some = call i64 @llvm.umax.i64(i64 %bytes, i64 64)
   %less = sub i64 %some, 1
@@ -874,7 +875,7 @@ done:
   ret i1 true
 }
 
-define internal i1 @jitflow.heap.put(ptr %out, i64 %word) #0 {
+define hidden i1 @jitflow.heap.put(ptr %out, i64 %word) #0 {
 start:
   %rows = field i64 %out ROWS
   %data = field ptr %out DATA

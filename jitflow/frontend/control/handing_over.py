@@ -75,8 +75,10 @@ def _make_all(stores: Stores) -> None:
     dirty = [*stores.dirty()]
     changed = [container for container in stores.containers.values() if container.is_changed]
     tails = [*stores.tails.values()]
-    if not dirty and not stores.lists and not changed and not tails:
+    if not dirty and not stores.lists and not changed and not tails and not stores.passed:
         return
+    if stores.passed:
+        current_trace().add("tell_containers", stores.address())
     targets = (*(overlay.targets[name] for overlay, name in dirty), *(container.target for container in changed),
                *(target for _, target, _ in tails))  # fmt: skip
     things = [thing for overlay, name in dirty for thing in (overlay[is_stored(name)], overlay[name])]

@@ -263,7 +263,7 @@ def _trace(
         MappingProxyType(dict(state.hints)),
         MappingProxyType(inputs.numbers),
         state.state(Made).any,
-        stores.are_made,
+        stores.are_made or bool(stores.passed),
         stores.table if stores.is_noted else None,
         tuple(pins.texts),
         frozenset(state.described),

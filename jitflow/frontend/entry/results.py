@@ -158,7 +158,8 @@ class Results:
         if isinstance(result, ProgramContainer):
             assert self._returned is not None
             made_of, arrays = self._returned[result.value if result.is_known else kind]
-            return Group(partial(StructOf, made_of), tuple(map(self._computed, arrays)))
+            parts = (one if isinstance(one, SameObject) else self._computed(one) for one in arrays)
+            return Group(partial(StructOf, made_of), tuple(parts))
         if isinstance(result, Recorded):
             listed = result.returned()
             columns = [self._computed(getattr(listed, name)) for name in array_fields(type(listed))]
@@ -278,7 +279,7 @@ class Results:
 
 def with_stores(tree: ResultTree, stores: Stores, results: Results) -> ResultTree:
     """What the function returns, and behind it what it has stored in objects from outside."""
-    if not stores.are_made:
+    if not stores.are_made and not stores.passed:
         return tree
     targets, is_noted = [], stores.is_noted
     children = [tree, SameObject(stores.register)] if is_noted else [tree]

@@ -30,7 +30,7 @@ KINDS: dict[str, Any] = {}
 def class_of(held: Container) -> Any:
     """The class of what stands for containers of a type."""
     base = KINDS[held.kind]
-    return type(base.__name__, (base,), {"held": held, "__jitflow_arrays__": ("reference",)})
+    return type(held.kind, (base,), {"held": held, "__jitflow_arrays__": ("reference",)})
 
 
 def python_int(number: Value) -> Any:

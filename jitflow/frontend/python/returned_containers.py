@@ -18,6 +18,7 @@ import numpy as np
 from jitflow.frontend.control.alternatives import option
 from jitflow.frontend.control.cells import UNBOUND
 from jitflow.frontend.control.leaves import parts_of
+from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.recording.trace import current_trace
@@ -25,11 +26,12 @@ from jitflow.frontend.tracers import Alternatives
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Item, Scalar
+from jitflow.runtime.stores import Call
 
-__all__ = ["Returned", "returned_containers"]
+__all__ = ["Returned", "numbers_of_words", "returned_containers", "unfilled"]
 
 Returned = tuple[Callable[..., Any], list[Any]]
-"""What makes Python's object, and the arrays that it makes it of."""
+"""What makes Python's object, and the arrays, or the objects in registers, that it makes it of."""
 
 
 def returned_containers(result: Any) -> Mapping[Any, Returned]:
@@ -42,7 +44,11 @@ def returned_containers(result: Any) -> Mapping[Any, Returned]:
             held[thing.value] = thing.held
             is_chosen |= chosen
         else:
-            found[type(thing)] = partial(_made, thing.held), []
+            found[type(thing)] = partial(unfilled, thing.held), []
+    stores = current_trace().state(Stores)
+    if held and stores.passed:
+        call = stores.return_containers(held)
+        return found | {value: (partial(_passed_back, place), [call]) for place, value in enumerate(held)}
     if len(held) == 1 and not is_chosen:
         ((value, kind),) = held.items()
         if not any(isinstance(word, Container) for word in kind.words):
@@ -64,7 +70,8 @@ def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterat
     if id(result) in seen:
         return
     if isinstance(result, ProgramContainer):
-        yield result, chosen
+        if result.register is None:
+            yield result, chosen
     elif type(result) is Alternatives:
         for number, thing in result.options.items():
             if thing is not UNBOUND:
@@ -75,10 +82,15 @@ def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterat
             yield from _containers_in(item, seen, chosen=chosen)
 
 
+def _passed_back(place: int, call: Call) -> Any:
+    """A container that may be one of the caller's, at a place among those that are returned."""
+    return call.passed.returned(place)
+
+
 # -- Python's objects -----------------------------------------------------------------------------------------
 
 
-def _made(held: Container) -> Any:
+def unfilled(held: Container) -> Any:
     """An object of Python's that holds nothing yet."""
     if held.kind != "defaultdict":
         return (getattr(builtins, held.kind, None) or getattr(collections, held.kind))()
@@ -112,7 +124,7 @@ def _rows(item: Item, parts: Iterator[list[Any]]) -> list[Any]:
 
 
 def _of_columns(held: Container, *columns: Any) -> Any:
-    made = _made(held)
+    made = unfilled(held)
     _fill(made, held, [_numbers(column, word) for column, word in zip(columns, held.words, strict=True)])
     return made
 
@@ -154,7 +166,7 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
     for kind, one in waiting:  # which grows
         if one in objects:
             continue
-        objects[one], fresh[one] = _made(kind), kind
+        objects[one], fresh[one] = unfilled(kind), kind
         start, width, rows = objects[0][one - 1]
         table = words[start : start + width * rows].reshape(rows, width)
         for column, word in enumerate(kind.words):
@@ -171,9 +183,14 @@ def _unpacked(held: Container, number: int, words: Any, roots: int, objects: dic
 def _column(column: Any, word: Scalar, objects: Mapping[int, Any]) -> list[Any]:
     if isinstance(word, Container):
         return [objects[number] if number else None for number in column.tolist()]
-    dtype = word.dtype.numpy
-    narrow = np.ascontiguousarray(column).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
-    return _numbers(narrow[:: 8 // dtype.itemsize].view(dtype), word)
+    return numbers_of_words(column, word)
+
+
+def numbers_of_words(words: Any, kind: Scalar) -> list[Any]:
+    """The numbers of a type that lie in words."""
+    dtype = kind.dtype.numpy
+    narrow = np.ascontiguousarray(words).view(f"u{dtype.itemsize}" if dtype.kind != "b" else "u1")
+    return _numbers(narrow[:: 8 // dtype.itemsize].view(dtype), kind)
 
 
 def _entries(words: Any, start: int) -> Iterator[tuple[int, int, int]]:

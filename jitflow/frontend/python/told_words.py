@@ -1,0 +1,109 @@
+"""What is told of the caller's containers, written back: see `jitflow.frontend.python.passed_words`.
+
+An item is written where its words are others than they were; all others stay the very objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from jitflow.frontend.python.returned_containers import numbers_of_words
+from jitflow.ir.types import Container, Item, Scalar, words_of
+from jitflow.runtime.stores import replace_content
+
+__all__ = ["Told"]
+
+
+class Told:
+    """Writes containers as they were told, in ``told``, which are ``words`` as well.
+
+    ``objects`` are those of the call, by their numbers.
+    """
+
+    def __init__(self, told: Any, words: list[int], objects: Sequence[Any]) -> None:
+        self.told, self.words, self.objects = told, words, objects
+        self.numbers: dict[Scalar, list[Any]] = {}
+        """What all words are as numbers of a type."""
+        self._entries: dict[Container, Entries] = {}
+
+    def write(self, thing: Any, held: Container, before: list[int], start: int, rows: int) -> None:
+        """Let an object hold so many entries, of which it held those ``before``."""
+        if held not in self._entries:
+            self._entries[held] = Entries(self, held)
+        width = len(held.words)
+        _WRITERS[held.family](thing, self._entries[held], before, range(start, start + width * rows, width))
+
+
+class Entries:
+    """Gives the keys and items of containers of one type, at places in the words that were told."""
+
+    def __init__(self, told: Told, held: Container) -> None:
+        self.words, self.width, self.keys = told.words, len(held.words), len(held.keys)
+        self._told = told
+        self.key = self._part(held.key, 0)
+        self.item = self._part(held.item, self.keys)
+
+    def _part(self, item: Item | None, column: int) -> Callable[[int], Any]:
+        if item is None:
+            return lambda place: None
+        if isinstance(item, tuple):
+            columns = [column + len(words_of(item[:number])) for number in range(len(item))]
+            parts = [*map(self._part, item, columns)]
+            return lambda place: tuple(part(place) for part in parts)
+        if isinstance(item, Container):
+            words, objects = self.words, self._told.objects
+            return lambda place: objects[words[place + column]]
+        known = self._told.numbers
+        if item not in known:
+            known[item] = numbers_of_words(self._told.told, item)
+        numbers = known[item]
+        return lambda place: numbers[place + column]
+
+    def others(self, before: list[int], places: range, first: int = 0) -> list[tuple[int, int]]:
+        """The entries that are others than before, from a word on: their numbers, and their places."""
+        words, width = self.words, self.width
+        return [
+            (number, place)
+            for number, place in enumerate(places[: len(before) // width])
+            if words[place + first : place + width] != before[number * width + first : (number + 1) * width]
+        ]
+
+
+def _write_list(thing: Any, reader: Entries, before: list[int], places: range) -> None:
+    same = min(len(before) // reader.width, len(places), len(thing))
+    for number, place in reader.others(before, places[:same]):
+        thing[number] = reader.item(place)
+    while len(thing) > same:
+        thing.pop()
+    thing.extend(map(reader.item, places[same:]))
+
+
+def _write_dict(thing: Any, reader: Entries, before: list[int], places: range) -> None:
+    known = len(before) // reader.width
+    keys_are_there = (
+        known == len(thing)
+        and known <= len(places)
+        and all(
+            reader.words[place : place + reader.keys] == before[number * reader.width :][: reader.keys]
+            for number, place in enumerate(places[:known])
+        )
+    )
+    if keys_are_there:
+        for _, place in reader.others(before, places[:known], reader.keys):
+            thing[reader.key(place)] = reader.item(place)
+        for place in places[known:]:
+            thing[reader.key(place)] = reader.item(place)
+    else:
+        replace_content(thing, {reader.key(place): reader.item(place) for place in places})
+
+
+def _write_set(thing: Any, reader: Entries, before: list[int], places: range) -> None:
+    keys = dict.fromkeys(map(reader.key, places))
+    thing.difference_update([key for key in thing if key not in keys])
+    thing.update(key for key in keys if key not in thing)
+
+
+_WRITERS: Mapping[str, Callable[[Any, Entries, list[int], range], None]] = {
+    "list": _write_list, "deque": _write_list, "dict": _write_dict, "set": _write_set,
+}  # fmt: skip
