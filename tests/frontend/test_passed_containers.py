@@ -143,3 +143,20 @@ def test_a_call_that_fails_has_made_the_changes_before(k):
         return rows
 
     check(changes, lambda: ([[1], [2]], {9: 9}, k), lambda: ([[1], [2], [3]], {}, k))
+
+
+def grows(history, memory, links, heap, k):
+    """What is empty when the call begins tells no type, until something is put into it."""
+    heapq.heapify(heap)
+    for i in range(k):
+        if i % 2 == 0:
+            history.append((i, i / 2))
+        if (i, k) not in memory:
+            memory[i, k] = i * 1.5
+        links[i % 3].append(i * 0.5)
+        heapq.heappush(heap, i)
+    return history[::-1], heap[0]
+
+
+def test_what_is_empty_is_of_the_type_that_is_put_there():
+    check(grows, *(lambda k=k: ([], {}, {0: [], 1: [], 2: []}, [5, 3, 8], k) for k in (5, 9)))

@@ -21,9 +21,11 @@ from jitflow.frontend.outside.objects import Recorded, array_fields
 from jitflow.frontend.outside.overlays import content_of, is_stored
 from jitflow.frontend.outside.stores import Stores
 from jitflow.frontend.recording import values
+from jitflow.frontend.recording.choices import Choice, Restart, Site
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives, Tracer
 from jitflow.frontend.tracers.absent import UNBOUND
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Op
 from jitflow.ir.routines import Routine
 
@@ -52,11 +54,21 @@ def hand_over(stores: Stores, op: Op) -> None:
         call = partial(_call, stores, hold, [thing for _, thing in held])
         condition = foretold(op)
         if condition is None:
+            _pass_whole(stores)
             call()
         else:
             values.unless(condition, call)
     trace.announced = partial(hand_over, stores)
     ops.append(op)
+
+
+def _pass_whole(stores: Stores) -> None:
+    """Start the trace anew with whole lists where what is appended to them would be handed over again and again."""
+    choices = current_trace().choices
+    sites = (Site(Choice.PASSED, path) for tail, _, path in stores.tails.values() if isinstance(tail, Recorded))
+    for site in sites:
+        if not choices.is_settled(site):
+            raise current_trace().begin_anew(Restart(site, is_wish=True))
 
 
 def _may_raise(op: Op) -> bool:
@@ -107,6 +119,10 @@ def _template(stores: Stores, thing: Any, given: list[Tracer]) -> Template | Non
         chosen = template_of(thing.chosen, given, own)
         options = {number: template_of(resolved(option), given, own) for number, option in thing.options.items()}
         return lambda operands: options[int(chosen(operands))](operands)
+    if isinstance(thing, Recorded) and thing.flows:
+        make, arrays = surface.returned_container(thing)
+        columns = [template_of(array, given, own) for array in arrays]
+        return lambda operands: make(*(column(operands) for column in columns))
     if isinstance(thing, Recorded):
         listed = thing.returned()
         columns = [template_of(getattr(listed, name), given, own) for name in array_fields(type(listed))]

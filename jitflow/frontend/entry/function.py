@@ -239,7 +239,7 @@ def _trace(
     stores.finish()
     inputs.finish()
     collected = Results(recorder.origins)
-    tree = with_stores(collected.tree(result), stores, collected)
+    tree = with_stores(result, stores, collected)
     require_apart(state, collected.containers)
     state.storage.require_shown([thing._value for thing in collected.arrays])
     require_numbers(state, collected.arrays)

@@ -33,7 +33,7 @@ import numpy as np
 
 from jitflow.errors import UserAttributeError, UserError, UserRuntimeError, UserTypeError
 from jitflow.frontend.entry.inputs import Inputs
-from jitflow.frontend.entry.passed_containers import PASSED, passed_container
+from jitflow.frontend.entry.passed_containers import PASSED, may_be_passed, passed_container
 from jitflow.frontend.entry.passed_numbers import passed_numbers
 from jitflow.frontend.entry.random_reads import RandomReads
 from jitflow.frontend.entry.recorded_functions import RecordedFunctions
@@ -278,7 +278,7 @@ class Recorder:
                 test = partial(has_keys, variables)  # the dict's own comparison is by value
                 inputs.guard(Satisfies(register, test, "has these variables as keys"))
             pairs = ((self._key(key), self._item(item, register, key)) for key, item in thing.items())
-            return self.stores.meet(thing, register, lambda: OutsideDict(dict(pairs), register, path))
+            return may_be_passed(self.stores.meet(thing, register, lambda: OutsideDict(dict(pairs), register, path)))
         if hasattr(kind, "_fields"):
             fields = (self.take(getattr(thing, name), Attribute(register, name), f"{path}.{name}")
                       for name in kind._fields)  # fmt: skip
@@ -289,7 +289,7 @@ class Recorder:
         items = (self._item(item, register, index) for index, item in enumerate(thing))
         if kind is tuple:
             return tuple(items)
-        return self.stores.meet(thing, register, lambda: OutsideList([*items], register, path))
+        return may_be_passed(self.stores.meet(thing, register, lambda: OutsideList([*items], register, path)))
 
     def _class_of(self, kind: type, register: int, path: str) -> type:
         """The class of the counterpart of a named tuple: one that traces its methods, if it has some."""

@@ -346,7 +346,10 @@ class Stores:
             self.table.convert([*zip([thing for _, thing in self.passed], types, strict=True)],
                                [self._things[register] for register in others])  # fmt: skip
         except MetOtherwise:
-            raise Restart(PASSED_TOGETHER) from None
+            if not current_trace().choices.answer(PASSED_TOGETHER):
+                raise Restart(PASSED_TOGETHER) from None
+            path = self.inputs.path(self.passed[0][0])
+            raise refusal("a change of a list or dict that is found by two paths, one of which is", path) from None
 
     @property
     def register(self) -> int:

@@ -47,7 +47,7 @@ from jitflow.ir.core import Value
 from jitflow.ir.dtypes import BOOL, I64
 from jitflow.ir.types import Container, Item, Scalar
 
-__all__ = ["NOTHING", "ProgramContainer", "Unknown", "columns_of", "made", "python_class", "refusal"]
+__all__ = ["NOTHING", "Guessed", "ProgramContainer", "Unknown", "columns_of", "made", "python_class", "refusal"]
 
 
 class Unknown(Undoable):
@@ -63,6 +63,20 @@ class Unknown(Undoable):
             del self.sites[known:]
 
         return forget
+
+
+_MOST_GUESSES = 4
+"""How often the type of a container of the caller's is guessed, of which nothing tells what it holds."""
+
+
+class Guessed:
+    """The types that containers of the caller's have by a guess.
+
+    With each is the site at which another one is learnt, the type of the whole, and how many guesses there were.
+    """
+
+    def __init__(self) -> None:
+        self.types: dict[Container, tuple[Site, Container, int]] = {}
 
 
 class ProgramContainer(Recorded):
@@ -167,6 +181,7 @@ class ProgramContainer(Recorded):
             self._start_anew(Container(kind=self.held.kind, key=kinds[0], item=kinds[1]))
         for kind, known in zip(kinds, (self.held.key, self.held.item), strict=True):
             if kind != known:
+                self._guess_again(*kinds)
                 self._hold_several(kind, known)
                 raise self._several(kind, known)
         return [word for part, kind in zip(parts, kinds, strict=True) if part is not None and kind is not None
@@ -200,6 +215,14 @@ class ProgramContainer(Recorded):
         if both := Form((known,)).with_those_of(Form((kind,))):
             self._start_anew(both)
 
+    def _guess_again(self, key: Item | None, item: Item | None) -> None:
+        """Start the trace anew with the keys and items that it was told of, if others were guessed."""
+        trace = current_trace()
+        site, whole, count = trace.state(Guessed).types.get(self.held, (None, self.held, 0))
+        if site is not None and count < _MOST_GUESSES:
+            told = _with(whole, self.held, replace(self.held, key=key, item=item))
+            raise trace.begin_anew(Restart(site, (told, count + 1)))
+
     def key_words(self, key: Any) -> list[Value] | None:
         """The words of a key that is looked for; None if none of its type can be there."""
         kind = item_type(key)
@@ -209,6 +232,7 @@ class ProgramContainer(Recorded):
         if not self.is_known:
             return None
         if kind != self.held.key and not (_is_integer(kind) and _is_integer(self.held.key)):
+            self._guess_again(kind, self.held.item)
             raise refusal(
                 f"a {self.held.kind} that the running program changes, asked for a key of another type",
                 "give all keys one type: int(k), float(k)", found=f"{self.held.key} and {kind}",
@@ -220,6 +244,15 @@ class ProgramContainer(Recorded):
         raise refusal(f"{kind}.{name} of a {kind} that the running program changes", "write a loop")
 
     __hash__ = object.__hash__
+
+
+def _with(whole: Any, guessed: Container, told: Container) -> Any:
+    """A type with another one in the place of one that was guessed."""
+    if isinstance(whole, tuple):
+        return tuple(_with(part, guessed, told) for part in whole)
+    if whole == guessed or not isinstance(whole, Container):
+        return told if whole == guessed else whole
+    return replace(whole, item=_with(whole.item, guessed, told))
 
 
 def _class_name(thing: Any) -> str:

@@ -14,6 +14,7 @@ import builtins
 import collections
 import ctypes
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 from zlib import crc32
@@ -43,30 +44,45 @@ _DEEPEST = 8
 # -- types ----------------------------------------------------------------------------------------------------
 
 
-def type_of_passed(thing: Any) -> Container | None:
-    """The type of a container of the caller's; None for what is none of the running program's.
+def type_of_passed(thing: Any) -> tuple[Container | None, list[Container]]:
+    """The type of a container of the caller's, None for what is none of the running program's; and what is guessed.
 
-    One of which nothing tells what it holds has a type without items.
+    Containers of which none holds anything are taken for some of ints.
     """
-    return _container_type(type(thing), [thing], 0)
+    guesses: list[Container] = []
+    return _container_type(type(thing), [thing], 0, guesses), guesses
 
 
-def _container_type(kind: type, things: Sequence[Any], depth: int) -> Container | None:
+def _container_type(kind: type, things: Sequence[Any], depth: int, guesses: list[Container]) -> Container | None:
     name = _KINDS.get(kind)
     if name is None or depth > _DEEPEST or any(map(_is_odd, things)):
         return None
     held = Container(kind=name)
+    key: Item | None
+    item: Item | None
     if not any(things):
-        return held
+        key = None if held.family in ("list", "deque") else _NUMBERS[int]
+        item = None if name == "set" else _made_item(things, guesses)
+        guesses.append(replace(held, key=key, item=item))
+        return guesses[-1] if all(_has_factory(thing, item) for thing in things) else None
     if held.family != "dict":
-        item = _item_type([*chain.from_iterable(things)], depth)
+        item = _item_type([*chain.from_iterable(things)], depth, guesses)
         if item is None:
             return None
         return Container(kind=name, key=item) if name == "set" and is_key(item) else _of_items(name, item)
-    key = _item_type([*chain.from_iterable(things)], depth)
-    item = _item_type([*chain.from_iterable(map(dict.values, things))], depth)
+    key = _item_type([*chain.from_iterable(things)], depth, guesses)
+    item = _item_type([*chain.from_iterable(map(dict.values, things))], depth, guesses)
     found = None if key is None or item is None or not is_key(key) else Container(kind=name, key=key, item=item)
     return found if found is None or all(_has_factory(thing, found.item) for thing in things) else None
+
+
+def _made_item(things: Sequence[Any], guesses: list[Container]) -> Item:
+    """What containers without anything in them are going to hold: what a defaultdict makes."""
+    factory: Any = next((thing.default_factory for thing in things if type(thing) is collections.defaultdict), int)
+    if factory not in _KINDS:
+        return _NUMBERS.get(factory, _NUMBERS[int])
+    made = _container_type(factory, [factory()], 1, guesses)
+    return _NUMBERS[int] if made is None else made
 
 
 def _of_items(name: str, item: Item) -> Container | None:
@@ -90,7 +106,7 @@ def _has_factory(thing: Any, item: Any) -> bool:
     return bool(known.get(thing.default_factory) == (item.kind if isinstance(item, Container) else item))
 
 
-def _item_type(things: list[Any], depth: int) -> Item | None:
+def _item_type(things: list[Any], depth: int, guesses: list[Container]) -> Item | None:
     kinds = {*map(type, things)}
     if len(kinds) != 1:
         return None
@@ -102,9 +118,11 @@ def _item_type(things: list[Any], depth: int) -> Item | None:
         return None if dtype is None or dtype.is_complex or dtype.name == "bf16" else Scalar(dtype)
     if kind is tuple:
         lengths = {*map(len, things)}
-        parts = [_item_type([*column], depth) for column in zip(*things, strict=True)] if len(lengths) == 1 else []
+        parts = (
+            [_item_type([*column], depth, guesses) for column in zip(*things, strict=True)] if len(lengths) == 1 else []
+        )
         return tuple(part for part in parts if part is not None) if parts and None not in parts else None
-    held = _container_type(kind, things, depth + 1)
+    held = _container_type(kind, things, depth + 1, guesses)
     return held if held is not None and held.words else None
 
 

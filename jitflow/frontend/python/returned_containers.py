@@ -23,6 +23,7 @@ from jitflow.frontend.python.containers import ProgramContainer, columns_of
 from jitflow.frontend.python.held_items import standing_for
 from jitflow.frontend.recording.trace import current_trace
 from jitflow.frontend.tracers import Alternatives
+from jitflow.frontend.tracers.surface import surface
 from jitflow.ir.core import Value
 from jitflow.ir.dtypes import I64
 from jitflow.ir.types import Container, Item, Scalar
@@ -49,17 +50,32 @@ def returned_containers(result: Any) -> Mapping[Any, Returned]:
     if held and stores.passed:
         call = stores.return_containers(held)
         return found | {value: (partial(_passed_back, place), [call]) for place, value in enumerate(held)}
+    return found | _returned_alone(held, is_chosen=is_chosen)
+
+
+def _returned_alone(held: Mapping[Value, Container], *, is_chosen: bool = False) -> dict[Any, Returned]:
+    """How containers are returned of which none is the caller's."""
     if len(held) == 1 and not is_chosen:
         ((value, kind),) = held.items()
         if not any(isinstance(word, Container) for word in kind.words):
             thing = standing_for(kind, iter([value]))
-            return found | {value: (partial(_of_columns, kind), columns_of(thing.in_order()))}
+            return {value: (partial(_of_columns, kind), columns_of(thing.in_order()))}
+    found: dict[Any, Returned] = {}
     if held:
         packed = current_trace().make("pack_containers", *held)
         words = standing_for(Container(item=Scalar(I64)), iter([packed])).array
         for place, (value, kind) in enumerate(held.items()):
             found[value] = partial(_of_words, kind, place, len(held)), [words]
     return found
+
+
+def _alone(thing: ProgramContainer) -> Returned:
+    if not thing.is_known:
+        return partial(unfilled, thing.held), []
+    return _returned_alone({thing.value: thing.held})[thing.value]
+
+
+surface.install(returned_container=_alone)
 
 
 def _containers_in(result: Any, seen: dict[int, Any], *, chosen: bool) -> Iterator[tuple[ProgramContainer, bool]]:

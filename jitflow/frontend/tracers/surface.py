@@ -56,6 +56,8 @@ class Surface:
         """What records the call of a function that announces something, None for all else."""
         self.repeated: Callable[[Any, Any], Any] = _missing
         """``items * number`` of a list."""
+        self.returned_container: Callable[[Any], tuple[Callable[..., Any], list[Any]]] = _missing
+        """What makes Python's object of a container of the running program, and the arrays that it makes it of."""
         self.container_type: Callable[[Any], Any] = lambda thing: True
         """What the trace that starts anew is told of one of Python's containers: the type, or that it has to be one."""
         self.sorted_container: Callable[..., Any] = _missing

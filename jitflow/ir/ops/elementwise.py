@@ -19,7 +19,7 @@ import numpy as np
 from jitflow.ir import philox
 from jitflow.ir.dtypes import BOOL, U64, DType
 from jitflow.ir.records import Attributes, Effect, OpDef, TypeRuleError
-from jitflow.ir.types import Index, Scalar, Tensor, Type, Vector, with_dtype
+from jitflow.ir.types import Container, Index, Scalar, Tensor, Type, Vector, with_dtype
 
 __all__ = ["ELEMENTWISE_OPS", "shape_like"]
 
@@ -277,6 +277,8 @@ def _infer_select(operands: Sequence[Type], attributes: Attributes) -> tuple[Typ
         return (Index(),)
     if not (isinstance(yes, _SHAPED) and isinstance(no, _SHAPED) and yes.dtype == no.dtype):
         raise TypeRuleError(f"select: expected two operands of one dtype, got {yes} and {no}")
+    if isinstance(yes, Container) and yes == no and isinstance(condition, Scalar):
+        return (yes,)
     shape = shape_like("select", operands)
     if isinstance(shape, Scalar):
         return (Scalar(yes.dtype, all(isinstance(arm, Scalar) and arm.weak for arm in (yes, no))),)
